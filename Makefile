@@ -1,0 +1,31 @@
+# Everything a newcomer needs: `make run` shows what surest does, `make test` checks all of it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test evidence clean
+
+run: $(READY)
+	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q -n auto -m "not slow"
+
+# Slower statistical evidence, whose results are written down in docs/.
+evidence: $(READY)
+	$(BIN)/pytest -q -n auto -m slow
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) dist build

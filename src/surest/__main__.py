@@ -1,0 +1,5 @@
+"""``python -m surest``."""
+
+from surest.cli import main
+
+main()

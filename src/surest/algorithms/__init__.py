@@ -1,0 +1,152 @@
+"""All algorithms by name. A new one is a file, a line here, and a page in docs/algorithms/."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+
+from surest.algorithms.paper.best_arm_est import best_arm_est
+from surest.algorithms.paper.expected_time import vd_best_arm_id_star
+from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
+from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
+from surest.errors import UsageError
+from surest.protocol import Answer, IntArray, Procedure
+
+PAPER = "Lu, Tao, Zhang 2021"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a user wants: which arms, how sure, how close, at what cost."""
+
+    arms: IntArray
+    delta: float
+    epsilon: float
+    budget: int | None
+    rng: np.random.Generator
+
+
+Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
+Standing = Literal["proven", "heuristic", "reconstruction"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One algorithm: how to start it, who published it, and what is known of it."""
+
+    start: Callable[..., Procedure[Answer]]
+    """Takes a `Problem` and the algorithm's own options."""
+    goal: Goal
+    standing: Standing
+    reference: str
+    summary: str
+
+
+def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
+    return Answer((yield from procedure), reason=reason)
+
+
+REGISTRY: dict[str, Entry] = {
+    "vd-best-arm-id": Entry(
+        lambda p, **options: _answer(vd_best_arm_id(p.arms, p.delta, rng=p.rng, **options)),
+        "best arm",
+        "proven",
+        f"{PAPER}, Algorithm 7",
+        "Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
+    ),
+    "vd-best-arm-id-star": Entry(
+        lambda p, **options: _answer(vd_best_arm_id_star(p.arms, p.delta, rng=p.rng, **options)),
+        "best arm",
+        "proven",
+        f"{PAPER}, Appendix B",
+        "Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
+    ),
+    "naive-best-arm": Entry(
+        lambda p, **options: _answer(naive_best_arm(p.arms, p.delta, **options)),
+        "best arm",
+        "proven",
+        f"{PAPER}, section 3",
+        "Variance-dependent elimination with a union bound over the arms.",
+    ),
+    "best-arm-est": Entry(
+        lambda p, **options: _answer(
+            best_arm_est(p.arms, p.epsilon, p.delta, rng=p.rng, **options), "certified ε-optimal"
+        ),
+        "ε-optimal arm",
+        "proven",
+        f"{PAPER}, Algorithm 4",
+        "Grouped median elimination, the main step of vd-best-arm-id.",
+    ),
+    "naive-best-arm-est": Entry(
+        lambda p, **options: _answer(
+            naive_best_arm_est(p.arms, p.epsilon, p.delta, rng=p.rng, **options), "certified ε-optimal"
+        ),
+        "ε-optimal arm",
+        "proven",
+        f"{PAPER}, Corollary 3.2",
+        "naive-best-arm, stopped once every survivor is ε-optimal.",
+    ),
+}
+DEFAULT = "naive-best-arm"
+
+
+def lookup(name: str) -> Entry:
+    """The entry of a name.
+
+    >>> lookup("naive-best-arm").standing
+    'proven'
+    """
+    if name not in REGISTRY:
+        near = get_close_matches(name, REGISTRY, 3, 0.5) or [known for known in REGISTRY if name and name in known][:3]
+        hint = f"did you mean {' or '.join(near)}?" if near else "'surest algorithms' lists them"
+        raise UsageError(f"there is no algorithm {name!r}; {hint}")
+    return REGISTRY[name]
+
+
+def start(
+    name: str,
+    n: int,
+    delta: float,
+    *,
+    epsilon: float = 0.0,
+    budget: int | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Procedure[Answer]:
+    """Start an algorithm on n arms, after checking that what is asked of it makes sense.
+
+    >>> procedure = start("naive-best-arm", 3, 0.1)
+    >>> next(procedure).arms
+    array([0, 1, 2])
+    """
+    entry = lookup(name)
+    if n < 1:
+        raise UsageError("there are no arms; give at least one")
+    if not 0 < delta < 1:
+        raise UsageError(
+            f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
+        )
+    if not 0 <= epsilon < np.inf:
+        raise UsageError(f"epsilon is {epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
+    if budget is not None and budget < 0:
+        raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 0")
+    if epsilon > 0 and entry.goal == "best arm":
+        others = ", ".join(k for k, e in REGISTRY.items() if e.goal in ("ε-optimal arm", "either"))
+        raise UsageError(
+            f"{name} looks for the best arm and takes no epsilon ({epsilon} given); for ε > 0 use {others}"
+        )
+    if epsilon == 0 and entry.goal == "ε-optimal arm":
+        raise UsageError(f"{name} looks for an ε-optimal arm: give epsilon > 0 (0 given)")
+    if entry.goal == "fixed budget" and budget is None:
+        raise UsageError(f"{name} spends a fixed budget: give one")
+    if n == 1:
+        return _only_arm()
+    rng = np.random.default_rng([seed % 2**64, n])
+    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng), **options)
+
+
+def _only_arm() -> Procedure[Answer]:
+    return Answer(0, reason="the only arm")
+    yield  # a generator that asks for nothing

@@ -1,0 +1,1 @@
+"""Published algorithms, one file each."""

@@ -1,0 +1,76 @@
+"""The command ``surest``. Each command is a thin function over a library call, loaded when it is used."""
+
+import importlib
+import sys
+import traceback
+
+import click
+
+from surest import __version__
+from surest.errors import SurestError, UsageError
+
+COMMANDS = {
+    "identify": "Find the best arm of a source.",
+    "bounds": "Tell how hard a source is, before anything is pulled.",
+    "algorithms": "List the algorithms.",
+}
+"""Name and line of help; the command itself is the function of that name in the module of that name."""
+
+
+class Lazy(click.Group):
+    """A group that imports a command when it is called: `surest --help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order in which a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"surest.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="surest")
+def cli() -> None:
+    """Find the best of n noisy options with few evaluations and a guarantee on the answer.
+
+    Exit status: 0 decided, 3 budget spent without a decision, 2 a mistake in what was given, 1 a fault of surest.
+    Add --debug to any command to see a traceback.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in given
+    try:
+        status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.exceptions.Abort:
+        _fail("interrupted", 130, debug)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except UsageError as error:
+        _fail(str(error), 2, debug)
+    except SurestError as error:
+        _fail(str(error), 1, debug)
+    except BrokenPipeError:
+        sys.exit(0)
+    except Exception as error:
+        _fail(f"a fault of surest: {type(error).__name__}: {error} (add --debug for a traceback)", 1, debug)
+
+
+def _fail(message: str, status: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    click.echo(f"surest: {message}", err=True)
+    sys.exit(status)

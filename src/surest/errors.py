@@ -1,0 +1,38 @@
+"""What can go wrong, and whose fault it is.
+
+SurestError
+├── UsageError          the caller's mistake: says what was given, what is allowed, what to do (exit status 2)
+│   ├── SourceError     a source, file or instance that cannot be read
+│   ├── RewardError     a reward that is not a number in the stated range
+│   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
+│   └── PullLimitError  more pulls in one request than can be made or counted
+└── TranscriptError     a replayed request is not the recorded one
+"""
+
+
+class SurestError(Exception):
+    """The root of all errors that surest raises on purpose."""
+
+
+class UsageError(SurestError, ValueError):
+    """The caller's mistake."""
+
+
+class SourceError(UsageError):
+    """A source of arms that cannot be read."""
+
+
+class RewardError(UsageError):
+    """A reward that cannot be counted."""
+
+
+class TicketError(UsageError):
+    """A ticket that cannot be answered."""
+
+
+class PullLimitError(UsageError):
+    """More pulls in one request than can be made or counted."""
+
+
+class TranscriptError(SurestError):
+    """A procedure asked for something else than the transcript says."""

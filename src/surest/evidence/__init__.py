@@ -1,0 +1,1 @@
+"""What rewards say about a mean, valid at any time."""

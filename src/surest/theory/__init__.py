@@ -1,0 +1,1 @@
+"""How hard an instance is."""

@@ -1,0 +1,48 @@
+"""How hard an instance is: gaps, variances, and the paper's two sums."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.protocol import FloatArray
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """The quantities that bound the pulls an instance needs."""
+
+    best: int
+    gaps: FloatArray
+    """Δ_i = μ_best − μ_i, and for the best arm the smallest of these."""
+    variances: FloatArray
+    h: float
+    """H = Σ 1/Δ_i²."""
+    h_var: float
+    """H_var = Σ (σ_i²/Δ_i² + 1/Δ_i)."""
+
+
+def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
+    """Gaps and sums of an instance; infinite where two arms are best.
+
+    >>> hard = hardness([0.5, 0.4], [0.25, 0.24])
+    >>> round(hard.h), round(hard.h_var)
+    (200, 69)
+    """
+    mu, var = np.asarray(means, float), np.asarray(variances, float)
+    best = int(mu.argmax())
+    gaps = mu[best] - mu
+    gaps[best] = np.delete(gaps, best).min() if len(mu) > 1 else np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h = np.sum(1 / gaps**2)
+        h_var = np.sum(np.where(gaps > 0, var / gaps**2 + 1 / gaps, np.inf))
+    return Hardness(best, gaps, var, float(h), float(h_var))
+
+
+def paper_lower_bound(hard: Hardness, delta: float) -> float:
+    """The paper's lower bound on the expected pulls of any δ-correct algorithm: (1/80)·H_var·ln(1/δ).
+
+    >>> round(paper_lower_bound(hardness([0.5, 0.4], [0.25, 0.24]), 0.1), 2)
+    1.99
+    """
+    return float(hard.h_var * np.log(1 / delta) / 80)
