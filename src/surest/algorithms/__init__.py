@@ -11,6 +11,7 @@ from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
+from surest.algorithms.wager import wager
 from surest.errors import UsageError
 from surest.protocol import Answer, IntArray, Procedure
 
@@ -49,6 +50,13 @@ def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[A
 
 
 REGISTRY: dict[str, Entry] = {
+    "wager": Entry(
+        lambda p, **options: wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, **options),
+        "either",
+        "proven",
+        "docs/wager.md",
+        "The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
+    ),
     "vd-best-arm-id": Entry(
         lambda p, **options: _answer(vd_best_arm_id(p.arms, p.delta, rng=p.rng, **options)),
         "best arm",
@@ -89,7 +97,7 @@ REGISTRY: dict[str, Entry] = {
         "naive-best-arm, stopped once every survivor is ε-optimal.",
     ),
 }
-DEFAULT = "naive-best-arm"
+DEFAULT = "wager"
 
 
 def lookup(name: str) -> Entry:

@@ -1,0 +1,245 @@
+"""Wager: the default. It nominates a leader, bets on it and against every other arm, and stops when all others are refuted.
+
+What makes its answer right is in `Ledger`: evidence and certificates (evidence/certificate.py), valid whatever is pulled
+when. What makes it frugal is where it pulls (sampling.py) and whom it nominates when; neither can make it wrong.
+"""
+
+import math
+
+import numpy as np
+
+from surest.algorithms.sampling import plan, separations, update_optimistic
+from surest.evidence.betting import ALPHA, confidence_sequence
+from surest.evidence.certificate import raise_certificates
+from surest.evidence.digest import Digests
+from surest.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+
+FIRST = 2
+"""Pulls of every arm to begin with."""
+GROWTH = 0.02
+"""A batch, as a part of what was pulled so far."""
+W = 0.9
+"""The part of the prior that nominations may use; the rest speaks against every arm from the start."""
+LEAST_PULLS, LEAST_SEPARATION = 10, 0.3
+"""What a leader needs to be nominated: late nominations are few, and each one costs."""
+MISJUDGED = 8.0
+"""A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
+SHRINK = 0.6
+"""Gaps look larger than they are when a leader is nominated."""
+LOOK = 0.5
+"""Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
+EVERYWHERE = 16
+
+
+def wager(
+    arms: IntArray, delta: float, *, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1
+) -> Procedure[Answer]:
+    """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
+
+    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once.
+    """
+    ledger = Ledger(len(arms), delta, epsilon)
+    times = np.full(len(arms), FIRST)
+    while True:
+        pulled = np.flatnonzero(times)
+        reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
+        ledger.count(pulled, reply)
+        ledger.nominate()
+        ledger.refute()
+        if ledger.decided:
+            reason = "certified" if epsilon == 0 else "certified ε-optimal"
+            return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
+        times = ledger.next_batch(rng, batch)
+
+
+def slot_share(k: int) -> float:
+    """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
+    return 1 / (k * (k + 1))
+
+
+def unused_share(k: int) -> float:
+    """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
+    return 1 / (k + 1)
+
+
+class Ledger:
+    """What Wager knows: rewards before and since the latest nomination, and the certificates reached."""
+
+    def __init__(self, n: int, delta: float, epsilon: float = 0.0) -> None:
+        self.goal = math.log(1 / delta)
+        self.delta, self.epsilon = delta, epsilon
+        self.before, self.since = Digests(n), Digests(n)
+        self.squares = np.zeros(n)
+        self.certified = np.full(n, -np.inf)  # R_j: the largest certificate against each arm
+        self.minimisers = np.full(n, 0.5)
+        self.nominees: list[int] = []
+        self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
+        self.bets_nominee, self.bets, self.assumed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.optimistic = np.ones(n)
+        self.leader = 0
+        self.rounds = 0
+        self._describe()
+
+    @property
+    def nominee(self) -> int | None:
+        """The latest nominee."""
+        return self.nominees[-1] if self.nominees else None
+
+    @property
+    def decided(self) -> bool:
+        """Whether every arm but the leader is refuted, with a leader that was nominated."""
+        others = self.certified >= self.goal
+        others[self.leader] = True
+        return self.leader == self.nominee and bool(others.all())
+
+    def count(self, arms: IntArray, rewards: Atoms) -> None:
+        """Take in the rewards of a batch."""
+        (self.since if self.nominees else self.before).add_atoms(arms, rewards)
+        self.squares[arms] += np.add.reduceat(rewards.counts * rewards.values**2, rewards.start[:-1])
+        self._describe()
+        update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+        self.rounds += 1
+
+    def _describe(self) -> None:
+        """Counts, means and variances, the latter two with a pseudo-reward that is half 0, half 1."""
+        self.counts = self.before.counts + self.since.counts
+        sums = self.before.sums + self.since.sums
+        self.empirical = np.divide(sums, self.counts, out=np.zeros_like(sums), where=self.counts > 0)
+        self.means = (sums + 0.5) / (self.counts + 1)
+        self.variances = (self.squares + 0.5) / (self.counts + 1) - self.means**2
+        self.spreads = np.maximum(self.means * (1 - self.means) / self.variances, 1.0)
+        self.leader = int(self.empirical.argmax())
+        nominee = self.nominee
+        if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
+            self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
+
+    def nominate(self) -> None:
+        """Nominate the leader if it is a new one and clear enough, or if its bets assumed far too large gaps."""
+        a = self.leader
+        self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        if a == self.nominee:
+            open_ = self.certified < self.goal
+            if not (open_ & (self.assumed > MISJUDGED * self._gaps())).any():
+                return
+        elif self.counts[a] < LEAST_PULLS or self.apart.min() < LEAST_SEPARATION:
+            return
+        if self.epsilon > 0 and a != self.nominee:
+            self.certified[:] = -np.inf  # these were for another nominee: with ε > 0 a refutation is of the pair
+        self.nominees.append(a)
+        self.shares[a] += slot_share(len(self.nominees))
+        self.before.take(self.since)
+        self._place_bets()
+
+    def _gaps(self) -> FloatArray:
+        """The leader's distance to each arm, or the standard error of it where that is larger."""
+        error = self.variances / self.counts
+        gaps = self.means[self.leader] - self.means + self.epsilon
+        result: FloatArray = np.maximum(gaps, np.sqrt(error + error[self.leader]))
+        result[self.leader] = np.inf
+        return result
+
+    def _place_bets(self) -> None:
+        """The bets of the new slot: those that suit the gaps seen, shared by the errors of both arms' means."""
+        a = self.leader
+        error = self.variances / self.counts
+        self.assumed = self._gaps()
+        self.assumed[a] = 0.0
+        x = self.means[a] - self.assumed * error[a] / (error[a] + error)
+        own, other = self.means[a] - x, x + self.epsilon - self.means
+        x = np.clip(x, 1e-6, 1 - 1e-6)
+        self.bets_nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        self.bets = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        self.minimisers = x
+
+    def refute(self) -> None:
+        """Compute certificates where they may reach the goal."""
+        if self.leader != self.nominee:
+            return
+        worth = self.apart >= LOOK * self.goal if self.rounds % EVERYWHERE else np.isfinite(self.apart)
+        self._certify(np.flatnonzero(worth & (self.certified < self.goal)), self.goal, self.epsilon, self.certified)
+
+    def _certify(self, todo: IntArray, goal: float, epsilon: float, certified: FloatArray) -> None:
+        """Raise `certified` by the latest nominee's certificates against the arms `todo`."""
+        used = len(self.nominees)
+        base = (1 - W) + W * unused_share(used) + W * self.shares
+        raise_certificates(
+            certified,
+            self.minimisers,
+            todo,
+            self.nominees[-1],
+            goal,
+            epsilon,
+            (self.before.values, self.before.weights, self.before.size),
+            (self.since.values, self.since.weights, self.since.size),
+            self.counts,
+            base,
+            W * slot_share(used),
+            self.bets_nominee,
+            self.bets,
+        )
+
+    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
+        """How often to pull each arm next."""
+        leader = int(self.optimistic.argmax())
+        size = max(least, int(GROWTH * self.counts.sum()))
+        rejected = self.certified >= self.goal
+        return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
+
+    def status(self) -> Status:
+        """All that can be said at this moment."""
+        others = np.arange(len(self.counts)) != self.leader
+        certified = self.certified.copy()
+        if self.leader == self.nominee:
+            self._certify(np.flatnonzero(others & (certified < self.goal)), np.inf, self.epsilon, certified)
+        weakest = float(certified[others].min())
+        total = Digests(len(self.counts))
+        for part in (self.before, self.since):
+            copy = Digests(len(self.counts))
+            for name in ("values", "weights", "size", "counts", "sums"):
+                getattr(copy, name)[:] = getattr(part, name)
+            total.take(copy)
+        return Status(
+            leader=self.leader,
+            achieved_delta=min(1.0, math.exp(-weakest)),
+            epsilon_certified=self._smallest_epsilon(),
+            in_play=1 + int((certified[others] < self.goal).sum()),
+            evidence=weakest,
+            threshold=self.goal,
+            forecast=self._forecast(weakest),
+            nominees=tuple(self.nominees),
+            intervals=confidence_sequence(total, self.delta),
+        )
+
+    def _forecast(self, weakest: float) -> float | None:
+        """Evidence grows in proportion to pulls, less what it has cost so far."""
+        if not self.rounds:
+            return None
+        apart = separations(self.leader, self.counts, self.means, self.spreads, self.epsilon).min()
+        if not apart > 0 or not math.isfinite(weakest):
+            return None
+        return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
+
+    def _smallest_epsilon(self) -> float:
+        """The smallest ε ≥ the requested one for which the leader is certified ε-optimal at δ, to 4 places."""
+        if self.decided:
+            return self.epsilon
+        if self.leader != self.nominee:
+            return 1.0
+        smallest = self.epsilon
+        for j in np.argsort(self.apart):
+            if j == self.leader or self._holds(int(j), smallest):
+                continue
+            low, high = smallest, 1.0
+            while high - low > 1e-4:
+                middle = (low + high) / 2
+                low, high = (low, middle) if self._holds(int(j), middle) else (middle, high)
+            smallest = high
+        return smallest
+
+    def _holds(self, j: int, epsilon: float) -> bool:
+        """Whether the nominee is certified within ε of arm j."""
+        if epsilon == self.epsilon and self.certified[j] >= self.goal:
+            return True
+        found = np.full(len(self.counts), -np.inf)
+        self._certify(np.array([j]), self.goal, epsilon, found)
+        return bool(found[j] >= self.goal)

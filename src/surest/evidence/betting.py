@@ -1,0 +1,161 @@
+"""What rewards say about a mean: the wealth of someone who bets against it. Valid at every moment.
+
+For rewards X_1 … X_N of one arm, a level x in (0, 1) and a bet α in [0, 1):
+
+    above(x; α) = Π (1 − α + α·X_i/x)             fair or losing while the mean is ≤ x
+    below(x; α) = Π (1 − α + α·(1 − X_i)/(1 − x)) fair or losing while the mean is ≥ x
+
+Both are mixed over bets α_k = ALPHA·ρ^−k, k = 0, 1, 2, … with weights that sum to one and never end, so that no gap is too
+small; a little weight stays on α = 0. A(x) and B(x) are the logarithms of the two mixtures. By Ville's inequality either
+reaches log(1/δ) with probability at most δ, ever, while its claim holds.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.compiled import compiled
+from surest.evidence.digest import Digests
+from surest.protocol import FloatArray
+
+ALPHA = 0.98
+"""The largest bet; below 1, so that no single reward can ruin."""
+RHO = math.sqrt(2.0)
+"""The ratio of neighbouring bets."""
+DECAY = 0.9
+"""The ratio of their weights."""
+IDLE = 0.05
+"""The weight on not betting: a mixture never falls below it."""
+
+
+@compiled
+def growth(
+    values: FloatArray, weights: FloatArray, size: int, x: float, alpha: float, is_above: bool
+) -> tuple[float, float]:
+    """The log wealth of one bet, and its derivative in x."""
+    log, slope = 0.0, 0.0
+    for p in range(size):
+        if is_above:
+            step = alpha * (values[p] - x) / x
+            log += weights[p] * math.log1p(step)
+            slope -= weights[p] * alpha * values[p] / (x * x) / (1.0 + step)
+        else:
+            step = alpha * (x - values[p]) / (1.0 - x)
+            log += weights[p] * math.log1p(step)
+            slope += weights[p] * alpha * (1.0 - values[p]) / ((1.0 - x) * (1.0 - x)) / (1.0 + step)
+    return log, slope
+
+
+@compiled
+def terms(count: float) -> int:
+    """How many of the infinitely many bets matter after so many rewards. Leaving out the rest is safe."""
+    return 9 + int(math.log2(max(count, 2.0)))
+
+
+@compiled
+def mixture(
+    values: FloatArray, weights: FloatArray, size: int, count: float, x: float, is_above: bool
+) -> tuple[float, float]:
+    """A(x) or B(x), and its derivative in x."""
+    top, total, slope = math.log(IDLE), 1.0, 0.0  # a running log-sum-exp, begun with the idle bet
+    log_share, alpha = math.log((1.0 - IDLE) * (1.0 - DECAY)), ALPHA
+    for _ in range(terms(count)):
+        log, derivative = growth(values, weights, size, x, alpha, is_above)
+        log += log_share
+        if log > top:
+            shrink = math.exp(top - log)
+            total, slope, top = total * shrink + 1.0, slope * shrink + derivative, log
+        else:
+            part = math.exp(log - top)
+            total, slope = total + part, slope + part * derivative
+        log_share += math.log(DECAY)
+        alpha /= RHO
+    return top + math.log(total), slope / total
+
+
+def above(digests: Digests, x: npt.ArrayLike) -> FloatArray:
+    """A(x): the evidence, in nats, that each arm's mean is above x (one level, or one an arm).
+
+    >>> digests = Digests(2)
+    >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
+    >>> above(digests, 0.5).round(1)
+    array([11.3, -1.9])
+    """
+    return _all_mixtures(digests, x, True)
+
+
+def below(digests: Digests, x: npt.ArrayLike) -> FloatArray:
+    """B(x): the evidence, in nats, that each arm's mean is below x (one level, or one an arm)."""
+    return _all_mixtures(digests, x, False)
+
+
+def _all_mixtures(digests: Digests, x: npt.ArrayLike, is_above: bool) -> FloatArray:
+    levels = np.asarray(x, float) + np.zeros(len(digests.size))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"a level must lie strictly between 0 and 1, got {x!r}")
+    return _mixtures(digests.values, digests.weights, digests.size, digests.counts, levels, is_above)
+
+
+@compiled
+def _mixtures(
+    values: FloatArray,
+    weights: FloatArray,
+    size: npt.NDArray[np.int64],
+    counts: FloatArray,
+    x: FloatArray,
+    is_above: bool,
+) -> FloatArray:
+    result = np.empty(len(size))
+    for i in range(len(size)):
+        result[i] = mixture(values[i], weights[i], size[i], counts[i], x[i], is_above)[0]
+    return result
+
+
+def confidence_sequence(digests: Digests, delta: float) -> tuple[FloatArray, FloatArray]:
+    """Bounds that hold each arm's mean at all times at once, with probability 1 − δ for each arm (not for all together).
+
+    They are the levels x against which there is not enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ).
+
+    >>> digests = Digests(1)
+    >>> digests.add([0, 0], [1.0, 0.0], [70, 30])
+    >>> low, high = confidence_sequence(digests, 0.05)
+    >>> (low.round(2), high.round(2))
+    (array([0.54]), array([0.84]))
+    """
+    level = math.log(2 / delta)
+    return _bounds(digests.values, digests.weights, digests.size, digests.counts, digests.sums, level)
+
+
+@compiled
+def _bounds(
+    values: FloatArray,
+    weights: FloatArray,
+    size: npt.NDArray[np.int64],
+    counts: FloatArray,
+    sums: FloatArray,
+    level: float,
+) -> tuple[FloatArray, FloatArray]:
+    n = len(size)
+    low, high = np.zeros(n), np.ones(n)
+    for i in range(n):
+        if counts[i] == 0:
+            continue
+        mean = sums[i] / counts[i]
+        outside, inside = 0.0, mean  # A falls in x: bisect for where it passes the level, keeping the outer end
+        for _ in range(50):
+            x = 0.5 * (outside + inside)
+            if x <= 0.0 or mixture(values[i], weights[i], size[i], counts[i], x, True)[0] >= level:
+                outside = x
+            else:
+                inside = x
+        low[i] = outside
+        outside, inside = 1.0, mean
+        for _ in range(50):
+            x = 0.5 * (outside + inside)
+            if x >= 1.0 or mixture(values[i], weights[i], size[i], counts[i], x, False)[0] >= level:
+                outside = x
+            else:
+                inside = x
+        high[i] = outside
+    return low, high
