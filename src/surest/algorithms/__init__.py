@@ -11,7 +11,7 @@ from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
-from surest.algorithms.wager import wager
+from surest.algorithms.wager import wager as start_wager
 from surest.errors import UsageError
 from surest.protocol import Answer, IntArray, Procedure
 
@@ -51,7 +51,7 @@ def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[A
 
 REGISTRY: dict[str, Entry] = {
     "wager": Entry(
-        lambda p, **options: wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, **options),
+        lambda p, **options: start_wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, **options),
         "either",
         "proven",
         "docs/wager.md",

@@ -22,7 +22,7 @@ W = 0.9
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
 LEAST_PULLS, LEAST_SEPARATION = 10, 0.3
 """What a leader needs to be nominated: late nominations are few, and each one costs."""
-MISJUDGED = 8.0
+MISJUDGED = 32.0
 """A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
 SHRINK = 0.6
 """Gaps look larger than they are when a leader is nominated."""
@@ -44,7 +44,7 @@ def wager(
         pulled = np.flatnonzero(times)
         reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
         ledger.count(pulled, reply)
-        ledger.nominate()
+        ledger.nominate_if_due()
         ledger.refute()
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
@@ -113,37 +113,36 @@ class Ledger:
         if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
             self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
 
-    def nominate(self) -> None:
+    def nominate_if_due(self) -> None:
         """Nominate the leader if it is a new one and clear enough, or if its bets assumed far too large gaps."""
         a = self.leader
         self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
         if a == self.nominee:
-            open_ = self.certified < self.goal
-            if not (open_ & (self.assumed > MISJUDGED * self._gaps())).any():
-                return
-        elif self.counts[a] < LEAST_PULLS or self.apart.min() < LEAST_SEPARATION:
-            return
-        if self.epsilon > 0 and a != self.nominee:
+            due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self._gaps(a))).any())
+        else:
+            due = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
+        if due:
+            self.nominate(a)
+
+    def nominate(self, arm: int) -> None:
+        """Give an arm the next slot: from now on its fresh rewards count for it, with bets that suit what was seen so far."""
+        if self.epsilon > 0 and arm != self.nominee:
             self.certified[:] = -np.inf  # these were for another nominee: with ε > 0 a refutation is of the pair
-        self.nominees.append(a)
-        self.shares[a] += slot_share(len(self.nominees))
+        self.nominees.append(arm)
+        self.shares[arm] += slot_share(len(self.nominees))
         self.before.take(self.since)
-        self._place_bets()
+        self._place_bets(arm)
 
-    def _gaps(self) -> FloatArray:
-        """The leader's distance to each arm, or the standard error of it where that is larger."""
+    def _gaps(self, a: int) -> FloatArray:
+        """An arm's lead over each other, or the standard error of it where that is larger."""
         error = self.variances / self.counts
-        gaps = self.means[self.leader] - self.means + self.epsilon
-        result: FloatArray = np.maximum(gaps, np.sqrt(error + error[self.leader]))
-        result[self.leader] = np.inf
-        return result
+        gaps: FloatArray = np.maximum(self.means[a] - self.means + self.epsilon, np.sqrt(error + error[a]))
+        return gaps
 
-    def _place_bets(self) -> None:
+    def _place_bets(self, a: int) -> None:
         """The bets of the new slot: those that suit the gaps seen, shared by the errors of both arms' means."""
-        a = self.leader
         error = self.variances / self.counts
-        self.assumed = self._gaps()
-        self.assumed[a] = 0.0
+        self.assumed = self._gaps(a)
         x = self.means[a] - self.assumed * error[a] / (error[a] + error)
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)

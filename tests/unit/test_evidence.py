@@ -1,0 +1,220 @@
+"""Digests, wealth and certificates, against many digits and against brute force."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surest.evidence import certificate as cert
+from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, above, below, confidence_sequence, growth, mixture, terms
+from surest.evidence.digest import Digests
+
+unit = st.floats(0, 1, allow_subnormal=False).map(lambda v: round(v, 6))
+levels = st.floats(0.001, 0.999)
+bets = st.floats(0, ALPHA)
+
+
+def digest(rewards: list[float] | np.ndarray, atoms: int = 8) -> Digests:
+    digests = Digests(1, atoms)
+    digests.add(np.zeros(len(rewards), int), rewards)
+    return digests
+
+
+def wealth(digests: Digests, x: float, alpha: float, is_above: bool) -> float:
+    return growth(digests.values[0], digests.weights[0], digests.size[0], x, alpha, is_above)[0]
+
+
+def true_wealth(rewards: list[float], x: float, alpha: float, is_above: bool) -> float:
+    v = np.asarray(rewards)
+    return float(np.log1p(alpha * ((v - x) / x if is_above else (x - v) / (1 - x))).sum())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(unit, min_size=1, max_size=60), levels, bets, st.booleans(), st.integers(2, 6))
+def test_wealth_from_a_digest_is_at_most_the_true_one(
+    rewards: list[float], x: float, alpha: float, is_above: bool, atoms: int
+) -> None:
+    digests = digest(rewards, atoms)
+    true = true_wealth(rewards, x, alpha, is_above)
+    assert wealth(digests, x, alpha, is_above) <= true + 1e-9 * (1 + abs(true))
+    size = digests.size[0]
+    assert size <= atoms
+    assert digests.values[0, 0] == min(rewards)
+    assert digests.values[0, size - 1] == max(rewards)
+    kept = digests.weights[0, :size] @ digests.values[0, :size] / digests.weights[0, :size].sum()
+    assert kept == pytest.approx(np.mean(rewards), abs=1e-12)
+    assert digests.means[0] == pytest.approx(np.mean(rewards), abs=1e-15)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(unit, max_size=12), min_size=1, max_size=5), st.randoms(), levels, bets, st.booleans())
+def test_merging_in_any_order_keeps_the_inequality(
+    parts: list[list[float]], random: object, x: float, alpha: float, is_above: bool
+) -> None:
+    everything = [v for part in parts for v in part]
+    digests = [digest(part, 4) for part in parts]
+    random.shuffle(digests)  # type: ignore[attr-defined]
+    total = digests.pop()
+    while digests:
+        other = digests.pop()
+        total.take(other)
+        assert other.counts[0] == 0
+        assert other.size[0] == 0
+    true = true_wealth(everything, x, alpha, is_above)
+    assert wealth(total, x, alpha, is_above) <= true + 1e-9 * (1 + abs(true))
+    assert total.counts[0] == len(everything)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=200), levels, bets)
+@settings(max_examples=50, deadline=None)
+def test_few_distinct_rewards_are_kept_exactly(rewards: list[float], x: float, alpha: float) -> None:
+    assert wealth(digest(rewards), x, alpha, True) == pytest.approx(true_wealth(rewards, x, alpha, True), abs=1e-9)
+
+
+def test_a_digest_of_32_atoms_inflates_the_variance_by_less_than_one_percent() -> None:
+    rng = np.random.default_rng(1)
+    for rewards in (rng.random(20_000), rng.beta(0.5, 3, 20_000), np.clip(rng.normal(0.6, 0.1, 20_000), 0, 1)):
+        kept = digest(rewards, 32)
+        v, w = kept.values[0, : kept.size[0]], kept.weights[0, : kept.size[0]]
+        variance = w @ (v - kept.means[0]) ** 2 / w.sum()
+        assert 1.0 <= variance / rewards.var() < 1.01
+
+
+def exact_mixture(atoms: list[tuple[float, int]], x: float, is_above: bool) -> mpmath.mpf:
+    """A(x) or B(x) by 50 digits, term by term as the text has it."""
+    with mpmath.workdps(50):
+        total = mpmath.mpf(IDLE)
+        count = sum(times for _, times in atoms)
+        for k in range(terms(count)):
+            alpha = mpmath.mpf(ALPHA) / mpmath.mpf(RHO) ** k
+            product = mpmath.mpf(1 - IDLE) * mpmath.mpf(1 - DECAY) * mpmath.mpf(DECAY) ** k
+            for value, times in atoms:
+                ratio = mpmath.mpf(value) / x if is_above else (1 - mpmath.mpf(value)) / (1 - mpmath.mpf(x))
+                product *= (1 - alpha + alpha * ratio) ** times
+            total += product
+        return mpmath.log(total)
+
+
+@pytest.mark.parametrize(
+    "atoms",
+    [
+        [(0.0, 3), (1.0, 5)],
+        [(0.0, 10**9)],
+        [(1.0, 10**9)],
+        [(0.0, 499_000_000), (1.0, 501_000_000)],
+        [(0.2, 40), (0.5, 1), (0.9, 7)],
+        [(0.5, 10**6)],
+    ],
+)
+@pytest.mark.parametrize("x", [1e-6, 0.3, 0.5, 0.5001, 0.97, 1 - 1e-6])
+def test_mixtures_agree_with_fifty_digits(atoms: list[tuple[float, int]], x: float) -> None:
+    digests = Digests(1)
+    digests.add([0] * len(atoms), [v for v, _ in atoms], [t for _, t in atoms])
+    for function, is_above in ((above, True), (below, False)):
+        exact = float(exact_mixture(atoms, x, is_above))
+        assert function(digests, x)[0] == pytest.approx(exact, rel=1e-7, abs=1e-6)
+
+
+def test_the_weights_of_all_bets_sum_to_one() -> None:
+    assert IDLE + (1 - IDLE) * (1 - DECAY) / (1 - DECAY) == 1.0
+    assert cert.JOINT.sum() + IDLE == pytest.approx(1.0, abs=1e-12)
+    assert (cert.JOINT > 0).all()
+
+
+@pytest.mark.parametrize("is_above", [True, False])
+def test_mixtures_are_convex_and_their_slopes_are_right(is_above: bool) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        d = digest(rng.choice([0, 0.3, 0.5, 1.0], rng.integers(1, 300)))
+        x = np.linspace(0.02, 0.98, 97)
+        value = [mixture(d.values[0], d.weights[0], d.size[0], d.counts[0], t, is_above) for t in x]
+        log, slope = np.array(value).T
+        assert (np.diff(log, 2) >= -1e-9).all()
+        assert (np.diff(log) * (-1 if is_above else 1) >= -1e-12).all()
+        step = 1e-6
+        near = [mixture(d.values[0], d.weights[0], d.size[0], d.counts[0], t + step, is_above)[0] for t in x]
+        assert slope == pytest.approx((np.array(near) - log) / step, rel=1e-3, abs=1e-2)
+
+
+def test_confidence_sequences_cover_at_every_time() -> None:
+    """P(some time's interval misses the mean) ≤ δ: 400 runs of 500 rewards a law, decided beforehand, δ = 0.1."""
+    rng = np.random.default_rng(11)
+    laws = {
+        0.5: lambda shape: rng.random(shape) < 0.5,
+        0.05: lambda shape: rng.random(shape) < 0.05,
+        0.52: lambda shape: np.where(rng.random(shape) < 0.2, 1.0, 0.4),
+        2 / 7: lambda shape: rng.beta(2, 5, shape),
+    }
+    misses = []
+    for mean, law in laws.items():
+        rewards = np.asarray(law((500, 400)), float)
+        digests, out = Digests(400), np.zeros(400, bool)
+        for t in range(500):
+            digests.add(np.arange(400), rewards[t])
+            if t < 50 or t % 10 == 0:
+                level = math.log(2 / 0.1)
+                out |= (above(digests, mean) >= level) | (below(digests, mean) >= level)
+        misses.append(int(out.sum()))
+        low, high = confidence_sequence(digests, 0.1)
+        assert ((low <= mean) & (mean <= high))[~out].all()
+    assert all(m <= 60 for m in misses)  # binomial: 400 at 0.1 exceed 60 with probability 0.001
+    assert sum(misses) > 0  # bets that never win would never miss
+
+
+rows = st.lists(st.tuples(st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]), st.integers(1, 400)), max_size=4)
+
+
+def parts(*lists: list[tuple[float, int]]) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    found = []
+    for atoms in lists:
+        d = Digests(1)
+        d.add([0] * len(atoms), [v for v, _ in atoms], [t for _, t in atoms])
+        found.append((d.values[0], d.weights[0], int(d.size[0])))
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows, rows, rows, st.floats(0.01, 0.9), st.floats(0.01, 0.9), st.floats(0.01, 0.99), st.sampled_from([0.0, 0.1]))
+def test_a_certificate_is_never_above_any_value_and_close_to_the_least(
+    before: list, since: list, nominee: list, bet_nominee: float, bet: float, start: float, epsilon: float
+) -> None:
+    early, late, own = parts(before, since, nominee)
+    count = float(sum(t for _, t in before + since))
+    rest = (epsilon, early, late, own, count, 0.55, 0.45, bet_nominee, bet)
+    bound, where = cert.certificate(start, math.inf, *rest)
+    grid = np.concatenate([10.0 ** np.arange(-12, -2), np.linspace(0.01, 0.99, 99), 1 - 10.0 ** np.arange(-12, -2)])
+    grid = np.append(grid * (1 - epsilon), np.clip(where, 1e-12, 1 - epsilon - 1e-12))
+    values = [cert.log_value(x, *rest)[0] for x in grid]
+    assert bound <= min(values) + 1e-9
+    fine = [
+        cert.log_value(x, *rest)[0] for x in np.clip(where + np.linspace(-1e-3, 1e-3, 201), 1e-12, 1 - epsilon - 1e-12)
+    ]
+    assert bound >= min(*values, *fine) - max(1e-5, cert.TOLERANCE)
+
+
+def test_the_infimum_runs_over_all_levels_not_only_between_the_means() -> None:
+    """A challenger with 10^5 pulls at 0.5 since, against a leader with 40 fresh pulls at 0.95."""
+    early, late, own = parts([], [(0.0, 50_000), (1.0, 50_000)], [(0.0, 2), (1.0, 38)])
+    rest = (0.0, early, late, own, 1e5, 0.55, 0.45, 0.5, 0.5)
+    bound, where = cert.certificate(0.7, math.inf, *rest)
+    between = min(cert.log_value(x, *rest)[0] for x in np.linspace(0.5, 0.95, 200))
+    assert between > 1
+    assert bound < -2.5
+    assert where < 0.4
+
+
+def test_before_any_reward_all_that_can_be_bet_is_one() -> None:
+    """base_j + w·π_k = 1 whoever was nominated before: nothing of the prior is lost, nothing counted twice."""
+    from surest.algorithms.wager import W, slot_share, unused_share
+
+    nothing = parts([], [], [])
+    counted = IDLE + (1 - IDLE) * (1 - DECAY ** terms(0.0))  # the smallest bets are left out while there are no rewards
+    for own_slots, used in (([], 1), ([1], 2), ([1], 3), ([2], 3)):
+        other_slots = sum(slot_share(k) for k in range(1, used) if k not in own_slots)
+        base = (1 - W) + W * unused_share(used) + W * sum(slot_share(k) for k in own_slots)
+        value, slope = cert.log_value(0.4, 0.0, *nothing, 0.0, base, W * slot_share(used), 0.1, 0.1)
+        assert math.exp(value) / counted + W * other_slots == pytest.approx(1.0)
+        assert slope == 0.0
