@@ -323,10 +323,10 @@ def check_vd(arms: FiniteArms, runs: int, ratio: float, width: float) -> None:
 
 
 def check_vd_rounds(arms: FiniteArms, runs: int) -> None:
-    """Lemmas 5.2 to 5.5: the best arm stays, the rounds are few, an arm of gap Δ is gone after round ⌈log2 1/Δ⌉."""
+    """Lemmas 5.2 to 5.5: the best arm stays, the rounds are few, an arm of A_s is gone after round s."""
     hard = hardness(arms.means, arms.variances)
     last = ceil(log2(1 / hard.gaps.min())) + 1
-    fatal = np.ceil(np.log2(1 / hard.gaps)).astype(int)  # s with 2^-s ≤ Δ < 2^-s+1
+    fatal = 1 + np.floor(np.log2(1 / hard.gaps)).astype(int)  # s with 2^−s < Δ ≤ 2^(−s+1)
     lost = late = survived = 0
     for seed in range(runs):
         played, answer = _rounds(arms, seed)
