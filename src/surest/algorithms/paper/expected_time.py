@@ -1,4 +1,5 @@
-"""VD-BestArmId* (Appendix B): copies of VD-BestArmId at δ/2, δ/4, …, interleaved: the *expected* pulls are bounded too.
+"""VD-BestArmId* (Algorithm 8, Appendix B): copies of VD-BestArmId at δ/2, δ/4, …, interleaved, so that the *expected*
+number of pulls is bounded too.
 
 In round r every copy i with 2^i | r makes one pull, or ends the whole with its answer. `interleaved` does this pull by
 pull. `fast_forwarded` makes the same pulls in larger portions: a copy that has made q pulls and now wants m more has

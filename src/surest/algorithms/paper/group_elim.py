@@ -17,7 +17,8 @@ def group_elim(
     variance = yield from var_est(
         arms, delta / (constants.group_var_delta * buckets**2), epsilon, constants=constants
     )  # line 3
-    bucket = 1 - np.log2(variance).astype(np.int64)  # line 4: 2^−j < σ̂² ≤ 2^(−j+1), and σ̂² is a power of a half
+    # line 4: 2^−j < σ̂² ≤ 2^(−j+1). σ̂² = 2^−r = ½·2^(1−r) exactly, so j = r + 1, which frexp finds without rounding.
+    bucket = 2 - np.frexp(variance)[1]
     active, recycled = [], []
     for j in range(1, buckets + 1):  # line 5
         members = arms[bucket == j]

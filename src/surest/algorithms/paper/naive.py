@@ -1,4 +1,5 @@
-"""NaiveBestArm and NaiveBestArmEst (section 3 and its appendix): reject arms round by round, with a union bound over arms."""
+"""NaiveBestArm (Algorithm 9, Appendix E) and NaiveBestArmEst (Corollary 3.2): reject arms round by round, with a union
+bound over arms."""
 
 import numpy as np
 
