@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surest.errors import PullLimitError
+from surest.errors import PullLimitError, UsageError
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -177,3 +177,18 @@ def whole(sizes: npt.ArrayLike) -> IntArray:
     if not (rounded < 2.0**63).all():
         raise PullLimitError(f"{rounded.max():.3g} pulls of one arm in one request cannot be counted in 64 bits")
     return np.maximum(rounded, 1).astype(np.int64)
+
+
+def checked_delta(delta: float) -> float:
+    """An error probability, refused where it is none.
+
+    >>> checked_delta(1.5)
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
+    """
+    if not 0 < delta < 1:
+        raise UsageError(
+            f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
+        )
+    return delta

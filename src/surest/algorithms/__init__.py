@@ -13,7 +13,7 @@ from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.algorithms.wager import wager as start_wager
 from surest.errors import UsageError
-from surest.protocol import Answer, IntArray, Procedure
+from surest.protocol import Answer, IntArray, Procedure, checked_delta
 
 PAPER = "Lu, Tao, Zhang 2021"
 
@@ -132,10 +132,7 @@ def start(
     entry = lookup(name)
     if n < 1:
         raise UsageError("there are no arms; give at least one")
-    if not 0 < delta < 1:
-        raise UsageError(
-            f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
-        )
+    checked_delta(delta)
     if not 0 <= epsilon < np.inf:
         raise UsageError(f"epsilon is {epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
     if budget is not None and budget < 0:

@@ -7,15 +7,21 @@ import numpy.typing as npt
 
 from surest.protocol import FloatArray
 
+ROUNDING = 1e-14
+"""Means closer than this are equal: what separates them is the rounding of a sum."""
+
 
 @dataclass(frozen=True)
 class Hardness:
     """The quantities that bound the pulls an instance needs."""
 
     best: int
+    means: FloatArray
     gaps: FloatArray
     """Δ_i = μ_best − μ_i, and for the best arm the smallest of these."""
     variances: FloatArray
+    costs: FloatArray
+    """σ_i²/Δ_i² + 1/Δ_i."""
     h: float
     """H = Σ 1/Δ_i²."""
     h_var: float
@@ -32,11 +38,12 @@ def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
     mu, var = np.asarray(means, float), np.asarray(variances, float)
     best = int(mu.argmax())
     gaps = mu[best] - mu
+    gaps[gaps < ROUNDING] = 0.0
     gaps[best] = np.delete(gaps, best).min() if len(mu) > 1 else np.inf
     with np.errstate(divide="ignore", invalid="ignore"):
+        costs = np.where(gaps > 0, var / gaps**2 + 1 / gaps, np.inf)
         h = np.sum(1 / gaps**2)
-        h_var = np.sum(np.where(gaps > 0, var / gaps**2 + 1 / gaps, np.inf))
-    return Hardness(best, gaps, var, float(h), float(h_var))
+    return Hardness(best, mu, gaps, var, costs, float(h), float(costs.sum()))
 
 
 def paper_lower_bound(hard: Hardness, delta: float) -> float:
