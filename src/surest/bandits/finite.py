@@ -60,25 +60,25 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
     >>> arms.means
     array([0.5 , 0.52])
     """
+    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(laws)))
+    if len(names) != len(laws):
+        raise SourceError(f"{len(laws)} arms but {len(names)} labels; give one label an arm")
     values, probabilities, start = [], [], [0]
-    for arm, (support, weights) in enumerate(laws):
+    for arm, (support, weights) in zip(names, laws, strict=True):
         v, w = np.atleast_1d(np.asarray(support, float)), np.atleast_1d(np.asarray(weights, float))
         if v.shape != w.shape or v.ndim != 1 or not v.size:
-            raise SourceError(f"arm {arm}: {v.size} values but {w.size} weights; each value needs one weight")
+            raise SourceError(f"arm {arm!r}: {v.size} values but {w.size} weights; each value needs one weight")
         if not ((v >= 0) & (v <= 1)).all():
-            raise SourceError(f"arm {arm}: a value outside [0, 1] ({v.tolist()}); rescale the rewards first")
+            raise SourceError(f"arm {arm!r}: a value outside [0, 1] ({v.tolist()}); rescale the rewards first")
         if not ((w >= 0).all() and 0 < w.sum() < np.inf):
             raise SourceError(
-                f"arm {arm}: weights {w.tolist()} are no distribution; they must be ≥ 0 with a positive sum"
+                f"arm {arm!r}: weights {w.tolist()} are no distribution; they must be ≥ 0 with a positive sum"
             )
         atoms, where = np.unique(v + 0.0, return_inverse=True)
-        mass = np.bincount(where, w)
+        mass = np.bincount(where, w) / w.sum()
         values.append(atoms[mass > 0])
-        probabilities.append(mass[mass > 0] / mass.sum())
+        probabilities.append(mass[mass > 0])
         start.append(start[-1] + len(values[-1]))
-    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(laws)))
-    if len(names) != len(values):
-        raise SourceError(f"{len(values)} arms but {len(names)} labels; give one label an arm")
     empty = np.empty(0)
     return FiniteArms(
         names,

@@ -1,0 +1,269 @@
+"""Simulated arms: the law of every statistic against enumeration, at any number of pulls, from one seed."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from surest.bandits.continuous import CHUNK, PATIENCE, ContinuousArms
+from surest.bandits.finite import EXACT, Draws, bernoulli, finite_arms, recorded
+from surest.errors import PullLimitError, RewardError, SourceError
+from surest.protocol import Pull, Statistic
+
+RUNS = 5000
+"""Statistics drawn to compare with a law."""
+LAWS = {
+    "coin": ([0.0, 1.0], [0.3, 0.7]),
+    "three": ([0.0, 0.25, 1.0], [0.5, 0.2, 0.3]),
+    "even": ([0.0, 0.5, 1.0], [0.25, 0.5, 0.25]),  # two pairs of atoms at the same distance
+    "sure": ([0.4], [1.0]),
+    "five": ([0.1, 0.2, 0.4, 0.7, 0.8], [0.1, 0.3, 0.2, 0.15, 0.25]),
+}
+
+
+def drawn(name: str, times: int, statistic: Statistic, seed: int) -> list:
+    """Replies to many equal requests, one after the other."""
+    simulation = finite_arms([LAWS["sure"], LAWS[name]]).simulate(seed)
+    return [simulation.answer(Pull([1], times, statistic)) for _ in range(RUNS)]
+
+
+def enumerated(law: tuple[list[float], list[float]], times: int, statistic) -> Counter:
+    """The exact law of a statistic of `times` rewards, by going through all sequences of rewards."""
+    exact: Counter = Counter()
+    for sequence in itertools.product(zip(*law, strict=True), repeat=times):
+        rewards = np.array([value for value, _ in sequence])
+        exact[statistic(rewards)] += float(np.prod([mass for _, mass in sequence]))
+    return exact
+
+
+def check_law(observed: list, exact: Counter) -> None:
+    """Chi-square at 1e-4, with a fixed seed; classes expected fewer than 5 times are put together."""
+    seen = Counter(observed)
+    assert set(seen) <= set(exact)
+    total = len(observed)
+    pairs = sorted(((exact[key] * total, seen[key]) for key in exact), reverse=True)
+    large = [pair for pair in pairs if pair[0] >= 5]
+    rest = [pair for pair in pairs if pair[0] < 5]
+    if rest:
+        large.append((sum(e for e, _ in rest) + 1e-9, sum(s for _, s in rest)))
+    expected, counts = map(np.array, zip(*large, strict=True))
+    if len(large) > 1:
+        chi = ((counts - expected) ** 2 / expected).sum()
+        assert stats.chi2.sf(chi, len(large) - 1) > 1e-4
+
+
+def key(x: float) -> float:
+    return round(float(x), 9)
+
+
+def half_squares(rewards: np.ndarray) -> float:
+    early, late = np.split(rewards, 2)
+    return key(((early - late) ** 2).mean() / 2)
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("times", [1, 2, 4])
+def test_means_have_their_exact_law(name: str, times: int) -> None:
+    replies = drawn(name, times, Statistic.MEAN, 1)
+    check_law([key(reply[0]) for reply in replies], enumerated(LAWS[name], times, lambda rewards: key(rewards.mean())))
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("times", [2, 4])
+def test_pairs_have_their_exact_law(name: str, times: int) -> None:
+    replies = drawn(name, times, Statistic.PAIRS, 2)
+    check_law([key(reply[0]) for reply in replies], enumerated(LAWS[name], times, half_squares))
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("times", [1, 3, 5])  # fewer than the atoms of "five", and as many
+def test_atoms_have_their_exact_law(name: str, times: int) -> None:
+    found = []
+    for reply in drawn(name, times, Statistic.ATOMS, 3):
+        assert (np.diff(reply.values) > 0).all()
+        assert (reply.counts > 0).all()
+        assert reply.start.tolist() == [0, len(reply.values)]
+        found.append(tuple(np.repeat(reply.values, reply.counts)))
+    check_law(found, enumerated(LAWS[name], times, lambda rewards: tuple(np.sort(rewards))))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_rewards_are_independent_draws(name: str) -> None:
+    check_law([tuple(reply) for reply in drawn(name, 3, Statistic.REWARDS, 4)], enumerated(LAWS[name], 3, tuple))
+
+
+@pytest.mark.parametrize("statistic", [Statistic.MEAN, Statistic.PAIRS, Statistic.REWARDS])
+def test_requests_of_one_arm_are_independent(statistic: Statistic) -> None:
+    simulation = finite_arms([LAWS["coin"]]).simulate(5)
+    replies = [key(simulation.answer(Pull([0], 2, statistic))[-1]) for _ in range(6000)]
+    single = Counter(replies)
+    joint = Counter(itertools.pairwise(replies))
+    exact = Counter({(a, b): single[a] * single[b] / len(replies) ** 2 for a in single for b in single})
+    check_law(list(itertools.islice(itertools.pairwise(replies), 0, None, 2)), exact)
+    assert len(joint) == len(single) ** 2
+
+
+def test_streams_of_arms_and_seeds_do_not_repeat() -> None:
+    streams = [tuple(Draws(seed, 50).uniforms(arm, 4)) for seed in range(20) for arm in range(50)]
+    assert len(set(streams)) == 1000
+    requests = Draws(0, 1)
+    assert (
+        len({requests.of(0).random() for _ in range(1000)} | {requests.uniforms(0, 1)[0] for _ in range(1000)}) == 2000
+    )
+
+
+@pytest.mark.parametrize("times", [2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**55 + 3, 2**62])
+@pytest.mark.parametrize("name", ["coin", "three"])
+def test_counts_stay_whole_however_many(name: str, times: int) -> None:
+    arms = finite_arms([LAWS[name]])
+    reply = arms.simulate(6).answer(Pull([0], times, Statistic.ATOMS))
+    assert sum(reply.counts.tolist()) == times
+    for value, count in zip(reply.values.tolist(), reply.counts.tolist(), strict=True):
+        p = dict(zip(*LAWS[name], strict=True))[value]
+        assert abs(count - p * times) < 6 * (times * p * (1 - p)) ** 0.5
+    mean = arms.simulate(7).answer(Pull([0], times, Statistic.MEAN))[0]
+    assert abs(mean - arms.means[0]) < 6 * (arms.variances[0] / times) ** 0.5
+    even = times - times % 2
+    pairs = arms.simulate(8).answer(Pull([0], even, Statistic.PAIRS))[0]
+    assert abs(pairs - arms.variances[0]) < 6 * (2 / even) ** 0.5  # its expectation is the variance
+
+
+def test_large_counts_are_odd_as_often_as_even() -> None:
+    """Past 2^53 a careless binomial lives on the grid of doubles, where all numbers are even."""
+    simulation = bernoulli([0.3]).simulate(9)
+    odd = sum(int(simulation.answer(Pull([0], EXACT, Statistic.ATOMS)).counts[1]) % 2 for _ in range(200))
+    assert 65 < odd < 135  # 5 standard deviations
+
+
+def test_one_seed_reproduces_and_another_differs() -> None:
+    arms = finite_arms(list(LAWS.values()))
+    requests = [Pull(range(5), 10, statistic) for statistic in (Statistic.MEAN, Statistic.PAIRS, Statistic.REWARDS)]
+    first, again, other = ([s.answer(r).tolist() for r in requests] for s in map(arms.simulate, (1, 1, 2)))
+    assert first == again != other
+
+
+def test_single_rewards_do_not_depend_on_how_pulls_are_divided() -> None:
+    arms = finite_arms([LAWS["five"], LAWS["three"]])
+    whole = arms.simulate(3).answer(Pull([0], 23, Statistic.REWARDS))
+    split = arms.simulate(3)
+    parts = [split.answer(Pull([0], times, Statistic.REWARDS)) for times in (1, 2, 3, 4, 5, 8)]
+    assert np.concatenate(parts).tolist() == whole.tolist()
+
+
+@given(st.permutations(range(5)), st.sampled_from(list(Statistic)), st.lists(st.integers(1, 9), min_size=5, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_arms_makes_no_difference(order: list[int], statistic: Statistic, half: list[int]) -> None:
+    arms = finite_arms(list(LAWS.values()))
+    times = 2 * np.array(half)
+    in_order = arms.simulate(11).answer(Pull(np.arange(5), times, statistic))
+    alone = arms.simulate(11)
+    for arm in order:
+        reply = alone.answer(Pull([arm], times[arm], statistic))
+        if statistic is Statistic.ATOMS:
+            part = slice(in_order.start[arm], in_order.start[arm + 1])
+            assert reply.values.tolist() == in_order.values[part].tolist()
+            assert reply.counts.tolist() == in_order.counts[part].tolist()
+        elif statistic is Statistic.REWARDS:
+            end = int(np.cumsum(times)[arm])
+            assert reply.tolist() == in_order[end - times[arm] : end].tolist()
+        else:
+            assert reply.tolist() == in_order[[arm]].tolist()
+
+
+def test_moments_by_hand_and_recorded_rewards() -> None:
+    arms = recorded({"a": [1, 0, 1, 1], "b": [0.5, 0.5], "c": 0.25})
+    assert arms.labels == ("a", "b", "c")
+    assert arms.means.tolist() == [0.75, 0.5, 0.25]
+    assert arms.variances.tolist() == [0.1875, 0, 0]
+    assert len(arms.law(1)[0]) == 1
+
+
+@given(st.lists(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1e300)), max_size=5), max_size=5))
+@settings(max_examples=150)
+def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, float]]]) -> None:
+    try:
+        arms = finite_arms([([v for v, _ in law], [w for _, w in law]) for law in laws])
+    except SourceError:
+        return
+    assert len(arms) == len(laws)
+    for k in range(len(arms)):
+        values, probabilities = arms.law(k)
+        assert (np.diff(values) > 0).all()
+        assert (probabilities > 0).all()
+        assert probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        (([0.5, 1.5], [1, 1]), "outside"),
+        (([float("nan")], [1]), "outside"),
+        (([0.5], [1, 2]), "each value needs one weight"),
+        (([], []), "weights"),
+        (([0.5], [0]), "no distribution"),
+        (([0.5], [-1]), "no distribution"),
+        (([0.5], [float("inf")]), "no distribution"),
+    ],
+)
+def test_what_is_no_law_is_refused(law: tuple, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        finite_arms([([0.2], [1]), law], ["fine", "bad"])
+    with pytest.raises(SourceError, match="'bad'"):
+        finite_arms([([0.2], [1]), law], ["fine", "bad"])
+
+
+class Spy:
+    """A uniform law that remembers how many rewards were asked of it at a time."""
+
+    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
+        self.low, self.high, self.sizes = low, high, []
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> np.ndarray:
+        self.sizes.append(size)
+        return self.low + (self.high - self.low) * random_state.random(size)
+
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    def var(self) -> float:
+        return (self.high - self.low) ** 2 / 12
+
+
+@pytest.mark.parametrize(("statistic", "target", "sd"), [("mean", 0.5, 12**-0.5), ("pairs", 1 / 12, 0.12)])
+def test_continuous_laws_are_drawn_in_chunks(statistic: str, target: float, sd: float) -> None:
+    law, times = Spy(), 2 * CHUNK + 2
+    reply = ContinuousArms([law]).simulate(1).answer(Pull([0], times, Statistic(statistic)))
+    assert law.sizes == [CHUNK, CHUNK, 2]
+    assert abs(reply[0] - target) < 5 * sd / times**0.5 * 2**0.5
+
+
+def test_continuous_arms_keep_to_their_seed_and_order() -> None:
+    arms = ContinuousArms({"a": stats.beta(2, 5), "b": stats.uniform(0.2, 0.6), "c": stats.truncnorm(-1, 1, 0.5, 0.5)})
+    assert arms.means == pytest.approx([2 / 7, 0.5, 0.5])
+    assert arms.variances[1] == pytest.approx(0.03)
+    together, alone = arms.simulate(4), arms.simulate(4)
+    both = together.answer(Pull([2, 0, 1], 50, Statistic.REWARDS))
+    alone.answer(Pull([1], 50, Statistic.REWARDS))
+    assert alone.answer(Pull([0], 50, Statistic.REWARDS)).tolist() == both[50:100].tolist()
+    assert stats.kstest(arms.simulate(5).answer(Pull([0], 4000, Statistic.REWARDS)), stats.beta(2, 5).cdf).pvalue > 1e-3
+    atoms = arms.simulate(5).answer(Pull([0, 1], [7, 9], Statistic.ATOMS))
+    assert atoms.start.tolist() == [0, 7, 16]
+
+
+@pytest.mark.parametrize("low", [-0.5, float("nan")])
+def test_a_law_that_leaves_the_range_is_refused(low: float) -> None:
+    simulation = ContinuousArms({"steady": Spy(), "wild": Spy(low, 0.5)}).simulate(1)
+    simulation.answer(Pull([0], 100, Statistic.MEAN))
+    with pytest.raises(RewardError, match=r"'wild' drew .*within \[0, 1\]"):
+        simulation.answer(Pull([0, 1], 100, Statistic.MEAN))
+
+
+def test_what_no_continuous_arm_can_do_is_said() -> None:
+    with pytest.raises(SourceError, match="has no rvs"):
+        ContinuousArms({"a": 0.5})
+    with pytest.raises(PullLimitError, match="drawn one by one"):
+        ContinuousArms([Spy()]).simulate(1).answer(Pull([0], PATIENCE + 1, Statistic.MEAN))
