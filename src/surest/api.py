@@ -109,6 +109,10 @@ def _named(arms: Any, bounds: tuple[float, float]) -> tuple[tuple[str, ...], Any
         return labels, given
     if any(callable(arm) for arm in given):
         raise UsageError("some arms are callables and some are not; give one kind")
-    return labels, recorded(
-        {k: (np.asarray(v, float) - low) / (high - low) for k, v in zip(labels, given, strict=True)}
-    )
+    if len(set(labels)) < len(labels):
+        raise UsageError(f"labels {', '.join(labels)}: two arms have the same; labels must differ")
+    try:
+        rewards = [(np.asarray(arm, float) - low) / (high - low) for arm in given]
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"recorded rewards must be numbers: {error}") from None
+    return labels, recorded(dict(zip(labels, rewards, strict=True)))

@@ -175,7 +175,10 @@ def whole(sizes: npt.ArrayLike) -> IntArray:
     """
     rounded = np.ceil(np.asarray(sizes, dtype=np.float64))
     if not (rounded < 2.0**63).all():
-        raise PullLimitError(f"{rounded.max():.3g} pulls of one arm in one request cannot be counted in 64 bits")
+        raise PullLimitError(
+            f"{rounded.max():.3g} pulls of one arm in one request cannot be counted in 64 bits; "
+            "if two arms may be equally good, give a budget or an ε > 0"
+        )
     return np.maximum(rounded, 1).astype(np.int64)
 
 

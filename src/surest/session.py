@@ -214,7 +214,7 @@ class Session:
     def _checked(self, ticket: int, reward: float) -> float:
         """The reward on [0, 1]."""
         place = self._place(ticket)
-        if isinstance(reward, bool | np.bool_ | Real) and isfinite(reward) and self.low <= reward <= self.high:
+        if isinstance(reward, bool | np.bool_ | Real) and self.low <= reward <= self.high:
             return (float(reward) - self.low) / (self.high - self.low)
         whose = f" (arm {self._ticket(place).label!r})" if place >= 0 else ""
         raise RewardError(
@@ -227,7 +227,10 @@ class Session:
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     """Bounds as numbers, refused where they are no range."""
-    low, high = map(float, bounds)
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low = high = 0.0
     if not (isfinite(low) and isfinite(high) and low < high):
         raise UsageError(f"bounds {bounds}: give the lowest and the highest possible reward, the lower first")
     return low, high

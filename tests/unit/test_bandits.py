@@ -183,7 +183,7 @@ def test_moments_by_hand_and_recorded_rewards() -> None:
 
 
 @given(st.lists(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1e300)), max_size=5), max_size=5))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, float]]]) -> None:
     try:
         arms = finite_arms([([v for v, _ in law], [w for _, w in law]) for law in laws])
@@ -267,3 +267,14 @@ def test_what_no_continuous_arm_can_do_is_said() -> None:
         ContinuousArms({"a": 0.5})
     with pytest.raises(PullLimitError, match="drawn one by one"):
         ContinuousArms([Spy()]).simulate(1).answer(Pull([0], PATIENCE + 1, Statistic.MEAN))
+
+
+def test_bernoulli_arms_are_finite_arms() -> None:
+    means = [0.3, 0.0, 1.0, 0.5]
+    short, long = bernoulli(means, list("abcd")), finite_arms([([0, 1], [1 - p, p]) for p in means], list("abcd"))
+    assert short.labels == long.labels
+    for name in ("start", "values", "probabilities"):
+        assert getattr(short, name).tolist() == getattr(long, name).tolist()
+    with pytest.raises(SourceError, match="2 arms but 1 labels"):
+        bernoulli([0.5, 0.4], ["a"])
+    assert len(bernoulli([])) == 0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surest.bandits.finite import FiniteArms, bernoulli
@@ -68,6 +68,7 @@ def test_lil_klucb_is_the_least_over_levels() -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
+@settings(deadline=None)
 def test_chernoff_information_is_where_both_meet(a: float, b: float) -> None:
     low, high = min(a, b), max(a, b)
     z = np.linspace(low, high, 1001)

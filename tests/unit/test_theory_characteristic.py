@@ -25,6 +25,7 @@ unit = st.floats(1e-9, 1 - 1e-9) | st.sampled_from([0.0, 0.5, 1.0])
 
 
 @given(unit, unit)
+@settings(deadline=None)
 def test_k_inf_of_a_bernoulli_arm_is_kl(p: float, x: float) -> None:
     values, probabilities = np.array([0.0, 1.0]), np.array([1 - p, p])
     assert k_inf_above(values, probabilities, x).value == pytest.approx(kl(p, x) if x > p else 0, rel=1e-6, abs=1e-12)

@@ -97,7 +97,13 @@ def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> Fini
     p = np.atleast_1d(np.asarray(means, float))
     if not ((p >= 0) & (p <= 1)).all():
         raise SourceError(f"Bernoulli means {p.tolist()} must lie in [0, 1]")
-    return finite_arms([([0.0, 1.0], [1 - q, q]) for q in p], labels)
+    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(p)))
+    if len(names) != len(p):
+        raise SourceError(f"{len(p)} arms but {len(names)} labels; give one label an arm")
+    mass = np.column_stack([1 - p, p])
+    there = mass > 0  # a sure reward is one atom
+    start = np.append(0, np.cumsum(there.sum(1))).astype(np.int64)
+    return FiniteArms(names, start, np.broadcast_to([0.0, 1.0], mass.shape)[there], mass[there])
 
 
 def recorded(rewards: Mapping[str, npt.ArrayLike] | Sequence[npt.ArrayLike]) -> FiniteArms:

@@ -12,6 +12,9 @@ from surest.errors import SourceError
 
 FORMS = "example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
 
+MOST_ARMS = 10_000_000
+"""What fits into memory."""
+
 
 def example1(n: int) -> FiniteArms:
     """Example 1 of the paper: n Bernoulli arms of mean 1 − i/n, i = 1 … n. The last one always pays 0.
@@ -32,14 +35,14 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
     (array([0.5 , 0.45]), array([0.04, 0.01]))
     """
     delta = np.atleast_1d(np.asarray(gaps, float))
-    squares = np.broadcast_to(np.asarray(variances, float), (len(delta) + 1,)) if np.size(variances) == 1 else variances
-    sigma = np.sqrt(np.asarray(squares, float))
-    if sigma.shape != (len(delta) + 1,):
-        raise SourceError(f"{len(delta)} gaps need {len(delta) + 1} variances (one for the best arm), got {sigma.size}")
-    if not ((delta > 0) & (delta < 0.1)).all() or not (sigma**2 < 0.1).all():
+    squares = np.atleast_1d(np.asarray(variances, float))
+    if squares.size not in (1, len(delta) + 1):
         raise SourceError(
-            f"gaps {delta.tolist()} must lie in (0, 0.1) and variances {np.asarray(squares).tolist()} in [0, 0.1)"
+            f"{len(delta)} gaps need {len(delta) + 1} variances (one for the best arm), got {squares.size}"
         )
+    if not ((delta > 0) & (delta < 0.1)).all() or not ((squares >= 0) & (squares < 0.1)).all():
+        raise SourceError(f"gaps {delta.tolist()} must lie in (0, 0.1) and variances {squares.tolist()} in [0, 0.1)")
+    sigma = np.broadcast_to(np.sqrt(squares), (len(delta) + 1,))
     centres = 0.5 - np.append(0.0, delta)
     return finite_arms(
         [([m - s, m + s], [0.5, 0.5]) for m, s in zip(centres, sigma, strict=True)],
@@ -58,17 +61,26 @@ def parse_source(source: str, instance: str | None = None) -> FiniteArms:
         if instance is not None:
             raise SourceError(f"--instance {instance!r} goes with a CSV file; {source!r} is a single instance")
         return KINDS[kind](rest, source)
-    if colon and not Path(source).exists() and "/" not in kind and "." not in kind:
+    if colon and not _exists(source) and "/" not in kind and "." not in kind:
         near = get_close_matches(kind, KINDS, 1)
         raise SourceError(f"{source!r} is no source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}")
-    if not Path(source).exists():
+    if not _exists(source):
         raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
     return read_csv(source, instance)
 
 
+def _exists(source: str) -> bool:
+    try:
+        return Path(source).exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
 def _example1(rest: str, source: str) -> FiniteArms:
-    if not (rest.isascii() and rest.isdigit() and 1 <= len(rest) <= 9 and int(rest) >= 1):
-        raise SourceError(f"{source!r}: the number of arms must be a whole number from 1 on, as in example1:100")
+    if not (rest.isascii() and rest.isdigit() and len(rest) <= 9 and 1 <= int(rest) <= MOST_ARMS):
+        raise SourceError(
+            f"{source!r}: the number of arms must be a whole number, 1 to {MOST_ARMS:,}, as in example1:100"
+        )
     return example1(int(rest))
 
 

@@ -34,6 +34,8 @@ def read_csv(path: str | Path, instance: str | None = None) -> FiniteArms:
                 f"{path} holds {len(instances)} instances ({some}, …); name one with --instance (instance=… in Python)"
             )
         return next(iter(instances.values()))
+    if list(instances) == [""]:
+        raise SourceError(f"{path} has no column 'instance': leave out --instance {instance!r}")
     if instance not in instances:
         near = get_close_matches(instance, instances, 3) or list(instances)[:5]
         raise SourceError(f"{path} has no instance {instance!r}; did you mean {', '.join(near)}?")

@@ -41,4 +41,4 @@ def call(
             continue
         for arm, group in groupby(session.ask(PORTION), key=lambda ticket: ticket.arm):
             tickets = list(group)
-            session.tell_all(tickets, np.asarray(functions[arm](len(tickets))))
+            session.tell_all(tickets, np.atleast_1d(functions[arm](len(tickets))))

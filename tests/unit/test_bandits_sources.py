@@ -1,0 +1,204 @@
+"""CSV files and named sources: read exactly, or refused with a message that says what and where."""
+
+import gzip
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from surest.bandits.instances import KINDS, parse_source
+from surest.bandits.recorded import read_csv, read_instances
+from surest.errors import SourceError, SurestError
+
+PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
+COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
+
+
+def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_one_row_a_reward(tmp_path: Path) -> None:
+    arms = read_csv(write(tmp_path, PLAIN))
+    assert arms.labels == ("a", "b")
+    assert arms.means.tolist() == [0.75, 0.5]
+
+
+def test_counts_and_instances(tmp_path: Path) -> None:
+    path = write(tmp_path, COUNTED)
+    x, y = read_csv(path, "x"), read_csv(path, "y")
+    assert x.labels == ("a", "b")
+    assert y.labels == ("b", "c")
+    assert x.means.tolist() == [0.75, 0.5]
+    assert len(x.law(0)[0]) == 2  # a count of 0 is no atom
+    assert read_instances(path).keys() == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN.replace("\n", "\r\n"),
+        "\ufeff" + PLAIN,
+        PLAIN.replace("arm,value", " Arm , VALUE "),
+        PLAIN.replace("\n", "\n\n"),
+        PLAIN.rstrip("\n"),
+        "value,arm\n1,a\n0.5,b\n0,a\n1,a\n1,a\n",
+        'arm,value\n"a",1\n"b",".5"\na,0\na,1\na,1\n',
+        gzip.compress(PLAIN.encode()),
+    ],
+    ids=["windows", "mark", "header", "blank lines", "no last newline", "columns", "quotes", "gzip"],
+)
+def test_forms_that_say_the_same(tmp_path: Path, content: str | bytes) -> None:
+    arms = read_csv(write(tmp_path, content))
+    assert arms.labels == ("a", "b")
+    assert arms.means.tolist() == [0.75, 0.5]
+
+
+def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
+    path = write(tmp_path, gzip.compress(COUNTED.encode()), "rewards.csv.gz")
+    assert parse_source(str(path), "y").labels == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("arm,value\na,1\nb,nan\n", r"line 3: value 'nan' is not in \[0, 1\]"),
+        ("arm,value\na,1\n\nb,1.5\n", r"line 4: value '1.5' is not in \[0, 1\]; rescale"),
+        ("arm,value\na,-0.1\n", r"line 2: value '-0.1'"),
+        ("arm,value\na,inf\n", r"line 2: value 'inf'"),
+        ("arm,value\na,high\n", r"line 2: value 'high' is not a number"),
+        ("arm,value\na\n", r"line 2: 1 fields where the header has 2"),
+        ("arm,value\na,1,2\n", r"line 2: 3 fields where the header has 2"),
+        ("arm,value\n ,1\n", r"line 2: the arm has no name"),
+        ('arm,value\n"a,1\n', r"line 2: "),
+        ("arm,value,count\na,1,1.5\n", r"line 2: count '1.5' is not a whole number"),
+        ("arm,value,count\na,1,-1\n", r"line 2: count '-1'"),
+        ("arm,value,count\na,1,nan\n", r"line 2: count 'nan'"),
+        ("arm,value,count\na,1,9007199254740992\n", r"line 2: count"),
+        ("arm,value,count\na,1,0\n", r"arm 'a': weights .* positive sum"),
+        ("arm,reward\na,1\n", r"line 1: columns arm, reward; a file needs arm,value"),
+        ("arm,value,colour\na,1,red\n", r"line 1: columns"),
+        ("arm,value,value\na,1,1\n", r"line 1: columns"),
+        ("a,1\nb,0\n", r"line 1: columns a, 1"),
+        ("", r"is empty; it needs a header"),
+        ("arm,value\n", r"holds no rewards"),
+        (b"arm,value\n\xff,1\n", r"is not UTF-8"),
+        (gzip.compress(PLAIN.encode())[:-9], r"cannot be read"),
+        (gzip.compress(PLAIN.encode())[:12], r"cannot be read"),
+        (gzip.compress(PLAIN.encode())[:-5] + b"wrong", r"cannot be read"),
+        (b"\x1f\x8b", r"cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(SourceError, match=message) as caught:
+        read_csv(path)
+    if "arm '" not in str(caught.value):
+        assert str(path) in str(caught.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        read_csv(tmp_path / "none.csv")
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_csv(tmp_path)
+    with pytest.raises(SourceError, match="neither a file nor a source"):
+        parse_source(str(tmp_path / "none.csv"))
+
+
+def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, COUNTED)
+    with pytest.raises(SourceError, match=r"holds 2 instances \(x, y.*name one with --instance"):
+        read_csv(path)
+    with pytest.raises(SourceError, match="no instance 'z'; did you mean"):
+        read_csv(path, "z")
+    with pytest.raises(SourceError, match="no column 'instance'"):
+        read_csv(write(tmp_path, PLAIN), "x")
+    with pytest.raises(SourceError, match="goes with a CSV file"):
+        parse_source("example1:3", "x")
+    single = write(tmp_path, "instance,arm,value\nonly,a,1\n")
+    assert read_csv(single).labels == read_csv(single, "only").labels == ("a",)
+
+
+def test_named_sources() -> None:
+    assert parse_source("example1:4").means.tolist() == [0.75, 0.5, 0.25, 0]
+    assert parse_source("example1:4").variances[-1] == 0
+    assert parse_source("bernoulli:0.5,0.45").labels == ("1", "2")
+    one = parse_source("lower-bound:0.05,0.08/0.04")
+    assert one.means == pytest.approx([0.5, 0.45, 0.42])
+    assert one.variances == pytest.approx([0.04] * 3)
+    assert parse_source("lower-bound:0.05/0.04,0").variances == pytest.approx([0.04, 0])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("example1:0", "whole number"),
+        ("example1:-3", "whole number"),
+        ("example1:2.5", "whole number"),
+        ("example1:", "whole number"),
+        ("example1:٣", "whole number"),
+        ("example1:999999999999", "1 to 10,000,000"),
+        ("bernoulli:", "not a list of numbers"),
+        ("bernoulli:0.5,,0.4", "not a list of numbers"),
+        ("bernoulli:0.5,x", "not a list of numbers"),
+        ("bernoulli:0.5,1.1", r"must lie in \[0, 1\]"),
+        ("bernoulli:nan", r"must lie in \[0, 1\]"),
+        ("lower-bound:0.05", "a slash"),
+        ("lower-bound:0.05/0.01,0.01,0.01", "1 gaps need 2 variances"),
+        ("lower-bound:0.2/0.01", "must lie in"),
+        ("lower-bound:0/0.01", "must lie in"),
+        ("lower-bound:0.05/0.1", "must lie in"),
+        ("lower-bound:0.05/-0.01", "must lie in"),
+        ("lower-bound:0.05/nan", "must lie in"),
+        ("bernouli:0.5", "did you mean bernoulli"),
+        ("exampel1:5", "did you mean example1"),
+        ("weather:5", "allowed: example1:N"),
+        ("", "allowed|cannot be read"),
+        ("a" * 5000, "neither a file nor a source"),
+        ("a\0b", "neither a file nor a source"),
+    ],
+)
+def test_sources_that_are_none(source: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        parse_source(source)
+
+
+@given(st.text() | st.tuples(st.sampled_from([*KINDS, "x"]), st.text("0123456789.,/-enaif")).map(":".join))
+@example("lower-bound:/")
+@settings(max_examples=300, deadline=None)
+def test_any_source_is_read_or_refused(source: str) -> None:
+    assume(not re.fullmatch(r"example1:\d{6,}", source))  # read, but slowly
+    with suppress(SurestError):
+        assert len(parse_source(source)) >= 1
+
+
+cells = st.sampled_from(
+    ["a", "b", "0", "1", "0.5", "1e-3", "nan", "inf", "-1", "2", "", '"', '"a"', "é", "\0", "9" * 20]
+)
+tables = st.builds(
+    lambda header, rows: "\n".join([header, *(",".join(row) for row in rows)]),
+    st.sampled_from(
+        ["arm,value", "arm,value,count", "instance,arm,value,count", "value,arm", "arm", "count,arm,value"]
+    ),
+    st.lists(st.lists(cells, min_size=1, max_size=5), max_size=6),
+)
+
+
+@given(st.binary(max_size=200) | tables.map(str.encode) | tables.map(str.encode).map(gzip.compress), st.integers(0, 30))
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes, cut: int) -> None:
+    path = write(tmp_path, content[: len(content) - cut] if cut < 10 else content)
+    instances = {}
+    with suppress(SurestError):
+        instances = read_instances(path)
+        assert instances
+    for arms in instances.values():
+        assert len(arms) >= 1
+        assert ((arms.values >= 0) & (arms.values <= 1)).all()
+        assert ((arms.means >= 0) & (arms.means <= 1)).all()
