@@ -132,10 +132,11 @@ def test_counts_stay_whole_however_many(name: str, times: int) -> None:
     assert abs(pairs - arms.variances[0]) < 6 * (2 / even) ** 0.5  # its expectation is the variance
 
 
-def test_large_counts_are_odd_as_often_as_even() -> None:
+@pytest.mark.parametrize("times", [EXACT, 8 * EXACT])
+def test_large_counts_are_odd_as_often_as_even(times: int) -> None:
     """Past 2^53 a careless binomial lives on the grid of doubles, where all numbers are even."""
     simulation = bernoulli([0.3]).simulate(9)
-    odd = sum(int(simulation.answer(Pull([0], EXACT, Statistic.ATOMS)).counts[1]) % 2 for _ in range(200))
+    odd = sum(int(simulation.answer(Pull([0], times, Statistic.ATOMS)).counts[1]) % 2 for _ in range(200))
     assert 65 < odd < 135  # 5 standard deviations
 
 

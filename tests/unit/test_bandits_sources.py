@@ -14,6 +14,7 @@ from surest.bandits.recorded import read_csv, read_instances
 from surest.errors import SourceError, SurestError
 
 PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
+PACKED = gzip.compress(PLAIN.encode(), mtime=0)  # the time would make the names of tests differ between workers
 COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
 
 
@@ -49,7 +50,7 @@ def test_counts_and_instances(tmp_path: Path) -> None:
         PLAIN.rstrip("\n"),
         "value,arm\n1,a\n0.5,b\n0,a\n1,a\n1,a\n",
         'arm,value\n"a",1\n"b",".5"\na,0\na,1\na,1\n',
-        gzip.compress(PLAIN.encode()),
+        PACKED,
     ],
     ids=["windows", "mark", "header", "blank lines", "no last newline", "columns", "quotes", "gzip"],
 )
@@ -88,9 +89,9 @@ def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
         ("", r"is empty; it needs a header"),
         ("arm,value\n", r"holds no rewards"),
         (b"arm,value\n\xff,1\n", r"is not UTF-8"),
-        (gzip.compress(PLAIN.encode())[:-9], r"cannot be read"),
-        (gzip.compress(PLAIN.encode())[:12], r"cannot be read"),
-        (gzip.compress(PLAIN.encode())[:-5] + b"wrong", r"cannot be read"),
+        (PACKED[:-9], r"cannot be read"),
+        (PACKED[:12], r"cannot be read"),
+        (PACKED[:-5] + b"wrong", r"cannot be read"),
         (b"\x1f\x8b", r"cannot be read"),
     ],
 )
