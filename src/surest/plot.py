@@ -61,6 +61,7 @@ def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "F
     draw_intervals(left, arms)
     draw_pulls(right, arms)
     right.tick_params(labelleft=False)
+    right.set_title("", loc="left")  # the rows are named once
     if history:
         draw_evidence(page.add_subplot(grid[1, :]), history)
     if title:
@@ -128,7 +129,7 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
     pulls = [point.pulls for point in history]
     evidence = [max(point.evidence, 0.0) for point in history]
     threshold = history[-1].threshold
-    ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker="o" if len(pulls) < 3 else None)
+    ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker="o" if len(pulls) < 25 else None, markersize=4)
     ax.axhline(threshold, color=LEADER, linewidth=1.2, linestyle="--")
     ax.annotate(
         "needed to decide", (0.005, threshold), (0, 3), xycoords=("axes fraction", "data"),

@@ -158,7 +158,7 @@ def _so_far(result: Result) -> list[str]:
     epsilon, level = result.epsilon_certified, result.achieved_delta
     low, high = result.bounds
     sentences = []
-    if epsilon is not None and epsilon < high - low:
+    if epsilon is not None and epsilon < 0.99 * (high - low):
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
     elif epsilon is not None:
         sentences.append("Nothing is certified of it yet.")

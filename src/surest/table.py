@@ -12,6 +12,8 @@ from rich.text import Text
 
 SHOWN = 6
 """Arms in the table of the leading ones."""
+LONGEST = 40
+"""Letters of a label in it."""
 
 
 class ArmRow(NamedTuple):
@@ -75,12 +77,12 @@ class ArmTable:
         bounded = any(not math.isnan(row.low) for row in self.rows)
         total = max(sum(row.pulls for row in self.rows), 1)
         table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("arm", overflow="ellipsis", no_wrap=True)
-        table.add_column("mean", justify="right")
+        table.add_column("arm", overflow="ellipsis", no_wrap=True, max_width=LONGEST)
+        table.add_column("mean", justify="right", no_wrap=True)
         if bounded:
-            table.add_column(f"{percent(1 - self.delta)} interval")
-        table.add_column("pulls", justify="right")
-        table.add_column("share", justify="right")
+            table.add_column(f"{percent(1 - self.delta)} interval", no_wrap=True)
+        table.add_column("pulls", justify="right", no_wrap=True)
+        table.add_column("share", justify="right", no_wrap=True)
         for i in self.leading(most):
             row = self.rows[i]
             interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"

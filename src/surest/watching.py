@@ -29,7 +29,8 @@ class Looks:
     growth : float
         How many times as many pulls there must be at the next look, at least.
     share, free : float
-        Looking takes at most `free` seconds plus this share of the time, but for one look.
+        Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
+        first one, which may have to load machine code that the end of the run needs anyway.
     """
 
     def __init__(
@@ -61,10 +62,11 @@ class Looks:
             self.points.append(Point(running.pulls, status.evidence, status.threshold))
         if self.show is not None:
             self.show(running, status)
-        self.pulls, self.last = running.pulls, self.clock()
-        self.spent += self.last - now
+        self.last = self.clock()
+        self.spent += self.last - now if self.pulls >= 0 else 0.0
+        self.pulls = running.pulls
 
 
 def history() -> Looks:
     """What records evidence over time for a picture: often in a short run, a tenth of the time in a long one."""
-    return Looks(growth=1.03, share=0.1, free=0.5)
+    return Looks(growth=1.08, share=0.1, free=1.0)
