@@ -148,7 +148,7 @@ class Workers(RuleBasedStateMachine):
 
 
 TestWorkers = Workers.TestCase
-TestWorkers.settings = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+TestWorkers.settings = settings(max_examples=100, stateful_step_count=40, deadline=None, derandomize=True)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
