@@ -83,7 +83,8 @@ def _row(fields: list[str], at: dict[str, int], where: str, bounds: tuple[float,
     low, high = bounds
     if not low <= value <= high:
         raise SourceError(
-            f"{where}: value {fields[at['value']]!r} is not in [{low:g}, {high:g}]; give the rewards' range with --bounds"
+            f"{where}: value {fields[at['value']]!r} is not in [{low:g}, {high:g}]; "
+            "rescale the rewards first, or give their range as bounds"
         )
     value = (value - low) / (high - low)
     count = _number(fields[at["count"]], "count", where) if "count" in at else 1.0
