@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from surest.errors import UsageError
-from surest.table import ArmTable, count, percent
+from surest.table import ArmTable, count, percent, shortened
 from surest.watching import Point
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     rest = len(arms) - len(shown)
     if rest:
         part = (total - sum(pulls)) / max(total, 1)
-        ax.set_xlabel(f"pulls (of {count(total)}; {part:.0%} on arms not shown)")
+        ax.set_xlabel(f"pulls (of {count(total)},\n{part:.0%} on arms not shown)")
 
 
 def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
@@ -163,8 +163,7 @@ def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
 
 def _short_label(label: str) -> str:
     """A label that fits, with the dollar signs that would start a formula kept as they are."""
-    cut = label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
-    return cut.replace("$", r"\$")
+    return shortened(label, LONGEST).replace("$", r"\$")
 
 
 def _short(value: float, position: float = 0) -> str:

@@ -87,7 +87,7 @@ class ArmTable:
             row = self.rows[i]
             interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
             shown = [self.number(row.mean), *([interval] if bounded else []), count(row.pulls)]
-            table.add_row(Text(row.label), *shown, f"{row.pulls / total:.1%}")
+            table.add_row(Text(shortened(row.label, LONGEST)), *shown, f"{row.pulls / total:.1%}")
         if len(self.rows) > most:
             table.add_row(Text(f"… {len(self.rows) - most:,} more", style="dim"))
         return table
@@ -106,6 +106,17 @@ def count(number: float) -> str:
     ('1,234,567', '5.90e+13')
     """
     return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
+
+
+def shortened(label: str, most: int) -> str:
+    """A label that fits, cut in the middle: long labels often differ at the end.
+
+    >>> shortened("configuration number 17", 15)
+    'configu…mber 17'
+    """
+    if len(label) <= most:
+        return label
+    return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
 
 
 def percent(part: float) -> str:
