@@ -1,6 +1,8 @@
 """The one place that knows the compiler: `compiled` turns a plain function on arrays into machine code."""
 
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -10,9 +12,27 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Compile a function with numba, keeping its machine code on disk for the next process."""
-    return cast(F, njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(F, _stamped(njit(cache=True, nogil=True, error_model="numpy")(function)))
 
 
-def compiled_as(signature: Any) -> Callable[[F], F]:
+def compiled_as(function: F, signature: Any) -> F:
     """Compile a function for one signature only, so that other compiled functions can be passed to it as values."""
-    return lambda function: cast(F, njit(signature, cache=True, nogil=True, error_model="numpy")(function))
+    dispatcher = _stamped(njit(cache=True, nogil=True, error_model="numpy")(function))
+    dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return cast(F, dispatcher)
+
+
+def _stamped(dispatcher: Any) -> Any:
+    """Let kept machine code be out of date when any file that may hold compiled functions changes.
+
+    Numba looks at a function's own file only, although the machine code holds that of the functions it calls as well.
+    """
+    dispatcher._cache._cache_file._source_stamp = _stamp()
+    return dispatcher
+
+
+@lru_cache
+def _stamp() -> tuple[float, int]:
+    files = [path.stat() for path in Path(__file__).parent.rglob("*.py")]
+    return max(file.st_mtime for file in files), sum(file.st_size for file in files)

@@ -4,27 +4,49 @@ An arm's single rewards are a stream that depends on the seed and the arm alone 
 drawn before they are asked for. What comes out is what the algorithm's generator would have done, request for request.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
-from numba import float64, int64, types, typeof
+from numba import float64, int64, typeof, types
+from numba.experimental.function_type import _get_wrapper_address
 
 from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, absorb, fresh_state
 from surest.bandits.finite import FiniteSimulation
 from surest.compiled import compiled_as
 from surest.protocol import Answer, FloatArray, IntArray, Pull, Statistic, Status
 
-FIRST, MOST, ALL = 32, 8192, 2**20
-"""Rewards drawn for an arm at first, at most, and places for the rewards of all arms."""
+FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20
+"""Rewards drawn for an arm at first, how much more each time, at most, and places for the rewards of all arms."""
 STOPPED, SPENT, REFILL = 0, 1, 2
 
-_STATE = typeof(fresh_state(2, (0.0,), rng=np.random.default_rng(0)))
-_DECIDE = types.FunctionType(int64(_STATE))
+_STATE: Any = typeof(fresh_state(2, (0.0,), rng=np.random.default_rng(0)))  # type: ignore[no-untyped-call]
+_SIGNATURE = int64(_STATE)
 
 
-@compiled_as(int64(_DECIDE, _STATE, float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1]))
-def advance(
+class _Pointer(types.WrapperAddressProtocol):
+    """A compiled `decide` as a value, found once: numba looks for it for half a millisecond."""
+
+    def __init__(self, decide: Any) -> None:
+        decide.compile(_SIGNATURE)
+        self._address = _get_wrapper_address(decide, _SIGNATURE)  # type: ignore[no-untyped-call]
+
+    def __wrapper_address__(self) -> Any:
+        return self._address
+
+    def signature(self) -> Any:
+        """What it takes and returns."""
+        return _SIGNATURE
+
+
+@lru_cache
+def _pointer(decide: Callable[[State], int]) -> _Pointer:
+    return _Pointer(decide)
+
+
+def _advance(
     decide: Any, state: State, rewards: FloatArray, used: IntArray, drawn: IntArray, progress: IntArray, log: IntArray
 ) -> int:
     """Decide and consume rewards until it stops, the budget is spent, or an arm has none left.
@@ -55,6 +77,12 @@ def advance(
         absorb(state)
         progress[0] = 0
         progress[2] += 1
+
+
+advance = compiled_as(
+    _advance,
+    int64(types.FunctionType(_SIGNATURE), _STATE, float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1]),
+)
 
 
 @dataclass(frozen=True)
@@ -89,16 +117,17 @@ def simulate_blocks(
     0
     """
     state, n = stepwise.state, len(simulation.labels)
-    most = max(FIRST, min(MOST, ALL // n))
-    rewards, used, drawn = np.empty((n, most)), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    first, most = max(8, min(FIRST, ALL // n)), max(8, min(MOST, ALL // n))
+    rewards, used, drawn = np.empty((n, most)), np.zeros(n, np.int64), np.full(n, first)
+    rewards[:, :first] = np.reshape(_rewards(simulation, np.arange(n), first), (n, first))
     limit = np.iinfo(np.int64).max if budget is None else budget
     progress = np.array([0, limit, 0, 0], np.int64)
     log = np.zeros(limit if record else 0, np.int64)
-    stepwise.decide.compile((_STATE,))  # type: ignore[attr-defined]
-    while (why := advance(stepwise.decide, state, rewards, used, drawn, progress, log)) == REFILL:
+    decide = _pointer(stepwise.decide)
+    while (why := advance(decide, state, rewards, used, drawn, progress, log)) == REFILL:
         arm = int(progress[3])
-        drawn[arm] = min(max(FIRST, 2 * drawn[arm]), most)
-        rewards[arm, : drawn[arm]] = simulation.answer(Pull([arm], drawn[arm], Statistic.REWARDS))
+        drawn[arm] = min(GROWTH * drawn[arm], most)
+        rewards[arm, : drawn[arm]] = _rewards(simulation, np.array([arm]), int(drawn[arm]))
         used[arm] = 0
     status = Status(leader=int(state.marks[LEADER]))
     value = Answer(status.leader, stepwise.certified, stepwise.reason, status) if why == STOPPED else None
@@ -106,3 +135,7 @@ def simulate_blocks(
     with np.errstate(invalid="ignore"):
         means = state.sums / state.counts
     return Finished(value, status, pulls, state.counts, int(progress[2]), means, log[:pulls])
+
+
+def _rewards(simulation: FiniteSimulation, arms: IntArray, times: int) -> FloatArray:
+    return cast(FloatArray, simulation.answer(Pull(arms, times, Statistic.REWARDS)))

@@ -9,6 +9,8 @@ from surest.compiled import compiled
 from surest.protocol import FloatArray
 
 TOLERANCE = 1e-12
+LAST = 1e-8
+"""A Newton step smaller than this, in proportion, is the last one: it squares the error."""
 
 
 @compiled
@@ -35,16 +37,27 @@ def kl_upper(p: float, level: float) -> float:
     if p <= 0:
         return -float(exp(-level) - 1)
     rest = 1 - p
+    target = p * log(p) + rest * log(rest) - level
     # Both starts have kl(p, q) ≥ level: the first by Pinsker's inequality, the second because p·ln(p/q) ≥ p·ln p.
     q = min(p + sqrt(level / 2), 1 - rest * exp(-(level - p * log(p)) / rest))
     for _ in range(60):
         if q >= 1:
             return 1.0
-        step = (p * log(p / q) + rest * log(rest / (1 - q)) - level) * q * (1 - q) / (q - p)
+        step = (target - p * log(q) - rest * log(1 - q)) * q * (1 - q) / (q - p)
         q -= step
-        if step <= TOLERANCE * q:
+        if step <= LAST * (q - p):
             break
     return q
+
+
+@compiled
+def surely_above(p: float, level: float, q: float) -> bool:
+    """Whether kl_lower(p, level) ≥ q, without a search.
+
+    >>> surely_above(0.9, 0.5, 0.3), surely_above(0.9, 0.5, 0.8), surely_above(0.9, 0.5, -0.1)
+    (True, False, True)
+    """
+    return q <= 0 or (q < p and kl(p, q) >= level)
 
 
 @compiled

@@ -54,7 +54,7 @@ def lil_factor(epsilon: float) -> float:
     >>> round(lil_factor(0.01))
     21153
     """
-    return (2 + epsilon) / epsilon * (1 / log(1 + epsilon)) ** (1 + epsilon)
+    return (2 + epsilon) / epsilon * float(log(1 + epsilon) ** -(1 + epsilon))
 
 
 @compiled
@@ -78,7 +78,7 @@ def kl_rate(total: float, log_inverse: float, alpha: float) -> float:
     ln((1 + ln total)/δ), with log_inverse = ln(1/δ), which no theorem covers.
 
     >>> round(kl_rate(1000, log(405.5 * 4 / 0.1), 1.1), 3), round(kl_rate(1000, log(10), 0.0), 3)
-    (20.137, 4.372)
+    (20.143, 4.37)
     """
     if alpha == 0:
         return log_inverse + log(1 + log(total))

@@ -188,7 +188,11 @@ RIVALS: dict[str, Entry] = {
         "track-and-stop with the threshold ln((1 + ln t)/δ) of its authors' experiments; no proof.",
     ),
     "top-two": _pullwise(
-        _best(top_two), "best arm", "proven", JOURDAN, "Pulls the leader or its closest challenger, by a fair coin; K_inf."
+        _best(top_two),
+        "best arm",
+        "proven",
+        JOURDAN,
+        "Pulls the leader or its closest challenger, by a fair coin; K_inf.",
     ),
     "top-two-ids": _pullwise(
         _best(top_two, information_directed=True),
@@ -212,7 +216,11 @@ RIVALS: dict[str, Entry] = {
         "Spends the budget in log2 n rounds and keeps the better half after each.",
     ),
     "ucb-e": _pullwise(
-        _given(ucb_e, "ucb-e"), "fixed budget", "proven", AUDIBERT, "Optimism for a fixed budget; must be told H1 = Σ 1/gap²."
+        _given(ucb_e, "ucb-e"),
+        "fixed budget",
+        "proven",
+        AUDIBERT,
+        "Optimism for a fixed budget; must be told H1 = Σ 1/gap².",
     ),
     "ucb-e-adaptive": _pullwise(
         _spend(ucb_e_adaptive),
@@ -222,7 +230,11 @@ RIVALS: dict[str, Entry] = {
         "ucb-e with the hardness estimated as it goes; no proof.",
     ),
     "ugape-b": _pullwise(
-        _given(ugape_b, "ugape-b"), "fixed budget", "proven", GABILLON, "ugape for a fixed budget; must be told H1 = Σ 1/gap²."
+        _given(ugape_b, "ugape-b"),
+        "fixed budget",
+        "proven",
+        GABILLON,
+        "ugape for a fixed budget; must be told H1 = Σ 1/gap².",
     ),
     "ugape-b-adaptive": _pullwise(
         _spend(ugape_b, h1=None),

@@ -62,4 +62,4 @@ def _decide(state: State) -> int:
 @compiled
 def _variance(state: State, arm: int) -> float:
     count = state.counts[arm]
-    return max(state.squares[arm] - state.sums[arm] * state.sums[arm] / count, 0.0) / (count - 1)
+    return float(max(state.squares[arm] - state.sums[arm] * state.sums[arm] / count, 0.0) / (count - 1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from surest.algorithms.stepwise import TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
 from surest.compiled import compiled
-from surest.evidence.divergence import kl, kl_lower, kl_upper
+from surest.evidence.divergence import kl, kl_upper, surely_above
 from surest.evidence.intervals import kl_rate
 from surest.protocol import IntArray
 
@@ -35,9 +35,9 @@ def _decide(state: State) -> int:
     leader = empirical_best(state)
     challenger = most_optimistic(state, leader, rate)
     upper = kl_upper(state.sums[challenger] / state.counts[challenger], rate / state.counts[challenger])
-    lower = kl_lower(state.sums[leader] / state.counts[leader], rate / state.counts[leader])
     state.pick[0], state.pick[1] = leader, challenger
-    return 0 if upper - lower <= state.settings[2] else 2
+    mean, count = state.sums[leader] / state.counts[leader], state.counts[leader]
+    return 0 if surely_above(mean, rate / count, upper - state.settings[2]) else 2
 
 
 @compiled

@@ -71,7 +71,7 @@ def _settled(state: State, stop: float, upper: FloatArray, lower: FloatArray) ->
         return bool(most >= 1 + stop * (state.marks[TOTAL] - most))
     leader = lower[:n].argmax()
     state.marks[LEADER] = leader
-    for arm in range(n):
+    for arm in range(n):  # noqa: SIM110 - the compiler knows no all()
         if arm != leader and upper[arm] > lower[leader]:
             return False
     return True

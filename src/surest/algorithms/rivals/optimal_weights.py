@@ -6,37 +6,35 @@ together and g_a(x_a) = kl(μ_1, m_a) + x_a·kl(μ_a, m_a), all g_a equal one y,
 
 from math import inf, log
 
-from surest.algorithms.stepwise import State
 from surest.compiled import compiled
 from surest.protocol import FloatArray
 
-RATIO, ENTROPY, GLOBAL = 1, 2, 3
-"""Rows of memory: x, −H(mean), and (y, the best arm, 1 + number of solutions) in places 0, 1, 2 of the last."""
-CLOSE = 1e-9
+RATIO, MEAN, ENTROPY, MISS, RATE, GLOBAL = 1, 2, 3, 4, 5, 6
+"""Rows of memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
+1/kl(μ_a, m_a); y and the best arm, or −1, in places 0 and 1."""
+ROWS = 7
+NEAR, CLOSE = 1e-2, 3e-4
+"""How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""
 
 
 @compiled
-def tracked_weights(state: State, best: int, weights: FloatArray) -> None:
-    """w* of the empirical means, of which `best` has the largest alone: Newton from the last solution, or a search."""
-    memory = state.memory
-    for arm in range(len(state.counts)):
-        memory[ENTROPY, arm] = _negative_entropy(state.sums[arm] / state.counts[arm])
-    near = memory[GLOBAL, 2] > 0 and memory[GLOBAL, 1] == best and _newton(state, best, 4)
-    if not near:
-        _search(state, best)
-        _newton(state, best, 20)
-    memory[GLOBAL, 1], memory[GLOBAL, 2] = best, 1
+def note(memory: FloatArray, arm: int, p: float) -> None:
+    """Keep an arm's new mean p and −H(p)."""
+    memory[MEAN, arm] = p
+    memory[ENTROPY, arm] = p * log(p) + (1 - p) * log(1 - p) if 0 < p < 1 else 0.0
+
+
+@compiled
+def track(memory: FloatArray, n: int, best: int) -> None:
+    """Put w* of the means, of which `best` has the largest alone, into row 0: Newton from the last one, or a search."""
+    if memory[GLOBAL, 1] != best or not _newton(memory, n, best, 5):
+        _search(memory, n, best)
+        _newton(memory, n, best, 20)
+    memory[GLOBAL, 1] = best
     memory[RATIO, best] = 1.0
-    total = 0.0
-    for arm in range(len(state.counts)):
-        total += memory[RATIO, arm]
-    for arm in range(len(state.counts)):
-        weights[arm] = memory[RATIO, arm] / total
-
-
-@compiled
-def _negative_entropy(p: float) -> float:
-    return p * log(p) + (1 - p) * log(1 - p) if 0 < p < 1 else 0.0
+    total = memory[RATIO, :n].sum()
+    for arm in range(n):
+        memory[0, arm] = memory[RATIO, arm] / total
 
 
 @compiled
@@ -50,98 +48,90 @@ def _parts(p: float, p_entropy: float, q: float, q_entropy: float, x: float) -> 
 
 
 @compiled
-def _newton(state: State, best: int, steps: int) -> bool:
-    """Newton on all x_a and y at once; whether it arrived."""
-    memory, n = state.memory, len(state.counts)
-    p = state.sums[best] / state.counts[best]
+def _newton(memory: FloatArray, n: int, best: int, steps: int) -> bool:
+    """Newton on all x and y at once; whether it arrived."""
     for _ in range(steps):
-        y = memory[GLOBAL, 0]
-        off, total, pull, slope = 0.0, 0.0, 0.0, 0.0
+        off, total, pull, slope = _linearised(memory, n, best)
+        move = (1 - total - pull) / slope
+        y = memory[GLOBAL, 0] + move
+        if not (0 < y < inf):
+            return False
+        memory[GLOBAL, 0] = y
         for arm in range(n):
-            if arm == best:
-                continue
-            q, x = state.sums[arm] / state.counts[arm], memory[RATIO, arm]
-            a, b, m = _parts(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], x)
-            if not (a > 0 and b > 0):
-                return False
-            miss = y - (a + x * b)
-            # d(a/b)/dx = (a'b − ab')/b²·dm/dx with a' = (m − p)/(m(1−m)), b' = (m − q)/(m(1−m)), dm/dx = (q − m)/(1+x)
-            change = ((m - p) * b - a * (m - q)) / (m * (1 - m) * b * b) * (q - m) / (1 + x)
-            off = max(off, abs(miss))
-            total += a / b
-            pull += change * miss / b
-            slope += change / b
+            if arm != best:
+                memory[RATIO, arm] += memory[MISS, arm] + move * memory[RATE, arm]
+                if not (0 < memory[RATIO, arm] < inf):
+                    return False
         if off <= CLOSE * y and abs(total - 1) <= CLOSE:
             return True
-        if not _step(state, best, (1 - total - pull) / slope):
-            return False
     return False
 
 
 @compiled
-def _step(state: State, best: int, move: float) -> bool:
-    """Change y by `move` and each x so that g(x) follows; whether all stay positive numbers."""
-    memory = state.memory
-    p = state.sums[best] / state.counts[best]
-    y = memory[GLOBAL, 0] + move
-    if not 0 < y < inf:
-        return False
-    memory[GLOBAL, 0] = y
-    for arm in range(len(state.counts)):
-        if arm != best:
-            q, x = state.sums[arm] / state.counts[arm], memory[RATIO, arm]
-            a, b, _ = _parts(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], x)
-            x += (y - (a + x * b)) / b
-            if not 0 < x < inf:
-                return False
-            memory[RATIO, arm] = x
-    return True
+def _linearised(memory: FloatArray, n: int, best: int) -> tuple[float, float, float, float]:
+    """The largest |y − g|, Σ a/b, and how the sum changes: by all x that bring g to y, and by y."""
+    p, y = memory[MEAN, best], memory[GLOBAL, 0]
+    off, total, pull, slope = 0.0, 0.0, 0.0, 0.0
+    for arm in range(n):
+        if arm == best:
+            continue
+        q, x = memory[MEAN, arm], memory[RATIO, arm]
+        a, b, m = _parts(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], x)
+        scale = m * (1 - m) * (1 + x)
+        inverse = 1 / (b * scale)
+        miss, rate = y - (a + x * b), inverse * scale
+        # d(a/b)/dx = (a'b − ab')/b²·dm/dx with a' = (m − p)/(m(1−m)), b' = (m − q)/(m(1−m)), dm/dx = (q − m)/(1+x)
+        change = ((m - p) * b - a * (m - q)) * rate * inverse * (q - m)
+        memory[MISS, arm], memory[RATE, arm] = miss * rate, rate
+        off = max(off, abs(miss))
+        total += a * rate
+        pull += change * miss * rate
+        slope += change * rate
+    return off, total, pull, slope
 
 
 @compiled
-def _search(state: State, best: int) -> None:
-    """Bisection on y, with each x found for it: near enough for Newton to take over."""
-    memory, n = state.memory, len(state.counts)
-    p = state.sums[best] / state.counts[best]
-    high = inf  # g of the closest arm never reaches kl(μ_1, its mean)
+def _search(memory: FloatArray, n: int, best: int) -> None:
+    """Newton on y alone, kept within a bracket, with each x found for it: near enough for `_newton` to take over."""
+    p = memory[MEAN, best]
+    low, high = 0.0, inf  # g of the closest arm never reaches kl(μ_1, its mean)
     for arm in range(n):
-        q = state.sums[arm] / state.counts[arm]
+        q = memory[MEAN, arm]
         if arm != best and q > 0:
             high = min(high, memory[ENTROPY, best] - p * log(q) - (1 - p) * log(1 - q))
-    low = 0.0
     y = 0.5 * high if high < inf else 0.5
-    for _ in range(40):
-        total = 0.0
+    for _ in range(60):
         for arm in range(n):
             if arm != best:
-                q = state.sums[arm] / state.counts[arm]
-                x = _ratio(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], y)
-                memory[RATIO, arm] = x
-                a, b, _ = _parts(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], x)
-                total += a / b if b > 0 else inf
+                q = memory[MEAN, arm]
+                memory[RATIO, arm] = _ratio(p, memory[ENTROPY, best], q, memory[ENTROPY, arm], y)
         memory[GLOBAL, 0] = y
-        if abs(total - 1) < 1e-4:
+        _, total, _, slope = _linearised(memory, n, best)
+        if abs(total - 1) < NEAR:
             return
         if total < 1:
             low = y
         else:
             high = y
-        y = 0.5 * (low + high) if high < inf else 2 * y
+        y += (1 - total) / slope
+        if not low < y < high:
+            y = 0.5 * (low + high) if high < inf else 2 * low
 
 
 @compiled
 def _ratio(p: float, p_entropy: float, q: float, q_entropy: float, y: float) -> float:
     """The x with g(x) = y: g rises and is concave, so Newton from the left stays there."""
     x = 1.0
-    for _ in range(200):  # find a point to the left
-        a, b, _ = _parts(p, p_entropy, q, q_entropy, x)
+    a, b, _ = _parts(p, p_entropy, q, q_entropy, x)
+    for _ in range(100):  # find a point to the left
         if a + x * b <= y:
             break
-        x *= 0.5
-    for _ in range(100):
+        x *= 0.25
         a, b, _ = _parts(p, p_entropy, q, q_entropy, x)
+    for _ in range(60):
         step = (y - (a + x * b)) / b if b > 0 else 0.0
         x += step
-        if not step > 1e-10 * x:
+        if not step > 1e-4 * x:
             break
+        a, b, _ = _parts(p, p_entropy, q, q_entropy, x)
     return x

@@ -4,20 +4,22 @@ from math import log, sqrt
 
 import numpy as np
 
-from surest.algorithms.rivals.optimal_weights import tracked_weights
-from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, below, everyone, fresh_state
+from surest.algorithms.rivals.optimal_weights import ENTROPY, GLOBAL, ROWS, note, track
+from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, below, everyone, fresh_state
 from surest.compiled import compiled
-from surest.evidence.divergence import kl
-from surest.protocol import IntArray
+from surest.protocol import FloatArray, IntArray
 
-WEIGHTS = 0
-"""A row of memory; the next ones belong to `tracked_weights`."""
+
+SAME = 1e-5
+"""Means so close count as equal: their divergence, about 1e-10, is lost in rounding, and so would be the weights."""
 
 
 def track_and_stop(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
     """The best arm, with probability 1 − δ: threshold ln(2t(K − 1)/δ), or the heuristic ln((1 + ln t)/δ)."""
     settings = (log(1 / delta) if heuristic else log(2 * (len(arms) - 1) / delta), float(heuristic))
-    return Stepwise(_decide, fresh_state(len(arms), settings, rows=4, rng=rng))
+    state = fresh_state(len(arms), settings, rows=ROWS, rng=rng)
+    state.memory[GLOBAL, 1] = -1
+    return Stepwise(_decide, state)
 
 
 @compiled
@@ -25,12 +27,15 @@ def _decide(state: State) -> int:
     total, n = state.marks[TOTAL], len(state.counts)
     if total == 0:
         return everyone(state)
+    for i in range(state.marks[ASKED]):
+        arm = state.pick[i]
+        note(state.memory, arm, state.sums[arm] / state.counts[arm])
     best, ties, fewest = 0, 1, 0
     for arm in range(1, n):
-        lead = state.sums[arm] * state.counts[best] - state.sums[best] * state.counts[arm]
-        if lead > 0:
+        lead = state.sums[arm] / state.counts[arm] - state.sums[best] / state.counts[best]
+        if lead > SAME:
             best, ties = arm, 1
-        elif lead == 0:
+        elif lead >= -SAME:
             ties += 1
             if below(state.noise, ties) == 0:
                 best = arm
@@ -41,13 +46,13 @@ def _decide(state: State) -> int:
         state.pick[0] = best
         return 1
     growth = log(1 + log(total)) if state.settings[1] > 0 else log(total)
-    if evidence(state, best) > state.settings[0] + growth:
+    if evidence(state.sums, state.counts, state.memory[ENTROPY], best) > state.settings[0] + growth:
         return 0
     if state.counts[fewest] <= max(sqrt(total) - n / 2, 0.0):  # forced exploration; arm 0 counts like any other
         state.pick[0] = fewest
         return 1
-    weights = state.memory[WEIGHTS]
-    tracked_weights(state, best, weights)
+    track(state.memory, n, best)
+    weights = state.memory[0]
     choice = 0
     for arm in range(1, n):
         if total * weights[arm] - state.counts[arm] > total * weights[choice] - state.counts[choice]:
@@ -57,14 +62,13 @@ def _decide(state: State) -> int:
 
 
 @compiled
-def evidence(state: State, best: int) -> float:
-    """The smallest generalised likelihood ratio of the best arm against another, in nats."""
+def evidence(sums: FloatArray, counts: IntArray, entropy: FloatArray, best: int) -> float:
+    """The smallest generalised likelihood ratio of the best arm against another, in nats; `entropy` is −H of the means."""
     least = np.inf
-    mean, count = state.sums[best] / state.counts[best], state.counts[best]
-    for arm in range(len(state.counts)):
+    for arm in range(len(counts)):
         if arm != best:
-            other = state.sums[arm] / state.counts[arm]
-            middle = (state.sums[best] + state.sums[arm]) / (count + state.counts[arm])
-            ratio = count * kl(mean, middle) + state.counts[arm] * kl(other, middle)
-            least = min(least, ratio)
+            total, count = sums[best] + sums[arm], counts[best] + counts[arm]
+            middle = total / count
+            common = total * log(middle) + (count - total) * log(1 - middle)
+            least = min(least, counts[best] * entropy[best] + counts[arm] * entropy[arm] - common)
     return least
