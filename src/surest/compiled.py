@@ -28,11 +28,12 @@ def _stamped(dispatcher: Any) -> Any:
 
     Numba looks at a function's own file only, although the machine code holds that of the functions it calls as well.
     """
-    dispatcher._cache._cache_file._source_stamp = _stamp()
+    dispatcher._cache._cache_file._source_stamp = stamp_of(Path(__file__).parent)
     return dispatcher
 
 
-@lru_cache
-def _stamp() -> tuple[float, int]:
-    files = [path.stat() for path in Path(__file__).parent.rglob("*.py")]
+@lru_cache(maxsize=1)
+def stamp_of(folder: Path) -> tuple[float, int]:
+    """When a folder's Python files last changed, and how large they are."""
+    files = [path.stat() for path in folder.rglob("*.py")]
     return max(file.st_mtime for file in files), sum(file.st_size for file in files)

@@ -15,7 +15,8 @@ def exponential_gap_elimination(arms: IntArray, delta: float, *, rng: np.random.
         epsilon_r, delta_r = 0.5**r / 4, delta / (50 * r**3)
         times = whole(2 / epsilon_r**2 * log(2 / delta_r))
         means = yield Pull(left, times, Statistic.MEAN, leading(reference))
-        reference = yield from median_elimination(left, epsilon_r / 2, delta_r, rng=rng)
+        guess = int(left[means.argmax()])
+        reference = yield from median_elimination(left, epsilon_r / 2, delta_r, rng=rng, leader=guess)
         left = left[means >= means[left == reference] - epsilon_r]
         r += 1
     return int(left[0])

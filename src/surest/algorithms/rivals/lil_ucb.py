@@ -17,12 +17,12 @@ def lil_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, lucb_stop
     """The best arm, with probability 1 − δ: ε = 0.01, β = 1, λ = 9 and the authors' δ'.
 
     It stops when one arm has λ times the pulls of all others; with `lucb_stop`, when one arm's lower bound reaches the
-    others' upper ones. differs: from 8/δ arms on δ' is smaller than the authors', so that λ = 9 is covered by a proof
+    others' upper ones. differs: from about 5/δ arms on δ' is smaller than the authors', so that λ = 9 is covered by a proof
     for every number of arms (docs/rivals.md).
     """
     n, epsilon, beta = len(arms), 0.01, 1.0
     c = lil_factor(epsilon)
-    level = min((sqrt(1 + delta) - 1) ** 2 / (4 * c), delta / (2 * c * n))
+    level = min((sqrt(1 + delta) - 1) ** 2 / (4 * c), delta / (3 * c * n))
     stop = 0.0 if lucb_stop else ((2 + beta) / beta) ** 2
     return Stepwise(_decide, fresh_state(n, (epsilon, beta, level, stop, delta / (c * n)), rows=3, rng=rng))
 

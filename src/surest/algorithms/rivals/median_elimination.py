@@ -8,10 +8,12 @@ import numpy as np
 from surest.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, Status, whole
 
 
-def median_elimination(arms: IntArray, epsilon: float, delta: float, *, rng: np.random.Generator) -> Procedure[int]:
-    """An ε-optimal arm, with probability 1 − δ."""
+def median_elimination(
+    arms: IntArray, epsilon: float, delta: float, *, rng: np.random.Generator, leader: int | None = None
+) -> Procedure[int]:
+    """An ε-optimal arm, with probability 1 − δ. `leader` is what to name before anything is known."""
     left, epsilon_l, delta_l = arms, epsilon / 4, delta / 2
-    leader = int(arms[0])
+    leader = int(arms[0]) if leader is None else leader
     while len(left) > 1:
         times = whole(4 / epsilon_l**2 * log(3 / delta_l))
         means = yield Pull(left, times, Statistic.MEAN, leading(leader))
