@@ -9,7 +9,6 @@ from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, be
 from surest.compiled import compiled
 from surest.protocol import FloatArray, IntArray
 
-
 SAME = 1e-5
 """Means so close count as equal: their divergence, about 1e-10, is lost in rounding, and so would be the weights."""
 
