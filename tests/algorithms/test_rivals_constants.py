@@ -18,6 +18,7 @@ from surest.bandits.finite import bernoulli
 from surest.drivers.simulate import simulate
 from surest.evidence.divergence import k_inf, kl, kl_lower, kl_upper, surely_above
 from surest.evidence.intervals import iterated_log, kl_iterated_log, kl_rate
+from surest.theory import divergence
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.1, 1e-6])
@@ -87,6 +88,18 @@ def test_bounds_invert_kl() -> None:
         low = kl_lower(p, level)
         assert surely_above(p, level, low - 1e-7) or low < 1e-7
         assert not surely_above(p, level, low + 1e-7)
+
+
+def test_kernels_agree_with_the_divergences_of_the_theory() -> None:
+    rng = np.random.default_rng(3)
+    for p, q in rng.random((100, 2)):
+        assert kl(p, q) == pytest.approx(float(divergence.kl(p, q)), abs=1e-14)
+    values, weights = np.sort(rng.random(6)), rng.integers(1, 9, 6).astype(float)
+    for u in rng.uniform(0.01, 0.99, 50):
+        expected = divergence.k_inf_above(values, weights / weights.sum(), u)
+        value, slope = k_inf(values, weights, 6, u)
+        assert value / weights.sum() == pytest.approx(float(expected.value), abs=1e-10)
+        assert slope / weights.sum() == pytest.approx(float(expected.slope), rel=1e-6, abs=1e-9)
 
 
 def test_k_inf_is_the_maximum_it_says() -> None:

@@ -11,7 +11,7 @@ from surest.protocol import FloatArray
 
 RATIO, MEAN, ENTROPY, MISS, RATE, GLOBAL = 1, 2, 3, 4, 5, 6
 """Rows of memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
-1/kl(μ_a, m_a); y and the best arm, or −1, in places 0 and 1."""
+1/kl(μ_a, m_a); y and the best arm, or −1, in places 0 and 1 (place 2 is free)."""
 ROWS = 7
 NEAR, CLOSE = 1e-2, 3e-4
 """How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""

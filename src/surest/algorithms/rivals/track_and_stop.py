@@ -45,8 +45,11 @@ def _decide(state: State) -> int:
         state.pick[0] = best
         return 1
     growth = log(1 + log(total)) if state.settings[1] > 0 else log(total)
-    if evidence(state.sums, state.counts, state.memory[ENTROPY], best) > state.settings[0] + growth:
+    hint = int(state.memory[GLOBAL, 2])
+    weak = unbeaten(state.sums, state.counts, state.memory[ENTROPY], best, state.settings[0] + growth, hint)
+    if weak < 0:
         return 0
+    state.memory[GLOBAL, 2] = weak
     if state.counts[fewest] <= max(sqrt(total) - n / 2, 0.0):  # forced exploration; arm 0 counts like any other
         state.pick[0] = fewest
         return 1
@@ -61,13 +64,18 @@ def _decide(state: State) -> int:
 
 
 @compiled
-def evidence(sums: FloatArray, counts: IntArray, entropy: FloatArray, best: int) -> float:
-    """The smallest generalised likelihood ratio of the best arm against another, in nats; `entropy` is −H of the means."""
-    least = np.inf
-    for arm in range(len(counts)):
+def unbeaten(sums: FloatArray, counts: IntArray, entropy: FloatArray, best: int, threshold: float, hint: int) -> int:
+    """An arm against which the best one's generalised likelihood ratio, in nats, is not above the threshold; −1 if none.
+
+    `entropy` is −H of the means. The search begins at `hint`: what was unbeaten a pull ago mostly still is.
+    """
+    n = len(counts)
+    for i in range(n):
+        arm = hint + i if hint + i < n else hint + i - n
         if arm != best:
             total, count = sums[best] + sums[arm], counts[best] + counts[arm]
             middle = total / count
             common = total * log(middle) + (count - total) * log(1 - middle)
-            least = min(least, counts[best] * entropy[best] + counts[arm] * entropy[arm] - common)
-    return least
+            if not counts[best] * entropy[best] + counts[arm] * entropy[arm] - common > threshold:
+                return arm
+    return -1
