@@ -78,10 +78,10 @@ def test_what_must_be_told_h1_says_so(name: str) -> None:
         start(name, 3, 0.1, budget=300, h1=-1.0)
 
 
-@pytest.mark.parametrize("name", ["successive-rejects", "sequential-halving", "ucb-e-adaptive"])
+@pytest.mark.parametrize("name", BUDGETED)
 def test_too_small_a_budget_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="too small"):
-        simulate(start(name, 3, 0.1, budget=2), EASY.simulate(1), budget=2)
+        simulate(start(name, 3, 0.1, budget=2, **options(name)), EASY.simulate(1), budget=2)
 
 
 @pytest.mark.parametrize("name", [*STEPWISE, "exponential-gap-elimination", "median-elimination"])

@@ -27,7 +27,12 @@ def phase_ends(n: int, budget: int) -> list[int]:
     >>> phase_ends(4, 100)
     [16, 21, 31]
     """
-    if budget <= n:
-        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull an arm")
+    check_budget(n, budget)
     log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
     return [ceil((budget - n) / (log_bar * (n + 1 - k))) for k in range(1, n)]
+
+
+def check_budget(n: int, budget: int) -> None:
+    """Refuse a budget that does not go round."""
+    if budget <= n:
+        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull an arm")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from surest.algorithms.rivals.successive_rejects import phase_ends
+from surest.algorithms.rivals.successive_rejects import check_budget, phase_ends
 from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, everyone, fresh_state
 from surest.compiled import compiled
 from surest.errors import UsageError
@@ -16,7 +16,8 @@ def ucb_e(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float) -
     """The arm of the largest mean; a = (25/36)·(T − K)/H1 with the H1 = Σ 1/gap² that the caller knows."""
     if not h1 > 0:
         raise UsageError(f"h1 is {h1}; it must be Σ 1/gap², a positive number")
-    a = 25 / 36 * max(budget - len(arms), 0) / h1
+    check_budget(len(arms), budget)
+    a = 25 / 36 * (budget - len(arms)) / h1
     state = fresh_state(len(arms), (a, float(budget), 1.0), rng=rng)
     return Stepwise(_decide, state, "fixed budget", certified=False)
 
@@ -33,7 +34,7 @@ def ucb_e_adaptive(arms: IntArray, budget: int, *, rng: np.random.Generator) -> 
 def _decide(state: State) -> int:
     total, n, settings = state.marks[TOTAL], len(state.counts), state.settings
     if total == 0:
-        return everyone(state) if n <= settings[BUDGET] else 0
+        return everyone(state)
     empirical_best(state)
     if total >= settings[BUDGET]:
         return 0

@@ -4,6 +4,7 @@ from math import log
 
 import numpy as np
 
+from surest.algorithms.rivals.successive_rejects import check_budget
 from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, everyone, fresh_state
 from surest.compiled import compiled
 from surest.errors import UsageError
@@ -30,7 +31,8 @@ def ugape_b(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float 
     if h1 is not None and not h1 > 0:
         raise UsageError(f"h1 is {h1}; it must be Σ 1/gap², a positive number")
     kind = ADAPTIVE if h1 is None else BUDGET
-    a = max(budget - n, 0) / 16
+    check_budget(n, budget)
+    a = (budget - n) / 16
     state = fresh_state(n, (kind, a if h1 is None else a / h1, float(budget)), rows=2, rng=rng)
     state.memory[1, 0] = np.inf
     return Stepwise(_decide, state, "fixed budget", certified=False)
@@ -39,8 +41,6 @@ def ugape_b(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float 
 @compiled
 def _decide(state: State) -> int:
     total, n, kind, last = state.marks[TOTAL], len(state.counts), state.settings[0], state.settings[2]
-    if kind >= BUDGET and total + n > last and total < n:
-        return 0  # the budget is not enough for one pull of each
     if total == 0 or (kind == BERNSTEIN and total == n):
         return everyone(state)
     radius = state.memory[RADIUS]
