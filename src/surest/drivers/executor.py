@@ -97,10 +97,10 @@ def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]
 
 
 def submitted(pool: Executor, job: tuple[Any, ...]) -> Future[Any]:
-    """A job under way; where the pool is already broken, a future that says so."""
+    """A job under way; where the pool does not take it (broken, closed, not to be pickled), a future that says so."""
     try:
         return pool.submit(*job)
-    except BrokenExecutor as error:
+    except Exception as error:
         future: Future[Any] = Future()
         future.set_exception(error)
         return future
