@@ -46,8 +46,8 @@ class Failures:
             self.session.tell(ticket.id, self.on_failure)
         else:
             raise EvaluationError(
-                f"arm {ticket.label!r}: an evaluation (ticket {ticket.id}) failed {_times(failed)}, the last time with "
-                f"{described(error)}; mend the arm, allow more retries, or say which reward a failure counts as (on_failure)"
+                f"arm {ticket.label!r}: an evaluation (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
+                f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
             ) from error
 
 

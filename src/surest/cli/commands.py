@@ -1,0 +1,253 @@
+"""``surest identify`` for arms that are shell commands, and for files that another program writes."""
+
+import functools
+import json
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from surest.api import identify as find_best
+from surest.bandits.commands import Command, Runner, Scale, parse_commands
+from surest.bandits.recorded import InOrder, read_in_order
+from surest.cli.progress import Watch, count
+from surest.drivers.once import Fed, feed
+from surest.errors import RewardError, SourceError
+from surest.protocol import FloatArray
+from surest.result import Result
+from surest.session import Session, checked_bounds
+
+BATCH = 10
+"""Evaluations that --suggest asks for at a time, at least. Fixed: a run must not depend on how it is shown."""
+
+OPTIONS = [
+    click.option(
+        "--command",
+        "commands",
+        multiple=True,
+        metavar="NAME=COMMAND",
+        help="An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
+    ),
+    click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]"),
+    click.option("--bounds", metavar="LO,HI", help="The range of what commands print or files hold.  [default: 0,1]"),
+    click.option("--minimise", is_flag=True, help="Small numbers are good: times, costs, losses."),
+    click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound."),
+    click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed."),
+    click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]"),
+    click.option(
+        "--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X."
+    ),
+    click.option(
+        "--suggest",
+        type=click.IntRange(1),
+        metavar="K",
+        help="Count each row of SOURCE once, in order; say what to run next (at most K arms) if that does not decide.",
+    ),
+    click.option("--arm", "labels", multiple=True, metavar="NAME", help="With --suggest: an arm, recorded yet or not."),
+]
+COMMAND_ONLY = ("workers", "timeout", "retries", "on_failure")
+
+
+def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of this module, and let this module do the work where they are used."""
+
+    @functools.wraps(identify)
+    def command(**given: Any) -> int:
+        mine = {name: given.pop(name) for name in ("commands", "minimise", "clip", "bounds", "suggest", "labels")}
+        mine |= {name: given.pop(name) for name in COMMAND_ONLY}
+        _check(mine, given)
+        if mine["commands"]:
+            return _identify_commands(mine, given)
+        if mine["suggest"] is not None:
+            return _identify_recorded(mine, given)
+        return identify(**given)
+
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse what would be ignored."""
+    commands, suggest, source = mine["commands"], mine["suggest"], given["source"]
+    if not commands and source is None:
+        raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
+    if commands and (source is not None or suggest is not None):
+        raise click.UsageError("--command goes without a SOURCE and without --suggest")
+    if not commands and any(mine[name] is not None for name in COMMAND_ONLY):
+        raise click.UsageError("--workers, --timeout, --retries and --on-failure go with --command")
+    if suggest is None and mine["labels"]:
+        raise click.UsageError("--arm goes with --suggest")
+    if not commands and suggest is None and (mine["minimise"] or mine["clip"] or mine["bounds"]):
+        raise click.UsageError("--bounds, --minimise and --clip go with --command or --suggest")
+
+
+def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    commands = parse_commands(mine["commands"])
+    scale = _scale(mine)
+    runner = Runner(scale, mine["timeout"])
+    workers = mine["workers"] or 1
+    on_failure = None if mine["on_failure"] is None else scale.reward(mine["on_failure"])
+    labels = tuple(command.label for command in commands)
+    with Watch(labels, quiet=given["quiet"]) as watch, ThreadPoolExecutor(workers) as pool:
+        try:
+            result = find_best(
+                {command.label: _arm(runner, command) for command in commands},
+                seeded=True,
+                executor=pool,
+                in_flight=workers,
+                retries=mine["retries"],
+                on_failure=on_failure,
+                bounds=scale.bounds,
+                on_request=watch,
+                **_settings(given),
+            )
+        finally:
+            runner.stop()  # before the pool waits for its threads
+    failures = {label: runner.said[label] for label in labels if label in runner.said}
+    _tell(result, scale, given["as_json"], {"last_failures": failures})
+    for label, said in failures.items():
+        click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
+    return 0 if result.certified else 3
+
+
+def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
+    return functools.partial(runner.run, command)
+
+
+def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    scale = _scale(mine)
+    recorded = read_in_order(given["source"], given["instance"])
+    labels = _labels(recorded, mine["labels"], given["source"])
+    settings = _settings(given)
+    settings["seed"] = settings["seed"] or 0  # the next call must continue the same run
+    if settings["algorithm"] == "wager":
+        settings["batch"] = BATCH
+    session = Session(labels, bounds=scale.bounds, **settings)
+    fed = feed(session, [_rewards(recorded, label, scale) for label in labels])
+    next_ = [{"arm": labels[i], "times": times} for i, times in fed.missing.items()][: mine["suggest"]]
+    rows = sum(map(len, recorded.numbers.values()))
+    facts = {"rows": rows, "unused": rows - sum(fed.used), "suggestions": next_}
+    result = _so_far(session) if fed.missing else session.result()
+    _tell(result, scale, given["as_json"], facts, fed)
+    for file in recorded.unfinished:
+        click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
+    return 0 if result.certified else 3
+
+
+def _so_far(session: Session) -> Result:
+    """The state of a session that waits for rewards."""
+    status = session.status()
+    return replace(
+        session.result(),
+        index=status.leader,
+        best=session.labels[status.leader],
+        reason="more rewards needed",
+        achieved_delta=status.achieved_delta,
+        epsilon_certified=status.epsilon_certified,
+        forecast=status.forecast,
+    )
+
+
+def _labels(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """The arms: those named, or all that the record speaks of."""
+    if not named and not recorded.numbers:
+        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
+    strange = [label for label in recorded.numbers if label not in named]
+    if named and strange:
+        raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
+    return named or tuple(recorded.numbers)
+
+
+def _rewards(recorded: InOrder, label: str, scale: Scale) -> list[float]:
+    try:
+        return [scale.reward(number) for number in recorded.numbers.get(label, ())]
+    except RewardError as error:
+        raise RewardError(f"arm {label!r}: {error}") from None
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    from surest.cli.identify import whole_budget
+
+    names = ("delta", "epsilon", "seed", "algorithm")
+    return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"])}
+
+
+def _scale(mine: Mapping[str, Any]) -> Scale:
+    text = mine["bounds"] or "0,1"
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r}: write the lowest and the highest number, as in 0,60", param_hint="--bounds"
+        ) from None
+    return Scale(*checked_bounds((low, high)), minimise=mine["minimise"], clip=mine["clip"])
+
+
+def in_own_units(result: Result, scale: Scale) -> FloatArray:
+    """Each arm's mean as the commands or files have it, not on [0, 1] and with large ones good."""
+    low, high = scale.bounds
+    means = low + result.means * (high - low)
+    return -means if scale.minimise else means
+
+
+def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any], fed: Fed | None = None) -> None:
+    from surest.cli.identify import plain, verdict
+
+    means = in_own_units(result, scale)
+    if as_json:
+        click.echo(json.dumps(plain({**result.to_json(), "means": means.tolist(), **facts}), ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    waiting = fed is not None and bool(fed.missing)
+    console.print(_undecided(result) if waiting else verdict(result))
+    if fed is None:
+        console.print(f"It took {count(result.pulls)} runs in {result.seconds:.2f} s.")
+    else:
+        console.print(f"{count(facts['rows'])} rows, {count(facts['unused'])} of them not asked for so far.")
+    if waiting and fed is not None:
+        console.print(_next(result, facts["suggestions"], len(fed.missing)))
+    console.print(_means(result, means))
+    console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+
+
+def _undecided(result: Result) -> Text:
+    so_far = (
+        "" if result.achieved_delta is None else f" (error level {result.achieved_delta:.2g}, {result.delta:g} wanted)"
+    )
+    return Text("Not decided by these rows. ", style="yellow") + Text(f"Arm {result.best} leads so far{so_far}.")
+
+
+def _next(result: Result, suggestions: list[dict[str, Any]], arms: int) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("run next")
+    table.add_column("times", justify="right")
+    for suggestion in suggestions:
+        table.add_row(suggestion["arm"], count(suggestion["times"]))
+    if arms > len(suggestions):
+        table.add_row(Text(f"… {arms - len(suggestions):,} more", style="dim"))
+    return table
+
+
+def _means(result: Result, means: FloatArray) -> Table:
+    from surest.cli.identify import SHOWN
+
+    order = np.argsort(-np.nan_to_num(result.means, nan=-1), kind="stable").tolist()
+    order = [result.index, *(i for i in order if i != result.index)][:SHOWN]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("arm")
+    table.add_column("mean", justify="right")
+    table.add_column("runs counted", justify="right")
+    for i in order:
+        mean = "–" if math.isnan(means[i]) else f"{means[i]:.4g}"
+        table.add_row(result.labels[i], mean, count(result.pulls_per_arm[i]))
+    if len(result.labels) > SHOWN:
+        table.add_row(Text(f"… {len(result.labels) - SHOWN:,} more", style="dim"))
+    return table
