@@ -7,7 +7,7 @@ import pytest
 
 import surest
 from arms_for_workers import ARMS, low
-from surest.errors import EvaluationError, RewardError, UsageError
+from surest.errors import EvaluationError, RewardError, Stop, UsageError
 from surest.result import Result
 
 SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
@@ -97,6 +97,15 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
     with pytest.raises(TimeoutError):
         asyncio.run(abandoned())
     assert len(ends) == 2 + 3
+
+
+def test_the_hook_may_stop_the_run() -> None:
+    def stop(running: object) -> None:
+        if running.rounds == 2:
+            raise Stop("enough")
+
+    result = run({label: delayed(arm) for label, arm in ARMS.items()}, on_request=stop)
+    assert (result.certified, result.reason, result.rounds) == (False, "enough", 2)
 
 
 def test_what_is_not_async_is_refused() -> None:

@@ -170,6 +170,7 @@ def test_an_interrupt_ends_the_commands(tmp_path: Path) -> None:
     script = f"echo $$ > {tmp_path}/pid; exec sleep 60"
     run = subprocess.Popen(
         [sys.executable, "-m", "surest", "identify", f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1"],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -178,8 +179,9 @@ def test_an_interrupt_ends_the_commands(tmp_path: Path) -> None:
             break
         time.sleep(0.02)
     run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=20)
+    out, err = run.communicate(timeout=20)
     assert run.returncode == 130
+    assert "Not decided (interrupted)" in out
     assert "Traceback" not in err
     assert not alive(int((tmp_path / "pid").read_text()))
 

@@ -13,7 +13,7 @@ import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
 from surest.bandits.seeds import ticket_seed
 from surest.drivers.executor import evaluate
-from surest.errors import EvaluationError, RewardError, TicketError, UsageError
+from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
 from surest.result import Result
 from surest.session import Session, Ticket
 
@@ -175,17 +175,38 @@ def test_after_an_error_nothing_more_is_started() -> None:
         time.sleep(0.01)
         raise OSError
 
-    with ThreadPoolExecutor(1) as pool:
-        with pytest.raises(EvaluationError):
-            run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(EvaluationError):
+        run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
     assert len(begun) <= 2  # the pool has ended: whatever was not cancelled has run
 
 
-def test_on_request_is_called_once_before_each_request() -> None:
+def test_on_request_is_called_before_each_request_and_while_nothing_is_done() -> None:
     rounds = []
+
+    def slow(seed: int) -> float:
+        time.sleep(1.0 if len(rounds) < 2 else 0.0)
+        return low(seed)
+
     with ThreadPoolExecutor(2) as pool:
-        result = run(pool, on_request=lambda running: rounds.append(running.rounds))
-    assert rounds == list(range(result.rounds))
+        result = run(pool, ARMS | {"low": slow}, on_request=lambda running: rounds.append(running.rounds))
+    assert rounds == sorted(rounds)
+    assert set(rounds) == set(range(result.rounds))
+    assert rounds.count(0) >= 4
+
+
+def test_the_hook_and_an_arm_may_stop_the_run() -> None:
+    def stop(running: object) -> None:
+        if running.rounds == 2:
+            raise Stop("enough")
+
+    def arm(seed: int) -> float:
+        raise Stop("seen enough")
+
+    with ThreadPoolExecutor(2) as pool:
+        result = run(pool, on_request=stop)
+        assert (result.certified, result.reason, result.rounds) == (False, "enough", 2)
+        result = run(pool, ARMS | {"low": arm}, on_request=lambda running: None)
+        assert (result.certified, result.reason, result.pulls) == (False, "seen enough", 0)
 
 
 def test_a_broken_pool_is_replaced_where_a_function_makes_pools(

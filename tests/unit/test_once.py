@@ -88,7 +88,7 @@ def test_a_person_sees_what_to_run_next(tmp_path: Path, capsys: pytest.CaptureFi
     arms = ["--arm=quick", "--arm=slow", "--arm=new"]
     status, out, err = surest(str(path), "--suggest=1", "--bounds=0,60", "--minimise", *arms, capsys=capsys)
     assert (status, err) == (3, "")
-    assert "Not decided by these rows" in out
+    assert "Not decided (more rewards needed)" in out
     assert ["quick", "1"] in [line.split() for line in out.splitlines()]
     assert "… 1 more" in out
 

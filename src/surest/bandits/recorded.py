@@ -134,7 +134,7 @@ def _row(fields: list[str], at: dict[str, int], where: str, bounds: tuple[float,
         raise SourceError(f"{where}: the arm has no name")
     value = _number(fields[at["value"]], "value", where)
     if bounds is not None:
-        value = _on_unit(value, bounds, where)
+        value = _on_unit(value, bounds, f"{where}: value {fields[at['value']]!r}")
     elif isnan(value):
         raise SourceError(f"{where}: value {fields[at['value']]!r} is not a number")
     count = _number(fields[at["count"]], "count", where) if "count" in at else 1.0
@@ -143,13 +143,12 @@ def _row(fields: list[str], at: dict[str, int], where: str, bounds: tuple[float,
     return (fields[at["instance"]].strip() if "instance" in at else "", arm, value, count)
 
 
-def _on_unit(value: float, bounds: tuple[float, float], where: str) -> float:
+def _on_unit(value: float, bounds: tuple[float, float], what: str) -> float:
     """A reward on [0, 1]."""
     low, high = bounds
     if not low <= value <= high:
         raise SourceError(
-            f"{where}: value {value!r} is not in [{low:g}, {high:g}]; "
-            "rescale the rewards first, or give their range as bounds"
+            f"{what} is not in [{low:g}, {high:g}]; rescale the rewards first, or give their range as bounds"
         )
     return (value - low) / (high - low)
 

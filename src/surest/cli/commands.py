@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import click
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,8 +20,9 @@ from surest.cli.progress import Watch, count
 from surest.drivers.once import Fed, feed
 from surest.errors import RewardError, SourceError
 from surest.protocol import FloatArray
-from surest.result import Result
-from surest.session import Session, checked_bounds
+from surest.result import Result, cost, emphasised
+from surest.session import Session
+from surest.table import SHOWN
 
 BATCH = 10
 """Evaluations that --suggest asks for at a time, at least. Fixed: a run must not depend on how it is shown."""
@@ -36,7 +36,6 @@ OPTIONS = [
         help="An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
     ),
     click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]"),
-    click.option("--bounds", metavar="LO,HI", help="The range of what commands print or files hold.  [default: 0,1]"),
     click.option("--minimise", is_flag=True, help="Small numbers are good: times, costs, losses."),
     click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound."),
     click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed."),
@@ -60,7 +59,7 @@ def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(identify)
     def command(**given: Any) -> int:
-        mine = {name: given.pop(name) for name in ("commands", "minimise", "clip", "bounds", "suggest", "labels")}
+        mine = {name: given.pop(name) for name in ("commands", "minimise", "clip", "suggest", "labels")}
         mine |= {name: given.pop(name) for name in COMMAND_ONLY}
         _check(mine, given)
         if mine["commands"]:
@@ -85,13 +84,17 @@ def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         raise click.UsageError("--workers, --timeout, --retries and --on-failure go with --command")
     if suggest is None and mine["labels"]:
         raise click.UsageError("--arm goes with --suggest")
-    if not commands and suggest is None and (mine["minimise"] or mine["clip"] or mine["bounds"]):
-        raise click.UsageError("--bounds, --minimise and --clip go with --command or --suggest")
+    if not commands and suggest is None and (mine["minimise"] or mine["clip"]):
+        raise click.UsageError("--minimise and --clip go with --command or --suggest")
+    if (commands or suggest is not None) and (given["vectorised"] or given["picture"] is not None):
+        raise click.UsageError("--vectorised and --plot do not go with --command or --suggest")
 
 
 def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    from surest.cli.identify import INTERRUPTED
+
     commands = parse_commands(mine["commands"])
-    scale = _scale(mine)
+    scale = _scale(mine, given)
     runner = Runner(scale, mine["timeout"])
     workers = mine["workers"] or 1
     on_failure = None if mine["on_failure"] is None else scale.reward(mine["on_failure"])
@@ -111,11 +114,12 @@ def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
             )
         finally:
             runner.stop()  # before the pool waits for its threads
+    runner.said = {} if result.reason == "interrupted" else runner.said  # those that were ended have not failed
     failures = {label: runner.said[label] for label in labels if label in runner.said}
     _tell(result, scale, given["as_json"], {"last_failures": failures})
     for label, said in failures.items():
         click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
-    return 0 if result.certified else 3
+    return 0 if result.certified else INTERRUPTED if result.reason == "interrupted" else 3
 
 
 def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
@@ -123,7 +127,7 @@ def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
 
 
 def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    scale = _scale(mine)
+    scale = _scale(mine, given)
     recorded = read_in_order(given["source"], given["instance"])
     labels = _labels(recorded, mine["labels"], given["source"])
     settings = _settings(given)
@@ -135,25 +139,13 @@ def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
     next_ = [{"arm": labels[i], "times": times} for i, times in fed.missing.items()][: mine["suggest"]]
     rows = sum(map(len, recorded.numbers.values()))
     facts = {"rows": rows, "unused": rows - sum(fed.used), "suggestions": next_}
-    result = _so_far(session) if fed.missing else session.result()
+    result = session.result()
+    if fed.missing:
+        result = replace(result, reason="more rewards needed")
     _tell(result, scale, given["as_json"], facts, fed)
     for file in recorded.unfinished:
         click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     return 0 if result.certified else 3
-
-
-def _so_far(session: Session) -> Result:
-    """The state of a session that waits for rewards."""
-    status = session.status()
-    return replace(
-        session.result(),
-        index=status.leader,
-        best=session.labels[status.leader],
-        reason="more rewards needed",
-        achieved_delta=status.achieved_delta,
-        epsilon_certified=status.epsilon_certified,
-        forecast=status.forecast,
-    )
 
 
 def _labels(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -180,52 +172,33 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"])}
 
 
-def _scale(mine: Mapping[str, Any]) -> Scale:
-    text = mine["bounds"] or "0,1"
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r}: write the lowest and the highest number, as in 0,60", param_hint="--bounds"
-        ) from None
-    return Scale(*checked_bounds((low, high)), minimise=mine["minimise"], clip=mine["clip"])
+def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
+    from surest.cli.identify import parse_bounds
 
-
-def in_own_units(result: Result, scale: Scale) -> FloatArray:
-    """Each arm's mean as the commands or files have it, not on [0, 1] and with large ones good."""
-    low, high = scale.bounds
-    means = low + result.means * (high - low)
-    return -means if scale.minimise else means
+    return Scale(*parse_bounds(given["bounds"]), minimise=mine["minimise"], clip=mine["clip"])
 
 
 def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any], fed: Fed | None = None) -> None:
-    from surest.cli.identify import plain, verdict
+    from surest.cli.identify import plain
 
-    means = in_own_units(result, scale)
+    means = -result.means if scale.minimise else result.means  # costs were counted as rewards below zero
     if as_json:
         click.echo(json.dumps(plain({**result.to_json(), "means": means.tolist(), **facts}), ensure_ascii=False))
         return
     console = Console(highlight=False)
-    waiting = fed is not None and bool(fed.missing)
-    console.print(_undecided(result) if waiting else verdict(result))
+    console.print(emphasised(result))
     if fed is None:
-        console.print(f"It took {count(result.pulls)} runs in {result.seconds:.2f} s.")
+        console.print(cost(result))
     else:
         console.print(f"{count(facts['rows'])} rows, {count(facts['unused'])} of them not asked for so far.")
-    if waiting and fed is not None:
-        console.print(_next(result, facts["suggestions"], len(fed.missing)))
+    if fed is not None and fed.missing:
+        console.print(_next(facts["suggestions"], len(fed.missing)))
+    console.print()
     console.print(_means(result, means))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
 
 
-def _undecided(result: Result) -> Text:
-    so_far = (
-        "" if result.achieved_delta is None else f" (error level {result.achieved_delta:.2g}, {result.delta:g} wanted)"
-    )
-    return Text("Not decided by these rows. ", style="yellow") + Text(f"Arm {result.best} leads so far{so_far}.")
-
-
-def _next(result: Result, suggestions: list[dict[str, Any]], arms: int) -> Table:
+def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("run next")
     table.add_column("times", justify="right")
@@ -237,15 +210,12 @@ def _next(result: Result, suggestions: list[dict[str, Any]], arms: int) -> Table
 
 
 def _means(result: Result, means: FloatArray) -> Table:
-    from surest.cli.identify import SHOWN
-
-    order = np.argsort(-np.nan_to_num(result.means, nan=-1), kind="stable").tolist()
-    order = [result.index, *(i for i in order if i != result.index)][:SHOWN]
+    """The leading arms, costs shown as costs."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("arm")
     table.add_column("mean", justify="right")
     table.add_column("runs counted", justify="right")
-    for i in order:
+    for i in result.arms.leading(SHOWN):
         mean = "–" if math.isnan(means[i]) else f"{means[i]:.4g}"
         table.add_row(result.labels[i], mean, count(result.pulls_per_arm[i]))
     if len(result.labels) > SHOWN:

@@ -13,7 +13,7 @@ from surest.algorithms import DEFAULT
 from surest.drivers.call import Work, work_of
 from surest.drivers.executor import IN_FLIGHT, checked_in_flight, keep_busy
 from surest.drivers.failures import Failures
-from surest.errors import TicketError, UsageError
+from surest.errors import Stop, TicketError, UsageError
 from surest.protocol import Answer
 from surest.result import Result
 from surest.running import Running
@@ -67,8 +67,12 @@ async def aidentify(
     session = Session(labels, delta, algorithm=algorithm, seed=seed, **keep_busy(algorithm, in_flight, settings))
     work = work_of(functions, seed, seeded=seeded)
     how: dict[str, Any] = {"retries": retries, "on_failure": on_failure, "on_request": on_request}
-    await evaluate(session, work, in_flight=in_flight, **how)
-    return replace(session.result(), seconds=time.perf_counter() - began)
+    try:
+        await evaluate(session, work, in_flight=in_flight, **how)
+        result = session.result()
+    except Stop as stop:
+        result = replace(session.result(), reason=str(stop) or "stopped")
+    return replace(result, seconds=time.perf_counter() - began)
 
 
 async def evaluate(
@@ -85,11 +89,9 @@ async def evaluate(
     failures = Failures(session, retries, on_failure)
     flying: dict[asyncio.Task[Any], Ticket] = {}
     done: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
-    rounds = -1
     try:
         while not session.finished:
-            if on_request is not None and session.running.rounds > rounds:
-                rounds = session.running.rounds
+            if on_request is not None:
                 on_request(session.running)
             for ticket in session.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
                 task = asyncio.create_task(_awaited(*work(ticket)))

@@ -6,7 +6,7 @@ Rewards count in the order of the tickets, whatever the order in which they come
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from surest.drivers.call import Work
@@ -20,7 +20,10 @@ IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
 BATCHES = 2
 """A batch of Wager's, in terms of what is in flight: workers wait at the end of each batch only."""
+LOOK = 0.2
+"""Seconds after which the hook is called again while nothing is done."""
 
+Hook = Callable[[Running[Answer]], None]
 Workers = Executor | Callable[[], Executor]
 """An executor, or a function that gives one and is called again when that one breaks."""
 
@@ -33,7 +36,7 @@ def evaluate(
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
     on_failure: float | None = None,
-    on_request: Callable[[Running[Answer]], None] | None = None,
+    on_request: Hook | None = None,
 ) -> Counter[str]:
     """Keep up to `in_flight` evaluations under way until the session is finished; how many failed, by arm.
 
@@ -52,11 +55,9 @@ def evaluate(
     pool, renew = started(executor)
     flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()
-    rounds = -1
     try:
         while not session.finished:
-            if on_request is not None and session.running.rounds > rounds:
-                rounds = session.running.rounds
+            if on_request is not None:
                 on_request(session.running)
             for ticket in session.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
                 future = submitted(pool, work(ticket))
@@ -66,7 +67,7 @@ def evaluate(
                 raise TicketError(
                     "the session's tickets were all handed out to others; nothing is left to evaluate here"
                 )
-            future = done.get()
+            future = _next(done, session, on_request)
             ticket, used = flying.pop(future)
             reward, error = outcome(future)
             if error is None:
@@ -112,6 +113,16 @@ def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
         return future.result(), None
     except (Exception, SystemExit) as error:
         return None, error
+
+
+def _next(done: SimpleQueue[Future[Any]], session: Session, on_request: Hook | None) -> Future[Any]:
+    """The next evaluation that is done. While there is none, the hook is called now and then: it may want to stop."""
+    while True:
+        try:
+            return done.get(timeout=None if on_request is None else LOOK)
+        except Empty:
+            if on_request is not None:
+                on_request(session.running)
 
 
 def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:

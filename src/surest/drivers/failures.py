@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from surest.errors import EvaluationError, UsageError
+from surest.errors import EvaluationError, SurestError, UsageError
 from surest.session import Session, Ticket
 
 RETRIES = 3
@@ -34,8 +34,8 @@ class Failures:
         """How many evaluations of each arm failed so far."""
 
     def count(self, ticket: Ticket, error: BaseException) -> None:
-        """Take note of a failed evaluation. A mistake of the caller's is raised at once: it would only come again."""
-        if isinstance(error, UsageError):
+        """Take note of a failed evaluation. A mistake of the caller's, which would only come again, and `Stop` are raised."""
+        if isinstance(error, SurestError):
             raise error
         self.by_arm[ticket.label] += 1
         self._by_ticket[ticket.id] += 1
