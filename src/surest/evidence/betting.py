@@ -85,7 +85,7 @@ def above(digests: Digests, x: npt.ArrayLike) -> FloatArray:
     >>> digests = Digests(2)
     >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
     >>> above(digests, 0.5).round(1)
-    array([11.3, -1.9])
+    array([11.3, -1.5])
     """
     return _all_mixtures(digests, x, True)
 
