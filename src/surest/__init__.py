@@ -13,13 +13,19 @@ from surest.errors import SurestError
 
 if TYPE_CHECKING:
     from surest.api import identify
+    from surest.drivers.asynchronous import aidentify
     from surest.result import Result
     from surest.session import Session
 
 __version__ = "0.1.0"
-__all__ = ["Result", "Session", "SurestError", "__version__", "identify"]
+__all__ = ["Result", "Session", "SurestError", "__version__", "aidentify", "identify"]
 
-_HOMES = {"identify": "surest.api", "Result": "surest.result", "Session": "surest.session"}
+_HOMES = {
+    "aidentify": "surest.drivers.asynchronous",
+    "identify": "surest.api",
+    "Result": "surest.result",
+    "Session": "surest.session",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,8 @@ import numpy as np
 
 from surest.algorithms import DEFAULT, lookup, start
 from surest.bandits.finite import recorded
-from surest.drivers.call import call
+from surest.drivers.call import call, work_of
+from surest.drivers.executor import IN_FLIGHT, Workers, evaluate, keep_busy
 from surest.drivers.simulate import simulate
 from surest.errors import RewardError, Stop, UsageError
 from surest.protocol import Answer, FloatArray
@@ -31,6 +32,11 @@ def identify(
     algorithm: str = DEFAULT,
     bounds: tuple[float, float] = (0.0, 1.0),
     vectorised: bool = False,
+    seeded: bool = False,
+    executor: Workers | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
     on_request: Progress | None = None,
     history: bool = False,
     record: bool = False,
@@ -59,6 +65,17 @@ def identify(
         for one, `bounds` says what 0 and 1 stand for.)
     vectorised : bool
         Callables take a count and return so many rewards.
+    seeded : bool
+        Callables take a whole number, another one for each reward, made from `seed`. With random numbers from it alone, a run
+        on any number of workers is repeatable.
+    executor : concurrent.futures.Executor, or a function that returns one
+        Where to call the callables: threads, processes, loky's, Dask's. A function is called again when an executor breaks.
+    in_flight : int
+        The most evaluations under way at a time on the executor.
+    retries : int, optional
+        How often a failed evaluation is retried on the executor: 3 times, or not at all if `on_failure` is given.
+    on_failure : float, optional
+        The reward as which an evaluation counts that failed more often. Without it, the run then ends with an error.
     on_request : callable, optional
         Called before each request with the state of the run, and between calls where they are slow. It may raise
         `surest.errors.Stop` to end the search with the answer so far, not certified.
@@ -86,6 +103,7 @@ def identify(
     seed = secrets.randbits(32) if seed is None else seed
     low, high = checked_bounds(bounds)
     labels, source = named(arms, (low, high))
+    _check_executor(executor, source, vectorised, retries, on_failure)
     looks = history_hook() if history else None
     watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
     stopped = None
@@ -103,8 +121,15 @@ def identify(
             running = simulate(procedure, bandit, budget=budget, on_request=watched, record=record)
         else:
             settings |= {"epsilon": epsilon, "bounds": (low, high), "record": record}
+            if executor is not None:
+                settings = keep_busy(algorithm, in_flight, settings)
             session = Session(labels, delta, algorithm=algorithm, **settings)
-            call(session, source, vectorised=vectorised, on_request=watched if watched.hooks else None)
+            hook = watched if watched.hooks else None
+            if executor is None:
+                call(session, source, vectorised=vectorised, seeded=seeded, on_request=hook)
+            else:
+                how: dict[str, Any] = {"in_flight": in_flight, "retries": retries, "on_failure": on_failure}
+                evaluate(session, work_of(source, seed, seeded=seeded), executor, on_request=hook, **how)
             running = session.running
     except Stop as stop:
         if watched.running is None:
@@ -136,6 +161,16 @@ class _Watched:
         self.running = running
         for hook in self.hooks:
             hook(running)
+
+
+def _check_executor(executor: Workers | None, source: Any, vectorised: bool, *how: object) -> None:
+    """Refuse what would be ignored."""
+    if executor is None and any(option is not None for option in how):
+        raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
+    if executor is not None and (vectorised or not isinstance(source, list)):
+        raise UsageError(
+            "an executor calls functions that return one reward a call; these arms are answered without it"
+        )
 
 
 def named(arms: Any, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[tuple[str, ...], Any]:

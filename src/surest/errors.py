@@ -5,7 +5,8 @@ SurestError
 │   ├── SourceError     a source, file or instance that cannot be read
 │   ├── RewardError     a reward that is not a number in the stated range
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
-│   └── PullLimitError  more pulls in one request than can be made or counted
+│   ├── PullLimitError  more pulls in one request than can be made or counted
+│   └── EvaluationError an arm whose evaluation failed and cannot be retried any more
 ├── TranscriptError     a replayed request is not the recorded one
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
 """
@@ -33,6 +34,10 @@ class TicketError(UsageError):
 
 class PullLimitError(UsageError):
     """More pulls in one request than can be made or counted."""
+
+
+class EvaluationError(UsageError):
+    """An arm whose evaluation failed and cannot be retried any more."""
 
 
 class TranscriptError(SurestError):

@@ -43,7 +43,7 @@ def test_the_options_are_those_of_the_command() -> None:
     command = cli.get_command(click.Context(cli), "identify")
     assert command is not None
     options = {name for parameter in command.params for name in parameter.opts if name.startswith("--")}
-    rows = re.findall(r"^\| `(--[a-z]+)", (DOCS / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `(--[a-z-]+)", (DOCS / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(rows) == options | {"--debug"}
 
 

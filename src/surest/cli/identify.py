@@ -14,6 +14,7 @@ from surest.api import identify as find_best
 from surest.api import named
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
+from surest.cli.commands import other_arms
 from surest.cli.progress import Watch, count
 from surest.cli.python_arms import is_python, load
 from surest.result import Result, cost, emphasised, verdict
@@ -27,7 +28,7 @@ INTERRUPTED = 130
 
 
 @click.command()
-@click.argument("source")
+@click.argument("source", required=False)
 @click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
 @click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
 @click.option("--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be.")
@@ -39,6 +40,7 @@ INTERRUPTED = 130
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@other_arms
 def identify(
     source: str,
     algorithm: str,
@@ -57,7 +59,7 @@ def identify(
 
     SOURCE is example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, a CSV file of recorded rewards (arm,value), or
     Python callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
-    one.
+    one. Without a SOURCE, each --command is an arm. With --suggest, a CSV file or a folder of them is counted row by row.
     """
     if picture is not None:
         plot.checked_path(picture)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surest.errors import RewardError
+from surest.bandits.seeds import ticket_seed
+from surest.errors import RewardError, UsageError
 from surest.protocol import Answer
 from surest.running import Running
 from surest.session import Session, Ticket
@@ -17,17 +18,29 @@ PORTION = 10_000
 BRIEF = 0.05
 """… and, where calls are slow, about so many seconds' worth: the hook is called between portions."""
 
+Work = Callable[[Ticket], tuple[Any, ...]]
+"""From a ticket to the function to call and its arguments."""
+
+
+def work_of(functions: Sequence[Callable[..., Any]], seed: int, *, seeded: bool = False) -> Work:
+    """Each arm's function, without arguments or, `seeded`, with a number that belongs to the ticket alone."""
+    if seeded:
+        return lambda ticket: (functions[ticket.arm], ticket_seed(seed, ticket.id))
+    return lambda ticket: (functions[ticket.arm],)
+
 
 def call(
     session: Session,
     functions: Sequence[Callable[..., Any]],
     *,
     vectorised: bool = False,
+    seeded: bool = False,
     on_request: Callable[[Running[Answer]], None] | None = None,
 ) -> None:
     """Answer tickets until the session is finished.
 
-    A function is called without arguments for each reward, or, `vectorised`, with a count for so many of them.
+    A function is called without arguments for each reward; `seeded`, with a seed; or, `vectorised`, with a count for so many
+    of them.
 
     >>> import random
     >>> rng = random.Random(1)
@@ -36,26 +49,33 @@ def call(
     >>> session.result().best
     '0'
     """
-    answer = _many if vectorised else _singly
+    if vectorised and seeded:
+        raise UsageError("vectorised callables take a count, seeded ones a seed; choose one")
+    work = work_of(functions, session.seed, seeded=seeded)
     portion = PORTION if vectorised or on_request is None else 1
     while not session.finished:
         if on_request is not None:
             on_request(session.running)
         began = time.perf_counter()
-        answer(session, functions, session.ask(portion))
+        tickets = session.ask(portion)
+        if vectorised:
+            _many(session, functions, tickets)
+        else:
+            _singly(session, work, tickets)
         if not vectorised and on_request is not None:
             portion = max(1, portion // 2) if time.perf_counter() - began > BRIEF else min(PORTION, 2 * portion)
 
 
-def _singly(session: Session, functions: Sequence[Callable[..., Any]], tickets: list[Ticket]) -> None:
+def _singly(session: Session, work: Work, tickets: list[Ticket]) -> None:
     tell = session.tell
-    for number, arm, label in tickets:
+    for ticket in tickets:
+        function, *arguments = work(ticket)
         try:
-            reward = functions[arm]()
+            reward = function(*arguments)
         except Exception as error:
-            error.add_note(f"raised by arm {label!r}, evaluation {number}")
+            error.add_note(f"raised by arm {ticket.label!r}, evaluation {ticket.id}")
             raise
-        tell(number, reward)
+        tell(ticket.id, reward)
 
 
 def _many(session: Session, functions: Sequence[Callable[..., Any]], tickets: list[Ticket]) -> None:

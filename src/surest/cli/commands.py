@@ -1,0 +1,223 @@
+"""``surest identify`` for arms that are shell commands, and for files that another program writes."""
+
+import functools
+import json
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from surest.api import identify as find_best
+from surest.bandits.commands import Command, Runner, Scale, parse_commands
+from surest.bandits.recorded import InOrder, read_in_order
+from surest.cli.progress import Watch, count
+from surest.drivers.once import Fed, feed
+from surest.errors import RewardError, SourceError
+from surest.protocol import FloatArray
+from surest.result import Result, cost, emphasised
+from surest.session import Session
+from surest.table import SHOWN
+
+BATCH = 10
+"""Evaluations that --suggest asks for at a time, at least. Fixed: a run must not depend on how it is shown."""
+
+OPTIONS = [
+    click.option(
+        "--command",
+        "commands",
+        multiple=True,
+        metavar="NAME=COMMAND",
+        help="An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
+    ),
+    click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]"),
+    click.option("--minimise", is_flag=True, help="Small numbers are good: times, costs, losses."),
+    click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound."),
+    click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed."),
+    click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]"),
+    click.option(
+        "--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X."
+    ),
+    click.option(
+        "--suggest",
+        type=click.IntRange(1),
+        metavar="K",
+        help="Count each row of SOURCE once, in order; say what to run next (at most K arms) if that does not decide.",
+    ),
+    click.option("--arm", "labels", multiple=True, metavar="NAME", help="With --suggest: an arm, recorded yet or not."),
+]
+COMMAND_ONLY = ("workers", "timeout", "retries", "on_failure")
+
+
+def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of this module, and let this module do the work where they are used."""
+
+    @functools.wraps(identify)
+    def command(**given: Any) -> int:
+        mine = {name: given.pop(name) for name in ("commands", "minimise", "clip", "suggest", "labels")}
+        mine |= {name: given.pop(name) for name in COMMAND_ONLY}
+        _check(mine, given)
+        if mine["commands"]:
+            return _identify_commands(mine, given)
+        if mine["suggest"] is not None:
+            return _identify_recorded(mine, given)
+        return identify(**given)
+
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse what would be ignored."""
+    commands, suggest, source = mine["commands"], mine["suggest"], given["source"]
+    if not commands and source is None:
+        raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
+    if commands and (source is not None or suggest is not None):
+        raise click.UsageError("--command goes without a SOURCE and without --suggest")
+    if not commands and any(mine[name] is not None for name in COMMAND_ONLY):
+        raise click.UsageError("--workers, --timeout, --retries and --on-failure go with --command")
+    if suggest is None and mine["labels"]:
+        raise click.UsageError("--arm goes with --suggest")
+    if not commands and suggest is None and (mine["minimise"] or mine["clip"]):
+        raise click.UsageError("--minimise and --clip go with --command or --suggest")
+    if (commands or suggest is not None) and (given["vectorised"] or given["picture"] is not None):
+        raise click.UsageError("--vectorised and --plot do not go with --command or --suggest")
+
+
+def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    from surest.cli.identify import INTERRUPTED
+
+    commands = parse_commands(mine["commands"])
+    scale = _scale(mine, given)
+    runner = Runner(scale, mine["timeout"])
+    workers = mine["workers"] or 1
+    on_failure = None if mine["on_failure"] is None else scale.reward(mine["on_failure"])
+    labels = tuple(command.label for command in commands)
+    with Watch(labels, quiet=given["quiet"]) as watch, ThreadPoolExecutor(workers) as pool:
+        try:
+            result = find_best(
+                {command.label: _arm(runner, command) for command in commands},
+                seeded=True,
+                executor=pool,
+                in_flight=workers,
+                retries=mine["retries"],
+                on_failure=on_failure,
+                bounds=scale.bounds,
+                on_request=watch,
+                **_settings(given),
+            )
+        finally:
+            runner.stop()  # before the pool waits for its threads
+    runner.said = {} if result.reason == "interrupted" else runner.said  # those that were ended have not failed
+    failures = {label: runner.said[label] for label in labels if label in runner.said}
+    _tell(result, scale, given["as_json"], {"last_failures": failures})
+    for label, said in failures.items():
+        click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
+    return 0 if result.certified else INTERRUPTED if result.reason == "interrupted" else 3
+
+
+def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
+    return functools.partial(runner.run, command)
+
+
+def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    scale = _scale(mine, given)
+    recorded = read_in_order(given["source"], given["instance"])
+    labels = _labels(recorded, mine["labels"], given["source"])
+    settings = _settings(given)
+    settings["seed"] = settings["seed"] or 0  # the next call must continue the same run
+    if settings["algorithm"] == "wager":
+        settings["batch"] = BATCH
+    session = Session(labels, bounds=scale.bounds, **settings)
+    fed = feed(session, [_rewards(recorded, label, scale) for label in labels])
+    next_ = [{"arm": labels[i], "times": times} for i, times in fed.missing.items()][: mine["suggest"]]
+    rows = sum(map(len, recorded.numbers.values()))
+    facts = {"rows": rows, "unused": rows - sum(fed.used), "suggestions": next_}
+    result = session.result()
+    if fed.missing:
+        result = replace(result, reason="more rewards needed")
+    _tell(result, scale, given["as_json"], facts, fed)
+    for file in recorded.unfinished:
+        click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
+    return 0 if result.certified else 3
+
+
+def _labels(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """The arms: those named, or all that the record speaks of."""
+    if not named and not recorded.numbers:
+        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
+    strange = [label for label in recorded.numbers if label not in named]
+    if named and strange:
+        raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
+    return named or tuple(recorded.numbers)
+
+
+def _rewards(recorded: InOrder, label: str, scale: Scale) -> list[float]:
+    try:
+        return [scale.reward(number) for number in recorded.numbers.get(label, ())]
+    except RewardError as error:
+        raise RewardError(f"arm {label!r}: {error}") from None
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    from surest.cli.identify import whole_budget
+
+    names = ("delta", "epsilon", "seed", "algorithm")
+    return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"])}
+
+
+def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
+    from surest.cli.identify import parse_bounds
+
+    return Scale(*parse_bounds(given["bounds"]), minimise=mine["minimise"], clip=mine["clip"])
+
+
+def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any], fed: Fed | None = None) -> None:
+    from surest.cli.identify import plain
+
+    means = -result.means if scale.minimise else result.means  # costs were counted as rewards below zero
+    if as_json:
+        click.echo(json.dumps(plain({**result.to_json(), "means": means.tolist(), **facts}), ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    console.print(emphasised(result))
+    if fed is None:
+        console.print(cost(result))
+    else:
+        console.print(f"{count(facts['rows'])} rows, {count(facts['unused'])} of them not asked for so far.")
+    if fed is not None and fed.missing:
+        console.print(_next(facts["suggestions"], len(fed.missing)))
+    console.print()
+    console.print(_means(result, means))
+    console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+
+
+def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("run next")
+    table.add_column("times", justify="right")
+    for suggestion in suggestions:
+        table.add_row(suggestion["arm"], count(suggestion["times"]))
+    if arms > len(suggestions):
+        table.add_row(Text(f"… {arms - len(suggestions):,} more", style="dim"))
+    return table
+
+
+def _means(result: Result, means: FloatArray) -> Table:
+    """The leading arms, costs shown as costs."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("arm")
+    table.add_column("mean", justify="right")
+    table.add_column("runs counted", justify="right")
+    for i in result.arms.leading(SHOWN):
+        mean = "–" if math.isnan(means[i]) else f"{means[i]:.4g}"
+        table.add_row(result.labels[i], mean, count(result.pulls_per_arm[i]))
+    if len(result.labels) > SHOWN:
+        table.add_row(Text(f"… {len(result.labels) - SHOWN:,} more", style="dim"))
+    return table
