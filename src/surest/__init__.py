@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from surest.api import identify
     from surest.result import Result
     from surest.session import Session
+    from surest.study.study import open_study
 
 __version__ = "0.1.0"
-__all__ = ["Result", "Session", "SurestError", "__version__", "identify"]
+__all__ = ["Result", "Session", "SurestError", "__version__", "identify", "open_study"]
 
-_HOMES = {"identify": "surest.api", "Result": "surest.result", "Session": "surest.session"}
+_HOMES = {
+    "identify": "surest.api",
+    "open_study": "surest.study.study",
+    "Result": "surest.result",
+    "Session": "surest.session",
+}
 
 
 def __getattr__(name: str) -> object:

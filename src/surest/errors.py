@@ -6,7 +6,8 @@ SurestError
 │   ├── RewardError     a reward that is not a number in the stated range
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
 │   └── PullLimitError  more pulls in one request than can be made or counted
-└── TranscriptError     a replayed request is not the recorded one
+├── TranscriptError     a replayed request is not the recorded one
+└── StorageError        a database that cannot be reached, read or written, or is damaged
 """
 
 
@@ -36,3 +37,7 @@ class PullLimitError(UsageError):
 
 class TranscriptError(SurestError):
     """A procedure asked for something else than the transcript says."""
+
+
+class StorageError(SurestError):
+    """A study's database that cannot be reached, read or written, or is damaged."""

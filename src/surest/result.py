@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import Entry
-from surest.protocol import Answer, FloatArray, IntArray
+from surest.protocol import Answer, FloatArray, IntArray, Status
 from surest.running import Exchange, Running
 
 
@@ -43,6 +43,8 @@ class Result:
     forecast: float | None = None
     intervals: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False)
     transcript: list[Exchange] | None = field(default=None, repr=False)
+    health: dict[str, dict[str, int]] | None = field(default=None, repr=False)
+    """A stored study's failed, retried and expired evaluations by arm, where there were any."""
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it."""
@@ -63,6 +65,7 @@ class Result:
             "achieved_delta": self.achieved_delta,
             "epsilon_certified": self.epsilon_certified,
             "nominees": list(self.nominees),
+            **({"health": self.health} if self.health is not None else {}),
         }
 
 
@@ -77,15 +80,15 @@ def result_of(
     seed: int | None,
     seconds: float = float("nan"),
 ) -> Result:
-    """The result of a procedure that has ended."""
+    """The result of a procedure: its verdict, or, before its end, the answer so far."""
     answer = running.value
-    status = answer.status if answer is not None else running.status
+    status = status_of(running)
     index = answer.arm if answer is not None else status.leader if status is not None else _leader(running)
     return Result(
         best=labels[index],
         index=index,
         certified=answer is not None and answer.certified,
-        reason=answer.reason if answer is not None else "budget spent",
+        reason=answer.reason if answer is not None else "budget spent" if running.spent else "still running",
         delta=delta,
         epsilon=epsilon,
         algorithm=algorithm,
@@ -106,8 +109,18 @@ def result_of(
     )
 
 
+def status_of(running: Running[Answer]) -> Status | None:
+    """The procedure's own word on its state, where it gives one."""
+    if running.value is not None:
+        return running.value.status
+    if running.request is not None and running.request.status is not None:
+        return running.request.status()
+    return running.status
+
+
 def _leader(running: Running[Answer]) -> int:
     """The best guess of a procedure that says nothing itself: the largest mean among the arms it was last after."""
-    candidates = running.unanswered.arms if running.unanswered is not None else np.arange(len(running.means))
+    last = running.unanswered or running.request
+    candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)
     return int(candidates[means.argmax()])

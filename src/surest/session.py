@@ -15,7 +15,7 @@ import numpy as np
 from surest.algorithms import DEFAULT, lookup, start
 from surest.errors import PullLimitError, RewardError, TicketError, UsageError
 from surest.protocol import FloatArray, Status
-from surest.result import Result, result_of
+from surest.result import Result, result_of, status_of
 from surest.running import Running, statistic_of
 
 MOST_TICKETS = 10**8
@@ -75,12 +75,10 @@ class Session:
         record: bool = False,
         **options: Any,
     ) -> None:
-        self.labels = tuple(str(i) for i in range(arms)) if isinstance(arms, int) else tuple(map(str, arms))
-        if len(set(self.labels)) < len(self.labels):
-            twice = next(label for label in self.labels if self.labels.count(label) > 1)
-            raise UsageError(f"two arms are called {twice!r}; labels must differ")
+        self.labels = tuple(str(i) for i in range(arms)) if isinstance(arms, int) else distinct(arms)
         self.low, self.high = checked_bounds(bounds)
         self.delta, self.epsilon, self.algorithm, self.seed = delta, epsilon, algorithm, seed
+        self._arrivals: list[int] = []
         procedure = start(
             algorithm,
             len(self.labels),
@@ -88,6 +86,7 @@ class Session:
             epsilon=epsilon / (self.high - self.low),
             budget=budget,
             seed=seed,
+            arrivals=self._arrivals,
             **options,
         )
         self.running = Running(procedure, len(self.labels), budget=budget, record=record)
@@ -137,12 +136,20 @@ class Session:
         value = self._checked(ticket, reward)
         place = ticket - self._first
         if place < 0 or not np.isnan(self._rewards[place]):
-            earlier = self._told[ticket] if place < 0 else float(self._rewards[place])
-            if value == earlier:
-                return
+            self._agrees(ticket, value)
+            return
+        self._count(place, value)
+
+    def _agrees(self, ticket: int, value: float) -> None:
+        """Refuse a second, different reward of a ticket."""
+        place = ticket - self._first
+        earlier = self._told[ticket] if place < 0 else float(self._rewards[place])
+        if not np.isnan(earlier) and value != earlier:
             raise TicketError(
-                f"ticket {ticket} was already told {self._unscaled(earlier)}; it cannot become {reward!r}"
+                f"ticket {ticket} was already told {self._unscaled(earlier)}; it cannot become {self._unscaled(value)}"
             )
+
+    def _count(self, place: int, value: float) -> None:
         if place in self._again:
             self._again.remove(place)  # it failed, and then came after all
         self._rewards[place] = value
@@ -155,8 +162,44 @@ class Session:
         if len(tickets) != len(rewards):
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards")
         values = [self._checked(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
+        fresh: dict[int, float] = {}
         for ticket, value in zip(tickets, values, strict=True):
-            self.tell(ticket.id, self._unscaled(value))
+            self._agrees(ticket.id, value)
+            if fresh.setdefault(ticket.id, value) != value:
+                raise TicketError(f"ticket {ticket.id} is told two rewards at once")
+        places = {number - self._first: value for number, value in fresh.items() if number >= self._first}
+        for place in [place for place in places if np.isnan(self._rewards[place])]:
+            self._count(place, places[place])
+
+    def feed(self, rewards: FloatArray) -> None:
+        """Answer the whole current request at once, with its rewards in the order of the tickets.
+
+        >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
+        >>> session.feed(np.ones(session.running.request.total))
+        >>> session.running.rounds
+        1
+        """
+        if self.finished or self._handed or len(rewards) != len(self._rewards):
+            raise TicketError(
+                f"{len(rewards)} rewards at once for {len(self._rewards)} tickets, {self._handed} of them out"
+            )
+        if not ((self.low <= rewards) & (rewards <= self.high)).all():
+            raise RewardError(f"not all rewards lie in [{self.low:g}, {self.high:g}]")
+        self._rewards = (rewards - self.low) / (self.high - self.low)
+        self._close()
+
+    def grow(self, labels: Sequence[str]) -> None:
+        """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
+
+        Refused by algorithms whose guarantee would not hold.
+        """
+        if not lookup(self.algorithm).growing:
+            raise UsageError(f"{self.algorithm} cannot take in new arms while it runs; start again with all arms")
+        if self.finished:
+            raise UsageError("the search has ended; start a new one with all arms")
+        self.labels = distinct((*self.labels, *labels))
+        self.running.grow(len(labels))
+        self._arrivals.append(len(labels))
 
     def fail(self, ticket: int, reason: str = "") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
@@ -168,12 +211,7 @@ class Session:
 
     def status(self) -> Status:
         """What the algorithm can say of its state now."""
-        running = self.running
-        if running.value is not None and running.value.status is not None:
-            return running.value.status
-        if running.request is not None and running.request.status is not None:
-            return running.request.status()
-        return running.status or Status(leader=self._result().index)
+        return status_of(self.running) or Status(leader=self._result().index)
 
     def result(self) -> Result:
         """The verdict; before the end, the answer so far, not certified."""
@@ -206,15 +244,15 @@ class Session:
         return Ticket(self._first + place, arm, self.labels[arm])
 
     def _place(self, ticket: int) -> int:
-        place = ticket - self._first if isinstance(ticket, int) else -1
-        if not isinstance(ticket, int) or ticket < 0 or place >= self._handed:
+        place = int(ticket) - self._first if isinstance(ticket, int | np.integer) else -1
+        if not isinstance(ticket, int | np.integer) or ticket < 0 or place >= self._handed:
             raise TicketError(f"ticket {ticket!r} was never handed out; tell the ids that ask() gave")
         return place
 
     def _checked(self, ticket: int, reward: float) -> float:
         """The reward on [0, 1]."""
         place = self._place(ticket)
-        if isinstance(reward, bool | np.bool_ | Real) and self.low <= reward <= self.high:
+        if counts(reward, self.low, self.high):
             return (float(reward) - self.low) / (self.high - self.low)
         whose = f" (arm {self._ticket(place).label!r})" if place >= 0 else ""
         raise RewardError(
@@ -225,12 +263,32 @@ class Session:
         return self.low + value * (self.high - self.low)
 
 
+def counts(reward: object, low: float, high: float) -> bool:
+    """Whether a reward is a number in the stated range: no string, no NaN, however large an integer.
+
+    >>> [counts(r, 0, 1) for r in (0.5, True, -0.0, float("nan"), 10**400, "0.5", np.float32(1))]
+    [True, True, True, False, False, False, True]
+    """
+    if isinstance(reward, np.bool_):
+        return low <= float(reward) <= high
+    return isinstance(reward, int | float | Real) and bool(low <= reward <= high)  # type: ignore[operator]
+
+
+def distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels as text, refused where two are the same."""
+    texts = tuple(map(str, labels))
+    if len(set(texts)) < len(texts):
+        twice = next(label for label in texts if texts.count(label) > 1)
+        raise UsageError(f"two arms are called {twice!r}; labels must differ")
+    return texts
+
+
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     """Bounds as numbers, refused where they are no range."""
     try:
         low, high = map(float, bounds)
     except (TypeError, ValueError):
         low = high = 0.0
-    if not (isfinite(low) and isfinite(high) and low < high):
+    if not (isfinite(high - low) and low < high):
         raise UsageError(f"bounds {bounds}: give the lowest and the highest possible reward, the lower first")
     return low, high

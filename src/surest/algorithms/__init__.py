@@ -1,7 +1,7 @@
 """All algorithms by name. A new one is a file, a line here, and a page in docs/algorithms/."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -27,6 +27,9 @@ class Problem:
     epsilon: float
     budget: int | None
     rng: np.random.Generator
+    arrivals: list[int] = field(default_factory=list)
+    """How many arms each later addition brought, in order. A session appends to it while a growing algorithm runs; the
+    algorithm looks before each request, and numbers the new arms on from those it knows."""
 
 
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
@@ -43,6 +46,8 @@ class Entry:
     standing: Standing
     reference: str
     summary: str
+    growing: bool = False
+    """Whether its guarantee still holds when arms are added while it runs: it then heeds `Problem.arrivals`."""
 
 
 def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
@@ -121,6 +126,7 @@ def start(
     epsilon: float = 0.0,
     budget: int | None = None,
     seed: int = 0,
+    arrivals: list[int] | None = None,
     **options: Any,
 ) -> Procedure[Answer]:
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
@@ -149,7 +155,8 @@ def start(
     if n == 1:
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
-    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng), **options)
+    arriving = [] if arrivals is None else arrivals
+    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng, arriving), **options)
 
 
 def _only_arm() -> Procedure[Answer]:
