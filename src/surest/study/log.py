@@ -234,28 +234,34 @@ def complete_requests(connection: Connection, study: int, position: int) -> list
     return found
 
 
+def check_rewards(connection: Connection, study: int) -> None:
+    """Check the rewards of the last request, which may be under way and is then not read otherwise."""
+    last = last_request(connection, study)
+    if last is not None:
+        _read(connection, study, tickets.c.id >= last.first, tickets.c.reward.is_not(None))
+
+
 def read_rewards(connection: Connection, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
     """The arms and rewards of tickets first … end − 1, none missing and every seal whole."""
-    query = (
-        sa.select(tickets.c.id, tickets.c.arm, tickets.c.reward, tickets.c.seal)
-        .where(tickets.c.study == study, tickets.c.id >= first, tickets.c.id < end)
-        .order_by(tickets.c.id)
-    )
-    rows = connection.execute(query).all()
+    ids, chosen, values = _read(connection, study, tickets.c.id >= first, tickets.c.id < end)
+    if not np.array_equal(ids, np.arange(first, end)):
+        raise StorageError(f"the study's log is damaged: some of the tickets {first} to {end - 1} are gone. Restore a backup")
+    return chosen, values
+
+
+def _read(connection: Connection, study: int, *where: Any) -> tuple[IntArray, IntArray, FloatArray]:
+    """Numbers, arms and rewards of told tickets, every seal checked."""
+    columns = (tickets.c.id, tickets.c.arm, tickets.c.reward, tickets.c.seal)
+    rows = connection.execute(sa.select(*columns).where(tickets.c.study == study, *where).order_by(tickets.c.id)).all()
     try:
         numbers, which, rewards, seals = zip(*rows, strict=True) if rows else ((), (), (), ())
-        ids, chosen = np.array(numbers, np.int64), np.array(which, np.int64)
-        values = np.array(rewards, np.float64)
-        whole = np.array_equal(ids, np.arange(first, end)) and np.array_equal(
-            np.array(seals, np.int64), reward_seals(ids, chosen, values)
-        )
+        ids, chosen, values = np.array(numbers, np.int64), np.array(which, np.int64), np.array(rewards, np.float64)
+        whole = np.array_equal(np.array(seals, np.int64), reward_seals(ids, chosen, values))
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
-        raise StorageError(
-            f"the study's log is damaged: the rewards of tickets {first} to {end - 1} are not what was written. Restore a backup"
-        )
-    return chosen, values
+        raise StorageError("the study's log is damaged: a reward is not what was written. Restore a backup")
+    return ids, chosen, values
 
 
 def parsed(text: str, what: str) -> Any:

@@ -7,6 +7,7 @@ a study is.
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from surest.study.schema import VERSION, VERSION_TABLE
 
 BUSY_SECONDS = 120.0
 """How long to wait for others who write."""
+SMALLEST_PAGE = 512
+"""Bytes of the smallest SQLite file."""
 MIGRATION_LOCK = 5_872_019
 """The key of PostgreSQL's advisory lock under which tables are made."""
 
@@ -56,6 +59,7 @@ class Store:
             if self._engine is not None:
                 self._engine.dispose(close=False)
             self._engine, self._pid = _engine(self.url, self.is_sqlite), os.getpid()
+            weakref.finalize(self, _dispose, self._engine, self._pid)
         return self._engine
 
     @contextmanager
@@ -102,16 +106,31 @@ class Store:
 
     def prepare(self, *, create: bool) -> None:
         """Make the tables, or bring them up to date, whoever else does so at the same moment."""
-        if self.is_sqlite and self.url.database and not create and not Path(self.url.database).exists():
-            raise UsageError(
-                f"{self.shown}: there is no such file; 'surest study create' or open_study(…, arms=…) makes one"
-            )
+        if self.is_sqlite:
+            self._look(create)
         with self.reading() as connection:
             version = _version(connection)
+        if version is None and not create:
+            raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
         if version != VERSION:
             with self.writing() as connection:
                 self._lock_migrations(connection)
                 _migrate(connection, self.shown)
+
+    def _look(self, create: bool) -> None:
+        """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
+        try:
+            size = Path(self.url.database or "").stat().st_size
+        except FileNotFoundError:
+            if not create:
+                raise UsageError(
+                    f"{self.shown}: there is no such file; 'surest study create' or open_study(…, arms=…) makes one"
+                ) from None
+            return
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{self.shown} cannot be read: {error}") from None
+        if 0 < size < SMALLEST_PAGE:
+            raise StorageError(f"{self.shown} is damaged: {size} bytes are no database. Restore a backup")
 
     def check(self) -> None:
         """Look for damage, before all of the log is read."""
@@ -158,6 +177,11 @@ def _engine(url: URL, is_sqlite: bool) -> Engine:
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _dispose(engine: Engine, owner: int) -> None:
+    """Close the connections, if they are ours: a forked child must leave its parent's alone."""
+    engine.dispose(close=os.getpid() == owner)
 
 
 def _set_up(connection: Any, _: object) -> None:

@@ -306,6 +306,7 @@ class Study:
             position = 0
             self._arms = log.read_arms(connection, self.id)
             session = self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
+            log.check_rewards(connection, self.id)
         complete = log.complete_requests(connection, self.id, position)
         if complete:
             end = complete[-1].first + complete[-1].total

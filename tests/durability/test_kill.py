@@ -1,0 +1,39 @@
+"""SIGKILL at random moments loses nothing, counts nothing twice, and changes nothing of what the study comes to."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+import support
+
+from surest.study.study import open_study
+
+
+def check_kills(storage: str, tmp_path: Path, times: int) -> None:
+    acknowledged = tmp_path / "acknowledged"
+    rounds = 5 * times  # more than can be done before the last kill
+    killed = int(support.finish(support.python("kills", storage, acknowledged, times, 0.12, rounds)))
+    study = open_study(storage, "s")
+    rewards = support.rewards_of(study)
+    told = [line.split() for line in acknowledged.read_text().splitlines()]
+    assert len({ticket for ticket, _ in told}) == len(told), "a ticket was acknowledged twice"
+    assert all(rewards[int(ticket)] == float(reward) for ticket, reward in told), "an acknowledged reward was lost"
+    assert study.finished
+    replayed = study.session(record=True)
+    assert replayed.running.pulls == len(rewards)
+    assert support.transcript(replayed) == support.transcript(support.undisturbed(study, rewards))
+    if storage.startswith("sqlite"):
+        with sqlite3.connect(tmp_path / "study.db") as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()
+    assert killed == times, "some kills came after the end"
+    print(f"{storage.partition(':')[0]}: {killed} kills, {len(rewards)} rewards, {len(told)} acknowledged")
+
+
+def test_kills(storage: str, tmp_path: Path) -> None:
+    check_kills(storage, tmp_path, 12)
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_on_sqlite_fifty_on_postgresql(storage: str, tmp_path: Path) -> None:
+    check_kills(storage, tmp_path, 200 if storage.startswith("sqlite") else 50)
