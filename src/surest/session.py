@@ -269,9 +269,9 @@ def counts(reward: object, low: float, high: float) -> bool:
     >>> [counts(r, 0, 1) for r in (0.5, True, -0.0, float("nan"), 10**400, "0.5", np.float32(1))]
     [True, True, True, False, False, False, True]
     """
-    if isinstance(reward, np.bool_):
-        return low <= float(reward) <= high
-    return isinstance(reward, int | float | Real) and bool(low <= reward <= high)  # type: ignore[operator]
+    # NumPy would round the bounds to the reward's own precision: 1e-300 <= float32(0) holds there.
+    value = reward.item() if isinstance(reward, np.generic) else reward
+    return isinstance(value, int | float | Real) and bool(low <= value <= high)  # type: ignore[operator]
 
 
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:

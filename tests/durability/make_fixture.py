@@ -1,6 +1,6 @@
 """Makes the database that later versions must still be able to open: run once for each version of the tables.
 
-    python tests/durability/make_fixture.py 1
+python tests/durability/make_fixture.py 1
 """
 
 import json
@@ -36,7 +36,9 @@ def main(version: str) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
-    (FIXTURES / f"v{version}.json").write_text(json.dumps(expected, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (FIXTURES / f"v{version}.json").write_text(
+        json.dumps(expected, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -112,7 +112,9 @@ def test_a_read_only_file(tmp_path: Path) -> None:
     os.chmod(place / "study.db", 0o444)
     os.chmod(place, 0o555)
     # The user nobody must be able to reach the directory: pytest's own are closed to others.
-    opened = [parent for parent in place.parents if parent.stat().st_mode & 0o5 != 0o5 and parent.owner() == place.owner()]
+    opened = [
+        parent for parent in place.parents if parent.stat().st_mode & 0o5 != 0o5 and parent.owner() == place.owner()
+    ]
     before = [(parent, parent.stat().st_mode) for parent in opened]
     for parent in opened:
         os.chmod(parent, 0o755)

@@ -27,7 +27,9 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
             arms = np.repeat(request.arms, request.times)
             told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
             ids = np.arange(position, position + len(arms))
-            columns = zip(ids.tolist(), arms.tolist(), told.tolist(), reward_seals(ids, arms, told).tolist(), strict=True)
+            columns = zip(
+                ids.tolist(), arms.tolist(), told.tolist(), reward_seals(ids, arms, told).tolist(), strict=True
+            )
             common = {"study": study.id, "lease": 1.0, "attempts": 1, "worker": "somebody", "told": 2.0}
             connection.execute(
                 sa.insert(tickets), [{"id": i, "arm": a, "reward": r, "seal": s, **common} for i, a, r, s in columns]
@@ -51,7 +53,9 @@ def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DE
     (ticket,) = other.ask() or [None]
     first_ask = time.perf_counter() - began
     document = msgspec.json.encode(status.to_json())
-    print(f"{algorithm}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s")
+    print(
+        f"{algorithm}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
+    )
     assert ticket is None or ticket.id == told
     assert took < seconds, document
 

@@ -131,7 +131,9 @@ def test_a_failed_evaluation_counts_as_a_stated_reward(storage: str) -> None:
     assert study.health()["a"]["failed"] == 3
 
 
-@pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf"), np.nextafter(1, 2), "0.5", None, 10**400, 1j, []])
+@pytest.mark.parametrize(
+    "reward", [float("nan"), float("inf"), -float("inf"), np.nextafter(1, 2), "0.5", None, 10**400, 1j, []]
+)
 def test_what_is_no_reward_is_refused_and_changes_nothing(storage: str, reward: Any) -> None:
     study = make(storage)
     tickets = study.ask(2)
@@ -211,7 +213,9 @@ def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str,
     assert [study.name for study in list_studies(storage)] == ["s"]
 
 
-@pytest.mark.parametrize("url", ["", "x", "sqlite://", "sqlite:///:memory:", "mysql://h/d", "::", "sqlite:////no/where/x.db", 5])
+@pytest.mark.parametrize(
+    "url", ["", "x", "sqlite://", "sqlite:///:memory:", "mysql://h/d", "::", "sqlite:////no/where/x.db", 5]
+)
 def test_a_storage_that_is_none_is_refused(url: Any) -> None:
     with pytest.raises((UsageError, StorageError)):
         open_study(url, "s", 2)

@@ -245,7 +245,9 @@ def read_rewards(connection: Connection, study: int, first: int, end: int) -> tu
     """The arms and rewards of tickets first … end − 1, none missing and every seal whole."""
     ids, chosen, values = _read(connection, study, tickets.c.id >= first, tickets.c.id < end)
     if not np.array_equal(ids, np.arange(first, end)):
-        raise StorageError(f"the study's log is damaged: some of the tickets {first} to {end - 1} are gone. Restore a backup")
+        raise StorageError(
+            f"the study's log is damaged: some of the tickets {first} to {end - 1} are gone. Restore a backup"
+        )
     return chosen, values
 
 
