@@ -8,6 +8,7 @@ import random
 import sqlite3
 import sys
 from pathlib import Path
+from typing import Any
 
 from surest.study.study import Study, open_study
 
@@ -23,7 +24,7 @@ def work(study: Study, rewards: int) -> None:
 def main(version: str) -> None:
     path = FIXTURES / f"v{version}.sqlite"
     storage = f"sqlite:///{path}"
-    made = dict(algorithm="naive-best-arm", seed=7, bounds=(-1.0, 3.0), lease_seconds=1.0)
+    made: Any = {"algorithm": "naive-best-arm", "seed": 7, "bounds": (-1.0, 3.0), "lease_seconds": 1.0}
     study = open_study(storage, "under way", ["α", "b", "c"], 0.1, **made)
     work(study, 150)
     failed, imputed, *_ = study.ask(4, worker="somebody else")

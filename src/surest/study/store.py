@@ -81,21 +81,24 @@ class Store:
         """Say what a failure of the database means."""
         try:
             yield
-        except (exc.DBAPIError, exc.InterfaceError) as error:
-            raise self._explained(error) from error
+        except exc.DBAPIError as error:
+            lost = error.connection_invalidated or isinstance(error, exc.OperationalError)
+            raise self._explained(error.orig, lost) from error
+        except sqlite3.Error as error:  # from a cursor that is read directly
+            raise self._explained(error, False) from error
         except (exc.NoSuchModuleError, ImportError) as error:
             raise UsageError(
                 f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
             ) from error
 
-    def _explained(self, error: exc.DBAPIError) -> StorageError:
-        said = " ".join(str(error.orig).split())
+    def _explained(self, error: BaseException | None, lost: bool) -> StorageError:
+        said = " ".join(str(error).split())
         meaning = next((text for key, text in MEANINGS.items() if key in said.lower()), None)
-        if meaning is None and (error.connection_invalidated or isinstance(error, exc.OperationalError)):
+        if meaning is None and lost:
             meaning = "the connection could not be made or was lost. Check the server, then call again"
         return StorageError(
-            f"{self.shown}: {meaning or 'the database refused'} ({said}). This call counts for nothing; whatever was "
-            "acknowledged before is kept"
+            f"{self.shown}: {meaning or 'the database refused'} ({said}). This call was not acknowledged; whatever was "
+            "acknowledged before is kept, and telling a reward again is harmless"
         )
 
     def now(self) -> sa.ColumnElement[float]:
