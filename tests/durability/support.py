@@ -64,7 +64,7 @@ def python(*arguments: object, **keywords: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **keywords)  # type: ignore[call-overload]
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 280) -> str:
+def finish(process: subprocess.Popen[str], timeout: float = 1700) -> str:
     """The worker's output; it must not have failed."""
     output, errors = process.communicate(timeout=timeout)
     assert process.returncode == 0, errors[-3000:]

@@ -11,8 +11,8 @@ from surest.study.study import open_study
 
 def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     acknowledged = tmp_path / "acknowledged"
-    rounds = 5 * times  # more than can be done before the last kill
-    killed = int(support.finish(support.python("kills", storage, acknowledged, times, 0.12, rounds)))
+    rounds = 8 * times  # more than most disks allow before the last kill
+    killed = int(support.finish(support.python("kills", storage, acknowledged, times, 0.06, rounds)))
     study = open_study(storage, "s")
     rewards = support.rewards_of(study)
     told = [line.split() for line in acknowledged.read_text().splitlines()]
@@ -26,14 +26,22 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
         with sqlite3.connect(tmp_path / "study.db") as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
-    assert killed == times, "some kills came after the end"
-    print(f"{storage.partition(':')[0]}: {killed} kills, {len(rewards)} rewards, {len(told)} acknowledged")
+    assert killed >= 0.9 * times, "too many kills came after the end"
+    # Where the kills hit: between an ask and its tell, and between a reward's commit and its acknowledgement.
+    orphans = sum(of.get("retried", 0) for of in study.health().values())
+    unacknowledged = len(rewards) - len(told)
+    kind = storage.partition(":")[0]
+    print(
+        f"{kind}: {killed} kills, {len(rewards)} rewards, {orphans} tickets orphaned, {unacknowledged} told but not acknowledged"
+    )
+    assert orphans > times / 4, "the kills did not hit the loop at work"
 
 
 def test_kills(storage: str, tmp_path: Path) -> None:
-    check_kills(storage, tmp_path, 12)
+    check_kills(storage, tmp_path, 10)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_two_hundred_kills_on_sqlite_fifty_on_postgresql(storage: str, tmp_path: Path) -> None:
     check_kills(storage, tmp_path, 200 if storage.startswith("sqlite") else 50)

@@ -41,7 +41,7 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
 
 def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DEFAULT) -> None:
     storage = f"sqlite:///{tmp_path}/study.db"
-    means = [0.5, 0.495, 0.49, 0.4]
+    means = [0.5, 0.4985, 0.498, 0.4]
     told = grow_to(open_study(storage, "s", 4, 0.05, algorithm=algorithm, seed=1), rewards, means)
     assert told >= rewards
     began = time.perf_counter()

@@ -33,9 +33,10 @@ def test_workers_share_a_study(storage: str, tmp_path: Path, workers: int) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("workers", [1, 2, 8, 32])
 def test_up_to_32_workers_share_a_study(storage: str, tmp_path: Path, workers: int) -> None:
-    check_workers(storage, tmp_path, workers, 100)
+    check_workers(storage, tmp_path, workers, 40)
 
 
 def check_openers(storage: str, tmp_path: Path, rounds: int, request: pytest.FixtureRequest) -> None:
@@ -51,10 +52,11 @@ def check_openers(storage: str, tmp_path: Path, rounds: int, request: pytest.Fix
 def test_eight_processes_open_a_new_database_at_once(
     storage: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    check_openers(storage, tmp_path, 3, request)
+    check_openers(storage, tmp_path, 2, request)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_a_hundred_times_eight_processes_open_a_new_database_at_once(
     storage: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

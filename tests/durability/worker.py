@@ -14,7 +14,7 @@ from surest.errors import TicketError
 from surest.study.study import open_study
 
 
-def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int) -> None:
+def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, ready: int | None = None) -> None:
     """Ask, evaluate, tell; write down each reward only once it has been acknowledged."""
     log = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     study = open_study(
@@ -23,6 +23,9 @@ def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int) ->
     )  # fmt: skip
     rng = random.Random(os.urandom(8))
     while not study.finished:
+        if ready is not None:
+            os.write(ready, b".")
+            ready = None
         tickets = study.ask(k)
         if not tickets:
             time.sleep(0.005)
@@ -39,11 +42,16 @@ def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str
     """Start the loop, kill it at a random moment, again and again; then let it end."""
     rng = random.Random(20240611)
     done = 0
-    for _ in range(int(times)):
+    for turn in range(int(times)):
+        heard, ready = os.pipe()
         child = os.fork()
         if child == 0:
-            loop(storage, Path(acknowledged), 3, 0.02, int(rounds))
+            loop(storage, Path(acknowledged), 3, 0.02, int(rounds), ready)
             os._exit(0)
+        if turn % 10:  # one in ten is killed while it still opens the study
+            os.read(heard, 1)
+        os.close(heard)
+        os.close(ready)
         time.sleep(rng.random() * float(longest))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)

@@ -22,7 +22,7 @@ from surest.session import Session
 from surest.study.study import Study, list_studies, open_study
 from surest.study.transfer import import_study
 
-MANY, FEW = 400, 60
+MANY, FEW = 300, 40
 quick = settings(max_examples=MANY, deadline=None, derandomize=True)
 slow_ones = settings(
     max_examples=FEW, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -215,7 +215,7 @@ def run(arguments: list[str]) -> tuple[int, str]:
     return int(left.value.code or 0), err.getvalue()
 
 
-@settings(slow_ones, max_examples=200)
+@settings(slow_ones, max_examples=100)
 @given(arguments=lines)
 def test_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     check_line(place, monkeypatch, arguments)

@@ -84,6 +84,8 @@ class Store:
         except exc.DBAPIError as error:
             lost = error.connection_invalidated or isinstance(error, exc.OperationalError)
             raise self._explained(error.orig, lost) from error
+        except exc.TimeoutError as error:
+            raise self._explained(error, True) from error
         except sqlite3.Error as error:  # from a cursor that is read directly
             raise self._explained(error, False) from error
         except (exc.NoSuchModuleError, ImportError) as error:
@@ -135,12 +137,11 @@ class Store:
         if 0 < size < SMALLEST_PAGE:
             raise StorageError(f"{self.shown} is damaged: {size} bytes are no database. Restore a backup")
 
-    def check(self) -> None:
+    def check(self, connection: Connection) -> None:
         """Look for damage, before all of the log is read."""
         if not self.is_sqlite:
             return
-        with self.reading() as connection:
-            found = [row[0] for row in connection.execute(sa.text("PRAGMA quick_check(3)"))]
+        found = [row[0] for row in connection.execute(sa.text("PRAGMA quick_check(3)"))]
         if found != ["ok"]:
             raise StorageError(f"{self.shown} is damaged ({'; '.join(found)}). Restore a backup")
 
@@ -175,8 +176,8 @@ def checked_url(storage: str) -> URL:
 
 def _engine(url: URL, is_sqlite: bool) -> Engine:
     if not is_sqlite:
-        return sa.create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=8)
-    engine = sa.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "isolation_level": None})
+        return sa.create_engine(url, pool_pre_ping=True, pool_size=4, max_overflow=12, pool_timeout=BUSY_SECONDS)
+    engine = sa.create_engine(url, max_overflow=-1, connect_args={"timeout": BUSY_SECONDS, "isolation_level": None})
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine

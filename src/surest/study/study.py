@@ -302,7 +302,7 @@ class Study:
         session, position = self._session, self._position
         self._session = None  # what fails half-way is started again
         if session is None:
-            self.store.check()
+            self.store.check(connection)
             position = 0
             self._arms = log.read_arms(connection, self.id)
             session = self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
