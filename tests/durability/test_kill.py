@@ -11,8 +11,9 @@ from surest.study.study import open_study
 
 def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     acknowledged = tmp_path / "acknowledged"
+    longest = 0.06 if storage.startswith("sqlite") else 0.15  # seconds until the kill
     rounds = 8 * times  # more than most disks allow before the last kill
-    killed = int(support.finish(support.python("kills", storage, acknowledged, times, 0.06, rounds)))
+    killed = int(support.finish(support.python("kills", storage, acknowledged, times, longest, rounds)))
     study = open_study(storage, "s")
     rewards = support.rewards_of(study)
     told = [line.split() for line in acknowledged.read_text().splitlines()]
@@ -34,7 +35,7 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     print(
         f"{kind}: {killed} kills, {len(rewards)} rewards, {orphans} tickets orphaned, {unacknowledged} told but not acknowledged"
     )
-    assert orphans > times / 4, "the kills did not hit the loop at work"
+    assert orphans + unacknowledged > times / 10, "the kills did not hit the loop at work"
 
 
 def test_kills(storage: str, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> Non
 
 
 @pytest.mark.slow
-@settings(slow_ones, max_examples=4000)
+@settings(slow_ones, max_examples=1000)
 @given(changes=edits)
 def test_many_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
     check_export(place, changes)
@@ -222,7 +222,7 @@ def test_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: 
 
 
 @pytest.mark.slow
-@settings(slow_ones, max_examples=4000)
+@settings(slow_ones, max_examples=1000)
 @given(arguments=lines)
 def test_many_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     check_line(place, monkeypatch, arguments)

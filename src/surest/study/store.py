@@ -84,6 +84,10 @@ class Store:
         except exc.DBAPIError as error:
             lost = error.connection_invalidated or isinstance(error, exc.OperationalError)
             raise self._explained(error.orig, lost) from error
+        except UnicodeDecodeError as error:
+            raise StorageError(
+                f"{self.shown} is damaged: text in it cannot be read ({error}). Restore a backup"
+            ) from error
         except exc.TimeoutError as error:
             raise self._explained(error, True) from error
         except sqlite3.Error as error:  # from a cursor that is read directly
