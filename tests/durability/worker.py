@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import alembic.runtime.environment
+import alembic.script  # noqa: F401
 import support  # the telltale algorithm registers itself
 
 from surest.errors import TicketError
