@@ -11,11 +11,12 @@ from surest.algorithms import DEFAULT, lookup, start
 from surest.bandits.finite import recorded
 from surest.drivers.call import call
 from surest.drivers.simulate import simulate
-from surest.errors import UsageError
-from surest.protocol import Answer
+from surest.errors import RewardError, Stop, UsageError
+from surest.protocol import Answer, FloatArray
 from surest.result import Result, result_of
 from surest.running import Running
-from surest.session import Session, checked_bounds
+from surest.session import Session, checked_bounds, distinct
+from surest.watching import history as history_hook
 
 Progress = Callable[[Running[Answer]], None]
 
@@ -31,6 +32,7 @@ def identify(
     bounds: tuple[float, float] = (0.0, 1.0),
     vectorised: bool = False,
     on_request: Progress | None = None,
+    history: bool = False,
     record: bool = False,
     **options: Any,
 ) -> Result:
@@ -38,9 +40,10 @@ def identify(
 
     Parameters
     ----------
-    arms : mapping or sequence of callables, of arrays, or simulated arms
-        Callables return one reward a call. Arrays are recorded rewards, drawn from with replacement. A mapping's keys
-        are the arms' labels.
+    arms : mapping or sequence of callables or of arrays, or a bandit
+        Callables return one reward a call: a number or a truth value. Arrays are recorded rewards, drawn from with
+        replacement. A mapping's keys are the arms' labels. A bandit is anything that answers requests, simulated arms
+        among them.
     delta : float
         The allowed probability of a wrong answer.
     epsilon : float
@@ -52,11 +55,15 @@ def identify(
     algorithm : str
         A name from ``surest algorithms``.
     bounds : (float, float)
-        The range of the rewards.
+        The lowest and the highest possible reward. Results are in the same units. (A bandit's rewards lie in [0, 1];
+        for one, `bounds` says what 0 and 1 stand for.)
     vectorised : bool
         Callables take a count and return so many rewards.
     on_request : callable, optional
-        Called before each request with the state of the run.
+        Called before each request with the state of the run, and between calls where they are slow. It may raise
+        `surest.errors.Stop` to end the search with the answer so far, not certified.
+    history : bool
+        Keep evidence over time in ``result.history``, for ``result.plot("evidence")``. Costs up to a tenth of the time.
     record : bool
         Keep what was asked and answered in ``result.transcript``.
     **options
@@ -77,42 +84,103 @@ def identify(
     """
     entry = lookup(algorithm)
     seed = secrets.randbits(32) if seed is None else seed
-    labels, source = _named(arms, bounds)
+    low, high = checked_bounds(bounds)
+    labels, source = named(arms, (low, high))
+    looks = history_hook() if history else None
+    watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
+    stopped = None
     began = time.perf_counter()
-    settings: dict[str, Any] = {"epsilon": epsilon, "budget": budget, "seed": seed, **options}
-    if callable(getattr(source, "answer", None)) or callable(getattr(source, "simulate", None)):
-        bandit = source.simulate(seed) if hasattr(source, "simulate") else source
-        procedure = start(algorithm, len(labels), delta, **settings)
-        running = simulate(procedure, bandit, budget=budget, on_request=on_request, record=record)
-    else:
-        session = Session(labels, delta, algorithm=algorithm, bounds=bounds, record=record, **settings)
-        call(session, source, vectorised=vectorised, on_request=on_request)
-        running = session.running
-    seconds = time.perf_counter() - began
+    try:
+        if hasattr(source, "answer"):
+            bandit = source
+        elif hasattr(source, "simulate"):
+            bandit = source.simulate(seed)
+        else:
+            bandit = None
+        settings: dict[str, Any] = {"budget": budget, "seed": seed, **options}
+        if bandit is not None:
+            procedure = start(algorithm, len(labels), delta, epsilon=epsilon / (high - low), **settings)
+            running = simulate(procedure, bandit, budget=budget, on_request=watched, record=record)
+        else:
+            settings |= {"epsilon": epsilon, "bounds": (low, high), "record": record}
+            session = Session(labels, delta, algorithm=algorithm, **settings)
+            call(session, source, vectorised=vectorised, on_request=watched if watched.hooks else None)
+            running = session.running
+    except Stop as stop:
+        if watched.running is None:
+            raise
+        running, stopped = watched.running, str(stop) or "stopped"
     return result_of(
-        running, labels, algorithm=algorithm, entry=entry, delta=delta, epsilon=epsilon, seed=seed, seconds=seconds
+        running,
+        labels,
+        algorithm=algorithm,
+        entry=entry,
+        delta=delta,
+        epsilon=epsilon,
+        seed=seed,
+        seconds=time.perf_counter() - began,
+        bounds=(low, high),
+        history=tuple(looks.points) if looks is not None else (),
+        stopped=stopped,
     )
 
 
-def _named(arms: Any, bounds: tuple[float, float]) -> tuple[tuple[str, ...], Any]:
+class _Watched:
+    """Several hooks as one, which remembers the run that it saw."""
+
+    def __init__(self, hooks: list[Progress]) -> None:
+        self.hooks = hooks
+        self.running: Running[Answer] | None = None
+
+    def __call__(self, running: Running[Answer]) -> None:
+        self.running = running
+        for hook in self.hooks:
+            hook(running)
+
+
+def named(arms: Any, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[tuple[str, ...], Any]:
     """Labels, and either something that answers requests or a list of functions."""
-    low, high = checked_bounds(bounds)
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
         return tuple(arms.labels), arms
     if isinstance(arms, Mapping):
-        labels, given = tuple(str(key) for key in arms), list(arms.values())
-    elif isinstance(arms, Sequence | np.ndarray) and not isinstance(arms, str):
+        labels, given = distinct(list(arms)), list(arms.values())
+    elif isinstance(arms, Sequence | np.ndarray) and not isinstance(arms, str | bytes):
         labels, given = tuple(str(i) for i in range(len(arms))), list(arms)
     else:
-        raise UsageError(f"arms are {type(arms).__name__}; give callables, arrays of rewards, or simulated arms")
-    if all(callable(arm) for arm in given):
+        raise UsageError(
+            f"arms are {arms!r:.60} ({type(arms).__name__}); give a mapping or a sequence of callables, or of arrays of "
+            "rewards, or simulated arms"
+        )
+    if not given:
+        raise UsageError("there are no arms; give at least one")
+    kinds = {label: callable(arm) for label, arm in zip(labels, given, strict=True)}
+    if all(kinds.values()):
         return labels, given
-    if any(callable(arm) for arm in given):
-        raise UsageError("some arms are callables and some are not; give one kind")
-    if len(set(labels)) < len(labels):
-        raise UsageError(f"labels {', '.join(labels)}: two arms have the same; labels must differ")
-    try:
-        rewards = [(np.asarray(arm, float) - low) / (high - low) for arm in given]
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"recorded rewards must be numbers: {error}") from None
+    if any(kinds.values()):
+        one, other = (next(label for label, kind in kinds.items() if kind is wanted) for wanted in (True, False))
+        raise UsageError(f"arm {one!r} is a callable and arm {other!r} is not; give one kind")
+    low, high = bounds
+    rewards = [_array(label, arm, low, high) for label, arm in zip(labels, given, strict=True)]
     return labels, recorded(dict(zip(labels, rewards, strict=True)))
+
+
+def _array(label: str, rewards: Any, low: float, high: float) -> FloatArray:
+    """One arm's recorded rewards, on [0, 1]."""
+    try:
+        if np.asarray(rewards).dtype.kind not in "fiub":
+            raise TypeError
+        array = np.asarray(rewards, float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or not array.size:
+        raise UsageError(
+            f"arm {label!r} is {rewards!r:.60} ({type(rewards).__name__}); "
+            "give a callable that returns a reward, or an array of at least one recorded reward"
+        )
+    outside = ~((low <= array) & (array <= high))
+    if outside.any():
+        raise RewardError(
+            f"arm {label!r}: recorded reward {array[outside][0]!r} is not a number in [{low:g}, {high:g}]; "
+            "give the rewards' range as bounds"
+        )
+    return (array - low) / (high - low)

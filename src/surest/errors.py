@@ -7,7 +7,8 @@ SurestError
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
 │   └── PullLimitError  more pulls in one request than can be made or counted
 ├── TranscriptError     a replayed request is not the recorded one
-└── StorageError        a database that cannot be reached, read or written, or is damaged
+├── StorageError        a database that cannot be reached, read or written, or is damaged
+└── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
 """
 
 
@@ -41,3 +42,7 @@ class TranscriptError(SurestError):
 
 class StorageError(SurestError):
     """A study's database that cannot be reached, read or written, or is damaged."""
+
+
+class Stop(SurestError):
+    """End a search here: `identify` returns the answer so far, with this message as its reason."""

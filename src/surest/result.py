@@ -1,25 +1,39 @@
 """What a user gets: the verdict, what it rests on, and what it cost."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
 
+from surest import plot
 from surest.algorithms import Entry
+from surest.errors import UsageError
 from surest.protocol import Answer, FloatArray, IntArray, Status
 from surest.running import Exchange, Running
+from surest.table import ArmRow, ArmTable, count, decimals, percent
+from surest.watching import Point
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """The outcome of an identification."""
+    """The outcome of an identification. Means, bounds and accuracies are in the rewards' own units.
+
+    ``print(result)`` shows the verdict and the leading arms.
+    """
 
     best: str
     """The label of the chosen arm …"""
     index: int
     """… and its position, from 0."""
     certified: bool
-    """Whether the guarantee holds for it. False when the budget was spent first."""
+    """Whether the guarantee holds for it. False when the budget was spent, or the search stopped, first."""
     reason: str
     """Why it stopped."""
     delta: float
@@ -31,20 +45,65 @@ class Result:
     rounds: int
     seconds: float
     seed: int | None
-    labels: tuple[str, ...] = field(repr=False)
-    pulls_per_arm: IntArray = field(repr=False)
-    means: FloatArray = field(repr=False)
+    labels: tuple[str, ...]
+    pulls_per_arm: IntArray
+    means: FloatArray
     """Each arm's mean reward; NaN where none is known."""
     achieved_delta: float | None = None
-    """The error level at which the chosen arm is certified: an anytime p-value, where the algorithm gives one."""
+    """The error level at which the chosen arm is certified, where the algorithm tells it: an anytime p-value.
+
+    For each u, the probability that the search ever shows a wrong arm with a level of u or less is at most u, whenever
+    one stops. It is not the probability that this answer is wrong."""
     epsilon_certified: float | None = None
-    """The smallest ε for which the chosen arm is certified at δ."""
+    """The smallest ε for which the chosen arm is certified, at δ, to be within ε of the best."""
     nominees: tuple[str, ...] = ()
     forecast: float | None = None
-    intervals: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False)
-    transcript: list[Exchange] | None = field(default=None, repr=False)
-    health: dict[str, dict[str, int]] | None = field(default=None, repr=False)
+    """A guess at the pulls that a decision still needs."""
+    intervals: tuple[FloatArray, FloatArray] | None = None
+    """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
+    transcript: list[Exchange] | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    history: tuple[Point, ...] = field(default=())
+    """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
+    health: dict[str, dict[str, int]] | None = None
     """A stored study's failed, retried and expired evaluations by arm, where there were any."""
+
+    @property
+    def arms(self) -> ArmTable:
+        """A row for each arm: label, pulls, mean, and the confidence bounds of the mean.
+
+        Bounds hold at any time at confidence 1 − δ, for each arm, not for all at once.
+        """
+        unknown = np.full(len(self.labels), np.nan)
+        low, high = self.intervals if self.intervals is not None else (unknown, unknown)
+        columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
+        rows = tuple(map(ArmRow, self.labels, *columns))
+        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The table of arms as a data frame, labels as its index."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UsageError("to_pandas() needs pandas: pip install 'surest[pandas]'") from None
+        return pd.DataFrame(list(self.arms), columns=list(ArmRow._fields)).set_index("label")
+
+    def plot(self, kind: plot.Kind = "intervals", ax: "Axes | None" = None) -> "Axes":
+        """Draw the result with matplotlib.
+
+        Parameters
+        ----------
+        kind : {"intervals", "pulls", "evidence"}
+            The leading arms' means and intervals, their share of the pulls, or evidence over time, for which the search
+            must have been told to keep a ``history``.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return plot.draw(kind, self.arms, self.history, ax)
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it."""
@@ -68,6 +127,77 @@ class Result:
             **({"health": self.health} if self.health is not None else {}),
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"Result(best={self.best!r}, certified={self.certified}, reason={self.reason!r}, delta={self.delta:g}, "
+            f"epsilon={self.epsilon:g}, pulls={self.pulls:,}, algorithm={self.algorithm!r})"
+        )
+
+    def __str__(self) -> str:
+        return f"{verdict(self)}\n{cost(self)}\n\n{self.arms}"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield emphasised(self)
+        yield Text(cost(self))
+        yield ""
+        yield self.arms
+
+
+def verdict(result: Result) -> str:
+    """Which arm, and with what guarantee: the one text of it, for Python and the command line."""
+    name = f"Arm {result.best}"
+    if result.reason == "the only arm":
+        return f"{name} is the only arm: nothing had to be pulled."
+    if not result.certified:
+        return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *_so_far(result)])
+    what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
+    if result.standing == "proven":
+        return f"{name} {what}: wrong with probability at most {result.delta:g}."
+    return f"{name} {what}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
+
+
+def _so_far(result: Result) -> list[str]:
+    """What can be said of the leader when a search ends early."""
+    epsilon, level = result.epsilon_certified, result.achieved_delta
+    low, high = result.bounds
+    sentences = []
+    if epsilon is not None and epsilon < 0.99 * (high - low):
+        sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
+    elif epsilon is not None:
+        sentences.append("Nothing is certified of it yet.")
+    if level is not None:
+        what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
+        sentences.append(f"That it is {what} has reached error level {at_most(level)}; {result.delta:g} was asked for.")
+    return sentences
+
+
+def at_most(value: float) -> str:
+    """A bound in two figures, rounded up: rounded down it would claim too much.
+
+    >>> at_most(0.0121), at_most(0.012), at_most(1.0)
+    ('0.013', '0.012', '1')
+    """
+    text = f"{value:.2g}"
+    if float(text) >= value:
+        return text
+    return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
+
+
+def cost(result: Result) -> str:
+    """What the answer cost."""
+    seconds = "" if math.isnan(result.seconds) else f", {result.seconds:.2f} s"
+    return f"It took {count(result.pulls)} pulls in {result.rounds:,} rounds{seconds}."
+
+
+def emphasised(result: Result) -> Text:
+    """The verdict for a terminal: the arm in bold, a missing guarantee in yellow."""
+    text = Text(verdict(result))
+    start = text.plain.find(f"Arm {result.best}")
+    text.stylize("bold", start, start + len(f"Arm {result.best}"))
+    if not result.certified:
+        text.stylize("yellow", 0, start)
+    return text
+
 
 def result_of(
     running: Running[Answer],
@@ -79,16 +209,25 @@ def result_of(
     epsilon: float,
     seed: int | None,
     seconds: float = float("nan"),
+    bounds: tuple[float, float] = (0.0, 1.0),
+    history: tuple[Point, ...] = (),
+    stopped: str | None = None,
 ) -> Result:
-    """The result of a procedure: its verdict, or, before its end, the answer so far."""
-    answer = running.value
-    status = status_of(running)
-    index = answer.arm if answer is not None else status.leader if status is not None else _leader(running)
+    """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
+
+    Procedures work on [0, 1]; here, and nowhere else, their figures are put into the units of `bounds`.
+    """
+    answer, state = running.value, status_of(running)
+    index = answer.arm if answer is not None else state.leader if state is not None else _leader(running)
+    status = in_units(state if state is not None else Status(leader=index), bounds)
+    if history and status.evidence is not None and status.threshold is not None:
+        history = (*history, Point(running.pulls, status.evidence, status.threshold))
+    unfinished = "budget spent" if running.spent else stopped or "still running"
     return Result(
         best=labels[index],
         index=index,
         certified=answer is not None and answer.certified,
-        reason=answer.reason if answer is not None else "budget spent" if running.spent else "still running",
+        reason=answer.reason if answer is not None else unfinished,
         delta=delta,
         epsilon=epsilon,
         algorithm=algorithm,
@@ -98,14 +237,16 @@ def result_of(
         seconds=seconds,
         seed=seed,
         labels=labels,
-        pulls_per_arm=running.pulls_per_arm,
-        means=running.means,
-        achieved_delta=status.achieved_delta if status is not None else None,
-        epsilon_certified=status.epsilon_certified if status is not None else None,
-        nominees=tuple(labels[i] for i in status.nominees) if status is not None else (),
-        forecast=status.forecast if status is not None else None,
-        intervals=status.intervals if status is not None else None,
+        pulls_per_arm=running.pulls_per_arm.copy(),
+        means=bounds[0] + running.means * (bounds[1] - bounds[0]),
+        achieved_delta=status.achieved_delta,
+        epsilon_certified=status.epsilon_certified,
+        nominees=tuple(labels[i] for i in status.nominees),
+        forecast=status.forecast,
+        intervals=status.intervals,
         transcript=running.transcript,
+        bounds=bounds,
+        history=history,
     )
 
 
@@ -116,6 +257,21 @@ def status_of(running: Running[Answer]) -> Status | None:
     if running.request is not None and running.request.status is not None:
         return running.request.status()
     return running.status
+
+
+def in_units(status: Status, bounds: tuple[float, float]) -> Status:
+    """A status on [0, 1] in the units of the rewards.
+
+    >>> in_units(Status(leader=0, epsilon_certified=0.25), (-1, 3)).epsilon_certified
+    1.0
+    """
+    low, span = bounds[0], bounds[1] - bounds[0]
+    epsilon, intervals = status.epsilon_certified, status.intervals
+    return replace(
+        status,
+        epsilon_certified=None if epsilon is None else epsilon * span,
+        intervals=None if intervals is None else (low + span * intervals[0], low + span * intervals[1]),
+    )
 
 
 def _leader(running: Running[Answer]) -> int:

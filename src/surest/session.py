@@ -3,27 +3,25 @@
 Rewards count in the order in which they were asked for, whatever the order in which they are told. No input or output here.
 """
 
-from collections import deque
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan, nan
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from surest.algorithms import DEFAULT, lookup, start
 from surest.errors import PullLimitError, RewardError, TicketError, UsageError
-from surest.protocol import FloatArray, Status
-from surest.result import Result, result_of, status_of
+from surest.protocol import FloatArray, IntArray, Status
+from surest.result import Result, in_units, result_of, status_of
 from surest.running import Running, statistic_of
 
 MOST_TICKETS = 10**8
 """Rewards of one request that a session keeps in memory until the last of them has come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(NamedTuple):
     """One evaluation to make: pull `arm` once and tell the reward under `id`."""
 
     id: int
@@ -91,16 +89,16 @@ class Session:
         )
         self.running = Running(procedure, len(self.labels), budget=budget, record=record)
         self._first = 0  # the id of the current request's first ticket
-        self._told: list[float] = []  # every reward of the requests before, by ticket id
+        self._told = array("d")  # every reward of the requests before, by ticket id
         self._open()
 
     def _open(self) -> None:
         """Prepare for the request that the procedure now waits on."""
         request = self.running.request
         self._handed = 0  # tickets of this request handed out so far
-        self._again: deque[int] = deque()  # failed ones, to be handed out again
+        self._again: dict[int, None] = {}  # failed ones, in order, to be handed out again
         if request is None:
-            self._rewards, self._ends, self._missing = np.empty(0), np.empty(0, np.int64), 0
+            self._rewards, self._ends, self._missing = array("d"), np.empty(0, np.int64), 0
             return
         if request.total > MOST_TICKETS:
             raise PullLimitError(
@@ -108,7 +106,7 @@ class Session:
                 f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
             )
         self._ends = np.cumsum(request.times)
-        self._rewards = np.full(request.total, np.nan)
+        self._rewards = array("d", [nan]) * request.total  # NaN where nothing was told yet
         self._missing = request.total
 
     @property
@@ -124,52 +122,55 @@ class Session:
 
     def ask(self, k: int = 1) -> list[Ticket]:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
-        if k < 1:
-            raise UsageError(f"asked for {k} tickets; ask for at least one")
-        again = [self._again.popleft() for _ in range(min(k, len(self._again)))]
-        fresh = range(self._handed, min(self._handed + k - len(again), len(self._rewards)))
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError(f"asked for {k!r} tickets; ask for a whole number, at least one")
+        again = [place for place, _ in zip(self._again, range(int(k)), strict=False)]
+        fresh = range(self._handed, min(self._handed + int(k) - len(again), len(self._rewards)))
+        for place in again:
+            del self._again[place]
         self._handed += len(fresh)
-        return [self._ticket(place) for place in [*again, *fresh]]
+        return self._tickets([*again, *fresh])
 
-    def tell(self, ticket: int, reward: float) -> None:
+    def tell(self, ticket: int, reward: SupportsFloat) -> None:
         """Say what an evaluation gave. What cannot be counted is refused, and changes nothing."""
         value = self._checked(ticket, reward)
-        place = ticket - self._first
-        if place < 0 or not np.isnan(self._rewards[place]):
-            self._agrees(ticket, value)
+        place = int(ticket) - self._first
+        if self._agrees(ticket, value):
             return
-        self._count(place, value)
-
-    def _agrees(self, ticket: int, value: float) -> None:
-        """Refuse a second, different reward of a ticket."""
-        place = ticket - self._first
-        earlier = self._told[ticket] if place < 0 else float(self._rewards[place])
-        if not np.isnan(earlier) and value != earlier:
-            raise TicketError(
-                f"ticket {ticket} was already told {self._unscaled(earlier)}; it cannot become {self._unscaled(value)}"
-            )
-
-    def _count(self, place: int, value: float) -> None:
-        if place in self._again:
-            self._again.remove(place)  # it failed, and then came after all
+        self._again.pop(place, None)  # where it failed, and then came after all
         self._rewards[place] = value
         self._missing -= 1
         if not self._missing:
             self._close()
 
-    def tell_all(self, tickets: Sequence[Ticket], rewards: FloatArray) -> None:
+    def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
         if len(tickets) != len(rewards):
-            raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards")
-        values = [self._checked(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
+            raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
         fresh: dict[int, float] = {}
-        for ticket, value in zip(tickets, values, strict=True):
-            self._agrees(ticket.id, value)
+        for ticket, value in zip(tickets, self._checked_all(tickets, rewards), strict=True):
             if fresh.setdefault(ticket.id, value) != value:
                 raise TicketError(f"ticket {ticket.id} is told two rewards at once")
-        places = {number - self._first: value for number, value in fresh.items() if number >= self._first}
-        for place in [place for place in places if np.isnan(self._rewards[place])]:
-            self._count(place, places[place])
+            if self._agrees(ticket.id, value):
+                del fresh[ticket.id]
+        for number, value in fresh.items():
+            self._again.pop(number - self._first, None)
+            self._rewards[number - self._first] = value
+        self._missing -= len(fresh)
+        if fresh and not self._missing:
+            self._close()
+
+    def _agrees(self, ticket: int, value: float) -> bool:
+        """Whether a ticket was told this reward before. Another one is refused."""
+        place = ticket - self._first
+        earlier = self._told[ticket] if place < 0 else self._rewards[place]
+        if isnan(earlier):
+            return False
+        if value != earlier:
+            raise TicketError(
+                f"ticket {ticket} was already told {self._unscaled(earlier)}; it cannot become {self._unscaled(value)}"
+            )
+        return True
 
     def feed(self, rewards: FloatArray) -> None:
         """Answer the whole current request at once, with its rewards in the order of the tickets.
@@ -185,7 +186,7 @@ class Session:
             )
         if not ((self.low <= rewards) & (rewards <= self.high)).all():
             raise RewardError(f"not all rewards lie in [{self.low:g}, {self.high:g}]")
-        self._rewards = (rewards - self.low) / (self.high - self.low)
+        self._rewards = array("d", ((rewards - self.low) / (self.high - self.low)).tobytes())
         self._close()
 
     def grow(self, labels: Sequence[str]) -> None:
@@ -204,14 +205,17 @@ class Session:
     def fail(self, ticket: int, reason: str = "") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
         place = self._place(ticket)
-        if place < 0 or not np.isnan(self._rewards[place]):
-            raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now ({reason})")
-        if place not in self._again:
-            self._again.append(place)
+        if place < 0 or not isnan(self._rewards[place]):
+            why = f" ({reason})" if reason else ""
+            raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
+        self._again.setdefault(place)
 
     def status(self) -> Status:
         """What the algorithm can say of its state now."""
-        return status_of(self.running) or Status(leader=self._result().index)
+        status = status_of(self.running)
+        if status is None:
+            return Status(leader=self._result().index)
+        return in_units(status, (self.low, self.high))
 
     def result(self) -> Result:
         """The verdict; before the end, the answer so far, not certified."""
@@ -226,38 +230,57 @@ class Session:
             delta=self.delta,
             epsilon=self.epsilon,
             seed=self.seed,
+            bounds=(self.low, self.high),
         )
 
     def _close(self) -> None:
         """All rewards of the request are there: count them, in the order in which they were asked for."""
-        rewards, request = self._rewards, self.running.request
-        assert request is not None
-        self._told.extend(rewards.tolist())
-        self._first += len(rewards)
-        self.running.send(statistic_of(request, rewards))
-        self._open()
-
-    def _ticket(self, place: int) -> Ticket:
         request = self.running.request
         assert request is not None
-        arm = int(request.arms[np.searchsorted(self._ends, place, side="right")])
-        return Ticket(self._first + place, arm, self.labels[arm])
+        self._told.extend(self._rewards)
+        self._first += len(self._rewards)
+        self.running.send(statistic_of(request, np.array(self._rewards)))
+        self._open()
+
+    def _tickets(self, places: list[int]) -> list[Ticket]:
+        arms = self._arms_of(places).tolist()
+        labels = self.labels
+        return [Ticket(self._first + place, arm, labels[arm]) for place, arm in zip(places, arms, strict=True)]
+
+    def _arms_of(self, places: Sequence[int]) -> IntArray:
+        request = self.running.request
+        if request is None:
+            return np.empty(0, np.int64)
+        return request.arms[np.searchsorted(self._ends, places, side="right")]
 
     def _place(self, ticket: int) -> int:
-        place = int(ticket) - self._first if isinstance(ticket, int | np.integer) else -1
-        if not isinstance(ticket, int | np.integer) or ticket < 0 or place >= self._handed:
-            raise TicketError(f"ticket {ticket!r} was never handed out; tell the ids that ask() gave")
+        """A ticket's place in the current request; below zero if it belongs to an earlier one."""
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            raise TicketError(f"ticket {ticket!r} is no ticket's id; tell the ids that ask() gave")
+        place = int(ticket) - self._first
+        if ticket < 0 or place >= self._handed:
+            raise TicketError(f"ticket {ticket} was never handed out; tell the ids that ask() gave")
         return place
 
-    def _checked(self, ticket: int, reward: float) -> float:
+    def _checked(self, ticket: int, reward: SupportsFloat) -> float:
         """The reward on [0, 1]."""
         place = self._place(ticket)
-        if counts(reward, self.low, self.high):
+        if (type(reward) is float and self.low <= reward <= self.high) or counts(reward, self.low, self.high):
             return (float(reward) - self.low) / (self.high - self.low)
-        whose = f" (arm {self._ticket(place).label!r})" if place >= 0 else ""
+        whose = f" (arm {self.labels[self._arms_of([place])[0]]!r})" if place >= 0 else ""
         raise RewardError(
             f"reward {reward!r} for ticket {ticket}{whose} is not a number in [{self.low:g}, {self.high:g}]"
         )
+
+    def _checked_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> list[float]:
+        """The rewards on [0, 1]: at once where an array holds them and all is well, else one by one for the message."""
+        if isinstance(rewards, np.ndarray) and rewards.ndim == 1 and rewards.dtype.kind in "fiub":
+            numbers = (rewards.astype(np.float64) - self.low) / (self.high - self.low)
+            handed = range(self._first + self._handed)
+            if ((self.low <= rewards) & (rewards <= self.high)).all() and all(t.id in handed for t in tickets):
+                values: list[float] = numbers.tolist()
+                return values
+        return [self._checked(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
 
     def _unscaled(self, value: float) -> float:
         return self.low + value * (self.high - self.low)

@@ -12,7 +12,7 @@ from surest.algorithms.wager import Ledger
 from surest.api import identify
 from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
 from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, terms
-from surest.evidence.certificate import DOWN, JOINT, UP, certificate, log_value
+from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, certificate, log_value
 from surest.protocol import atoms_of
 
 
@@ -26,6 +26,10 @@ def tell(ledger: Ledger, arms: list[int], rewards: list[np.ndarray]) -> None:
     ledger.count(np.array(arms), atoms_of([(v.astype(float), c) for v, c in parts]))
 
 
+def bets_on(ledger: Ledger, j: int) -> int:
+    return terms(ledger.counts[j], 1 - ledger.empirical[j])
+
+
 def inputs(ledger: Ledger, j: int) -> tuple:
     """What `log_value` takes of a ledger, for the latest nominee against arm j."""
     a, used = ledger.nominees[-1], len(ledger.nominees)
@@ -35,7 +39,7 @@ def inputs(ledger: Ledger, j: int) -> tuple:
         for d, i in ((ledger.before, j), (ledger.since, j), (ledger.since, a))
     ]
     share = wager.W * wager.slot_share(used)
-    return (*rows, ledger.counts[j], base, share, ledger.bets_nominee[j], ledger.bets[j])
+    return (*rows, bets_on(ledger, j), base, share, ledger.guesses_nominee[j], ledger.guesses[j])
 
 
 # --- the theorem, with a single bet: M itself, close to δ ---------------------------------------------------------------
@@ -80,12 +84,14 @@ def slow_value(x: float, history: list[tuple[int, float]], opened: int, a: int, 
     early = [r for i, r in history[:opened] if i == j]
     late = [r for i, r in history[opened:] if i == j]
     own = [r for i, r in history[opened:] if i == a]
-    weights = [(1 - IDLE) * (1 - DECAY) * DECAY**k for k in range(terms(len(early) + len(late)))]
-    full = IDLE + sum(q * below(early + late, ALPHA * RHO**-k) for k, q in enumerate(weights))
-    before = IDLE + sum(q * below(early, ALPHA * RHO**-k) for k, q in enumerate(weights))
+    weights = [(1 - WAIT) * (1 - DECAY) * DECAY**k for k in range(bets_on(ledger, j))]
+    full = WAIT + sum(q * below(early + late, ALPHA * RHO**-k) for k, q in enumerate(weights))
+    before = WAIT + sum(q * below(early, ALPHA * RHO**-k) for k, q in enumerate(weights))
     scales = [RHO**s for s in range(-DOWN, UP + 1)]
     joint = IDLE + sum(
-        JOINT[p, q] * above(own, min(ALPHA, ledger.bets_nominee[j] * s)) * below(late, min(ALPHA, ledger.bets[j] * t))
+        JOINT[p, q]
+        * above(own, min(ALPHA, ledger.guesses_nominee[j] * s))
+        * below(late, min(ALPHA, ledger.guesses[j] * t))
         for p, s in enumerate(scales)
         for q, t in enumerate(scales)
     )
@@ -156,7 +162,7 @@ def starved_best_arm(seed: int) -> float:
 
 
 RUNS, RATE = 200, 0.3
-SCENARIOS = {many_nominations: 8, luckiest_nominee: 2, starved_best_arm: 8}
+SCENARIOS = {many_nominations: 5, luckiest_nominee: 5, starved_best_arm: 10}
 
 
 def reached(scenario: Callable[[int], float]) -> int:

@@ -1,53 +1,22 @@
 """All algorithms by name. A new one is a file, a line here, and a page in docs/algorithms/."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from surest.algorithms.entry import Entry as Entry
+from surest.algorithms.entry import Problem as Problem
 from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
+from surest.algorithms.rivals import RIVALS
 from surest.algorithms.wager import wager as start_wager
 from surest.errors import UsageError
-from surest.protocol import Answer, IntArray, Procedure, checked_delta
+from surest.protocol import Answer, Procedure, checked_delta
 
 PAPER = "Lu, Tao, Zhang 2021"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a user wants: which arms, how sure, how close, at what cost."""
-
-    arms: IntArray
-    delta: float
-    epsilon: float
-    budget: int | None
-    rng: np.random.Generator
-    arrivals: list[int] = field(default_factory=list)
-    """How many arms each later addition brought, in order. A session appends to it while a growing algorithm runs; the
-    algorithm looks before each request, and numbers the new arms on from those it knows."""
-
-
-Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
-Standing = Literal["proven", "heuristic", "reconstruction"]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One algorithm: how to start it, who published it, and what is known of it."""
-
-    start: Callable[..., Procedure[Answer]]
-    """Takes a `Problem` and the algorithm's own options."""
-    goal: Goal
-    standing: Standing
-    reference: str
-    summary: str
-    growing: bool = False
-    """Whether its guarantee still holds when arms are added while it runs: it then heeds `Problem.arrivals`."""
 
 
 def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
@@ -101,6 +70,7 @@ REGISTRY: dict[str, Entry] = {
         f"{PAPER}, Corollary 3.2",
         "naive-best-arm, stopped once every survivor is ε-optimal.",
     ),
+    **RIVALS,
 }
 DEFAULT = "wager"
 

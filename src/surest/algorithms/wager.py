@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from surest.algorithms.sampling import plan, separations, update_optimistic
-from surest.evidence.betting import ALPHA, confidence_sequence
-from surest.evidence.certificate import raise_certificates
+from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
+from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 from surest.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 
@@ -18,13 +18,13 @@ FIRST = 2
 """Pulls of every arm to begin with."""
 GROWTH = 0.02
 """A batch, as a part of what was pulled so far."""
-W = 0.9
+W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
-LEAST_PULLS, LEAST_SEPARATION = 10, 0.3
+LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
 """What a leader needs to be nominated: late nominations are few, and each one costs."""
 MISJUDGED = 32.0
 """A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
-SHRINK = 0.6
+SHRINK = 0.8
 """Gaps look larger than they are when a leader is nominated."""
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
@@ -74,7 +74,7 @@ class Ledger:
         self.minimisers = np.full(n, 0.5)
         self.nominees: list[int] = []
         self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
-        self.bets_nominee, self.bets, self.assumed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.guesses_nominee, self.guesses, self.assumed = np.zeros(n), np.zeros(n), np.zeros(n)
         self.optimistic = np.ones(n)
         self.leader = 0
         self.rounds = 0
@@ -146,8 +146,11 @@ class Ledger:
         x = self.means[a] - self.assumed * error[a] / (error[a] + error)
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)
-        self.bets_nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
-        self.bets = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
+        # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
+        self.guesses_nominee = np.maximum(nominee, closest)
+        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         self.minimisers = x
 
     def refute(self) -> None:
@@ -159,22 +162,20 @@ class Ledger:
 
     def _certify(self, todo: IntArray, goal: float, epsilon: float, certified: FloatArray) -> None:
         """Raise `certified` by the latest nominee's certificates against the arms `todo`."""
+        raise_certificates(certified, self.minimisers, todo, goal, epsilon, *self._evidence())
+
+    def _evidence(self) -> Evidence:
+        """What the latest nominee's certificates rest on."""
         used = len(self.nominees)
-        base = (1 - W) + W * unused_share(used) + W * self.shares
-        raise_certificates(
-            certified,
-            self.minimisers,
-            todo,
+        return (
             self.nominees[-1],
-            goal,
-            epsilon,
             (self.before.values, self.before.weights, self.before.size),
             (self.since.values, self.since.weights, self.since.size),
-            self.counts,
-            base,
+            wide_bets(self.counts, self.empirical * self.counts, False),
+            (1 - W) + W * unused_share(used) + W * self.shares,
             W * slot_share(used),
-            self.bets_nominee,
-            self.bets,
+            self.guesses_nominee,
+            self.guesses,
         )
 
     def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
@@ -185,60 +186,44 @@ class Ledger:
         return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
 
     def status(self) -> Status:
-        """All that can be said at this moment."""
-        others = np.arange(len(self.counts)) != self.leader
+        """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
+        n = len(self.counts)
+        arm = self.nominees[-1] if self.nominees else self.leader
+        others = np.arange(n) != arm
         certified = self.certified.copy()
-        if self.leader == self.nominee:
+        if self.nominees:
             self._certify(np.flatnonzero(others & (certified < self.goal)), np.inf, self.epsilon, certified)
         weakest = float(certified[others].min())
-        total = Digests(len(self.counts))
+        total = Digests(n)
         for part in (self.before, self.since):
-            copy = Digests(len(self.counts))
-            for name in ("values", "weights", "size", "counts", "sums"):
-                getattr(copy, name)[:] = getattr(part, name)
-            total.take(copy)
+            total.take(part.copy())
         return Status(
-            leader=self.leader,
+            leader=arm,
             achieved_delta=min(1.0, math.exp(-weakest)),
-            epsilon_certified=self._smallest_epsilon(),
+            epsilon_certified=self.epsilon if self.decided else self._smallest_epsilon(),
             in_play=1 + int((certified[others] < self.goal).sum()),
             evidence=weakest,
             threshold=self.goal,
-            forecast=self._forecast(weakest),
+            forecast=self._forecast(arm, weakest),
             nominees=tuple(self.nominees),
             intervals=confidence_sequence(total, self.delta),
         )
 
-    def _forecast(self, weakest: float) -> float | None:
+    def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
-        if not self.rounds:
-            return None
-        apart = separations(self.leader, self.counts, self.means, self.spreads, self.epsilon).min()
+        apart = (
+            float(separations(arm, self.counts, self.means, self.spreads, self.epsilon).min()) if self.rounds else 0.0
+        )
         if not apart > 0 or not math.isfinite(weakest):
             return None
         return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
 
     def _smallest_epsilon(self) -> float:
-        """The smallest ε ≥ the requested one for which the leader is certified ε-optimal at δ, to 4 places."""
-        if self.decided:
-            return self.epsilon
-        if self.leader != self.nominee:
+        """The smallest ε, from the requested one on, for which the nominee is certified ε-optimal at δ."""
+        if not self.nominees:
             return 1.0
-        smallest = self.epsilon
-        for j in np.argsort(self.apart):
-            if j == self.leader or self._holds(int(j), smallest):
-                continue
-            low, high = smallest, 1.0
-            while high - low > 1e-4:
-                middle = (low + high) / 2
-                low, high = (low, middle) if self._holds(int(j), middle) else (middle, high)
-            smallest = high
-        return smallest
-
-    def _holds(self, j: int, epsilon: float) -> bool:
-        """Whether the nominee is certified within ε of arm j."""
-        if epsilon == self.epsilon and self.certified[j] >= self.goal:
-            return True
-        found = np.full(len(self.counts), -np.inf)
-        self._certify(np.array([j]), self.goal, epsilon, found)
-        return bool(found[j] >= self.goal)
+        arm = self.nominees[-1]
+        apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
+        doubtful = np.argsort(apart)
+        doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, self.minimisers, *self._evidence())

@@ -50,8 +50,8 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
     )
 
 
-def parse_source(source: str, instance: str | None = None) -> FiniteArms:
-    """The arms that a source names: see `FORMS`.
+def parse_source(source: str, instance: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> FiniteArms:
+    """The arms that a source names: see `FORMS`. A file's rewards lie within `bounds`, the arms' on [0, 1].
 
     >>> parse_source("bernoulli:0.5,0.45").means
     array([0.5 , 0.45])
@@ -66,7 +66,7 @@ def parse_source(source: str, instance: str | None = None) -> FiniteArms:
         raise SourceError(f"{source!r} is no source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}")
     if not _exists(source):
         raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
-    return read_csv(source, instance)
+    return read_csv(source, instance, bounds)
 
 
 def _exists(source: str) -> bool:

@@ -21,12 +21,12 @@ Row = tuple[str, str, float, float]
 """Instance, arm, value, count."""
 
 
-def read_csv(path: str | Path, instance: str | None = None) -> FiniteArms:
+def read_csv(path: str | Path, instance: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> FiniteArms:
     """The arms of one instance of a file; `instance` may be left out where there is only one.
 
-    Arms keep the order in which the file first names them.
+    Arms keep the order in which the file first names them. Rewards within `bounds` are put on [0, 1].
     """
-    instances = read_instances(path)
+    instances = read_instances(path, bounds)
     if instance is None:
         if len(instances) > 1:
             some = ", ".join(list(instances)[:5])
@@ -42,10 +42,10 @@ def read_csv(path: str | Path, instance: str | None = None) -> FiniteArms:
     return instances[instance]
 
 
-def read_instances(path: str | Path) -> dict[str, FiniteArms]:
+def read_instances(path: str | Path, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, FiniteArms]:
     """All instances of a file, by name (an empty name where the file has no such column)."""
     laws: dict[str, dict[str, tuple[list[float], list[float]]]] = defaultdict(dict)
-    for name, arm, value, count in read_rows(Path(path)):
+    for name, arm, value, count in read_rows(Path(path), bounds):
         values, counts = laws[name].setdefault(arm, ([], []))
         values.append(value)
         counts.append(count)
@@ -54,7 +54,7 @@ def read_instances(path: str | Path) -> dict[str, FiniteArms]:
     return {name: finite_arms(list(arms.values()), list(arms)) for name, arms in laws.items()}
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path, bounds: tuple[float, float] = (0.0, 1.0)) -> Iterator[Row]:
     """The rows of a file, checked; a message about a bad one names its line."""
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
@@ -68,20 +68,25 @@ def read_rows(path: Path) -> Iterator[Row]:
         at = {name: header.index(name) for name in header}
         for fields in reader:
             if fields:
-                yield _row(fields, at, f"{path}, line {reader.line_num}")
+                yield _row(fields, at, f"{path}, line {reader.line_num}", bounds)
     except csv.Error as error:
         raise SourceError(f"{path}, line {reader.line_num}: {error}") from None
 
 
-def _row(fields: list[str], at: dict[str, int], where: str) -> Row:
+def _row(fields: list[str], at: dict[str, int], where: str, bounds: tuple[float, float]) -> Row:
     if len(fields) != len(at):
         raise SourceError(f"{where}: {len(fields)} fields where the header has {len(at)}")
     arm = fields[at["arm"]].strip()
     if not arm:
         raise SourceError(f"{where}: the arm has no name")
     value = _number(fields[at["value"]], "value", where)
-    if not 0 <= value <= 1:
-        raise SourceError(f"{where}: value {fields[at['value']]!r} is not in [0, 1]; rescale the rewards first")
+    low, high = bounds
+    if not low <= value <= high:
+        raise SourceError(
+            f"{where}: value {fields[at['value']]!r} is not in [{low:g}, {high:g}]; "
+            "rescale the rewards first, or give their range as bounds"
+        )
+    value = (value - low) / (high - low)
     count = _number(fields[at["count"]], "count", where) if "count" in at else 1.0
     if not 0 <= count < 2**53 or count != int(count):
         raise SourceError(f"{where}: count {fields[at['count']]!r} is not a whole number from 0 to 2^53")

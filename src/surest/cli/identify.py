@@ -5,23 +5,25 @@ import math
 from typing import Any
 
 import click
-import numpy as np
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from surest import plot
 from surest.algorithms import DEFAULT
 from surest.api import identify as find_best
+from surest.api import named
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
 from surest.cli.progress import Watch, count
-from surest.result import Result
+from surest.cli.python_arms import is_python, load
+from surest.result import Result, cost, emphasised, verdict
+from surest.table import SHOWN as SHOWN
 from surest.theory.characteristic import characteristic, size
 
-SHOWN = 6
-"""Arms in the table of the leading ones."""
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+INTERRUPTED = 130
+"""The exit status of a search that was stopped with Ctrl-C, as shells have it."""
 
 
 @click.command()
@@ -32,6 +34,9 @@ QUICK = 400_000
 @click.option("--budget", type=float, metavar="N", help="The most pulls to make (1e6 is understood).")
 @click.option("--seed", type=int, metavar="S", help="Makes the run repeatable.")
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
+@click.option("--bounds", metavar="LO,HI", help="The lowest and the highest possible reward.  [default: 0,1]")
+@click.option("--vectorised", is_flag=True, help="Python arms take a count and return so many rewards.")
+@click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def identify(
@@ -42,15 +47,25 @@ def identify(
     budget: float | None,
     seed: int | None,
     instance: str | None,
+    bounds: str | None,
+    vectorised: bool,
+    picture: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Find the best arm of SOURCE.
 
-    SOURCE is example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file of recorded rewards (arm,value).
+    SOURCE is example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, a CSV file of recorded rewards (arm,value), or
+    Python callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
+    one.
     """
-    arms = parse_source(source, instance)
-    with Watch(arms.labels, quiet=quiet) as watch:
+    if picture is not None:
+        plot.checked_path(picture)
+    limits = parse_bounds(bounds)
+    labels, arms = named(parse_arms(source, instance, limits), limits)
+    with Watch(labels, quiet=quiet) as watch:
+        if isinstance(arms, list):
+            arms = {label: watch.arm(label, arm) for label, arm in zip(labels, arms, strict=True)}
         result = find_best(
             arms,
             delta,
@@ -58,13 +73,46 @@ def identify(
             budget=whole_budget(budget),
             seed=seed,
             algorithm=algorithm,
+            bounds=limits,
+            vectorised=vectorised,
             on_request=watch,
+            history=picture is not None,
         )
     if as_json:
         click.echo(json.dumps(plain(result.to_json()), ensure_ascii=False))
     else:
-        tell(result, arms)
-    return 0 if result.certified else 3
+        tell(result, arms if isinstance(arms, FiniteArms) else None)
+    if picture is not None:
+        plot.save(picture, result.arms, result.history, verdict(result))
+    return 0 if result.certified else INTERRUPTED if result.reason == "interrupted" else 3
+
+
+def parse_arms(source: str, instance: str | None, bounds: tuple[float, float]) -> Any:
+    """What a source names: simulated arms on [0, 1], or what Python code gives."""
+    if not is_python(source):
+        return parse_source(source, instance, bounds)
+    if instance is not None:
+        raise click.BadParameter(f"{instance!r} goes with a CSV file; {source!r} is Python", param_hint="--instance")
+    return load(source)
+
+
+def parse_bounds(text: str | None) -> tuple[float, float]:
+    """The range of the rewards.
+
+    >>> parse_bounds("-1,5")
+    (-1.0, 5.0)
+    """
+    if text is None:
+        return 0.0, 1.0
+    try:
+        low, high = map(float, text.split(","))
+        if low < high and math.isfinite(high - low):
+            return low, high
+    except ValueError:
+        pass
+    raise click.BadParameter(
+        f"{text!r}: give the lowest and the highest possible reward, the lower first, as in 1,5", param_hint="--bounds"
+    )
 
 
 def whole_budget(budget: float | None) -> int | None:
@@ -87,29 +135,16 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def tell(result: Result, arms: FiniteArms) -> None:
+def tell(result: Result, arms: FiniteArms | None) -> None:
     """The verdict, for a person."""
     console = Console(highlight=False)
-    console.print(verdict(result))
-    console.print(f"It took {count(result.pulls)} pulls in {result.rounds:,} rounds, {result.seconds:.2f} s.")
-    for line in comparison(result, arms):
+    console.print(emphasised(result))
+    console.print(cost(result))
+    for line in comparison(result, arms) if arms is not None else []:
         console.print(line)
     console.print()
-    console.print(leading_arms(result))
+    console.print(result.arms)
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
-
-
-def verdict(result: Result) -> Text:
-    """Which arm, and with what guarantee."""
-    name = Text(f"Arm {result.best}", style="bold")
-    if result.reason == "the only arm":
-        return name + Text(" is the only arm: nothing had to be pulled.")
-    if not result.certified:
-        return Text(f"Not decided ({result.reason}). ", style="yellow") + name + Text(" leads so far.")
-    what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
-    if result.standing == "proven":
-        return name + Text(f" {what}: wrong with probability at most {result.delta:g}.")
-    return name + Text(f" {what}, by a {result.standing} rule without a proof (asked for error {result.delta:g}).")
 
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
@@ -126,20 +161,3 @@ def comparison(result: Result, arms: FiniteArms) -> list[str]:
         f"{count(math.ceil(bound))} pulls here"
     )
     return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
-
-
-def leading_arms(result: Result) -> Table:
-    """A small table, the chosen arm first."""
-    by_mean = np.argsort(-np.nan_to_num(result.means, nan=-1), kind="stable").tolist()
-    order = [result.index, *(i for i in by_mean if i != result.index)][:SHOWN]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("arm")
-    for column in ["mean", "pulls", "share"]:
-        table.add_column(column, justify="right")
-    for i in order:
-        share = result.pulls_per_arm[i] / max(result.pulls, 1)
-        mean = "–" if np.isnan(result.means[i]) else f"{result.means[i]:.4f}"
-        table.add_row(result.labels[i], mean, count(result.pulls_per_arm[i]), f"{share:.1%}")
-    if len(result.labels) > SHOWN:
-        table.add_row(Text(f"… {len(result.labels) - SHOWN:,} more", style="dim"))
-    return table

@@ -1,8 +1,12 @@
 """What a person sees while an identification runs: a live view on a terminal, plain lines elsewhere."""
 
+import functools
+import signal
 import sys
-import time
-from types import TracebackType
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -10,60 +14,94 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.errors import Stop, UsageError
 from surest.protocol import Answer, Status
 from surest.running import Running
+from surest.table import count as count
+from surest.watching import Looks
 
 EVERY_LIVE, EVERY_LINE = 0.1, 2.0
-"""Seconds between two looks."""
-
-
-def count(number: float) -> str:
-    """A number of pulls as a person reads it.
-
-    >>> count(1234567), count(5.9e13)
-    ('1,234,567', '5.90e+13')
-    """
-    return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
+"""Seconds between two looks, at least."""
+SLOWER = 0.02
+"""Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
 
 class Watch:
-    """Called with the state of a run before each request; shows it now and then, on standard error."""
+    """Called with the state of a run before each request; shows it now and then, on standard error.
+
+    The first Ctrl-C ends the search where its state is sound: before the next request, or in an arm's own code. The
+    answer so far is then reported. A second one interrupts at once.
+    """
 
     def __init__(self, labels: tuple[str, ...], *, quiet: bool) -> None:
         self.labels = labels
-        self.quiet = quiet
-        console = Console(stderr=True)
-        self.live = Live(console=console, transient=True, auto_refresh=False) if sys.stderr.isatty() else None
-        self.last = time.monotonic()
+        self.console = Console(stderr=True)
+        live = sys.stderr.isatty() and not quiet
+        self.live = Live(console=self.console, transient=True, auto_refresh=False) if live else None
+        self.looks = None if quiet else Looks(self.show, every=EVERY_LIVE if live else EVERY_LINE)
+        self.interrupted = False
+        self._in_arm = False
+        self._handler: Any = None
 
     def __enter__(self) -> "Watch":
-        if self.live is not None and not self.quiet:
+        if threading.current_thread() is threading.main_thread():
+            self._handler = signal.signal(signal.SIGINT, self._interrupt)
+        if self.live is not None:
             self.live.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self.live is not None and not self.quiet:
+        if self.live is not None:
             self.live.stop()
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
-        now = time.monotonic()
-        if self.quiet or now - self.last < (EVERY_LINE if self.live is None else EVERY_LIVE):
-            return
-        self.last = now
-        request = running.request
-        status = request.status() if request is not None and request.status is not None else None
+        if self.interrupted:
+            raise Stop("interrupted")
+        if self.looks is not None:
+            self.looks(running)
+
+    def arm(self, label: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A user's callable that Ctrl-C may interrupt, and whose errors are told as its own."""
+
+        @functools.wraps(function, updated=())
+        def guarded(*arguments: int) -> Any:
+            self._in_arm = True
+            try:
+                return function(*arguments)
+            except KeyboardInterrupt:
+                raise Stop("interrupted") from None
+            except Exception as error:
+                raise UsageError(f"arm {label!r} raised {type(error).__name__}: {error}") from error
+            finally:
+                self._in_arm = False
+
+        return guarded
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted or self._in_arm:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def show(self, running: Running[Answer], status: Status | None) -> None:
+        """Show the state of the run."""
         if self.live is not None:
             self.live.update(self._view(running, status), refresh=True)
-        else:
-            print(self._line(running, status), file=sys.stderr, flush=True)
+            return
+        print(self._line(running, status), file=sys.stderr, flush=True)
+        if self.looks is not None:
+            self.looks.every = max(EVERY_LINE, SLOWER * (self.looks.clock() - self.looks.began))
 
     def _facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
         request = running.request
         facts = {"pulls": count(running.pulls), "rounds": f"{running.rounds:,}"}
+        if running.budget is not None:
+            facts["pulls"] += f" of at most {count(running.budget)}"
         if status is None:
             if request is not None:
-                facts["now"] = f"{len(request.arms)} arms, {count(request.total)} pulls"
+                facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} pulls"
             return facts
         facts["leader"] = self.labels[status.leader]
         if status.in_play is not None:
@@ -71,7 +109,7 @@ class Watch:
         if status.evidence is not None and status.threshold is not None:
             facts["evidence"] = f"{max(status.evidence, 0):.2f} of {status.threshold:.2f}"
         if status.forecast is not None:
-            facts["forecast"] = f"about {count(status.forecast)} more pulls"
+            facts["forecast"] = f"about {count(rounded(status.forecast))} more pulls"
         return facts
 
     def _line(self, running: Running[Answer], status: Status | None) -> str:
@@ -79,8 +117,20 @@ class Watch:
 
     def _view(self, running: Running[Answer], status: Status | None) -> Group:
         table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis")
         for name, value in self._facts(running, status).items():
-            table.add_row(Text(name, style="dim"), value)
-        if status is None or status.evidence is None or status.threshold is None:
-            return Group(table)
-        return Group(table, ProgressBar(total=status.threshold, completed=max(status.evidence, 0), width=50))
+            table.add_row(name, Text(value, style="bold" if name == "leader" else ""))
+        if status is not None and status.evidence is not None and status.threshold is not None:
+            bar = ProgressBar(total=status.threshold, completed=max(status.evidence, 0), width=40)
+            table.add_row("", bar)
+        return Group(table, Text("Ctrl-C stops with the answer so far", style="dim"))
+
+
+def rounded(number: float) -> float:
+    """A guess in two figures.
+
+    >>> rounded(12345.6), rounded(7.0)
+    (12000.0, 7.0)
+    """
+    return float(f"{number:.2g}")

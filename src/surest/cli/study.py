@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.text import Text
 
 from surest.algorithms import DEFAULT
-from surest.cli.identify import leading_arms, plain, verdict, whole_budget
-from surest.cli.progress import count
+from surest.cli.identify import plain, whole_budget
 from surest.errors import SourceError
+from surest.result import emphasised
 from surest.study.health import Progress, health_line
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.transfer import import_study
+from surest.table import count
 
 Command = Callable[..., Any]
 
@@ -179,7 +180,7 @@ def result(name: str, storage: str, as_json: bool) -> int:
         say(True, found.to_json(), "")
     else:
         console = Console(highlight=False)
-        console.print(verdict(found))
+        console.print(emphasised(found))
         console.print(Text(health_line(found.health or {})))
     return 0 if found.certified else 3
 
@@ -254,7 +255,7 @@ def _show(opened: Study, progress: Progress) -> None:
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(opened, progress)))
     console.print()
-    console.print(leading_arms(found))
+    console.print(found.arms)
     console.print(Text(f"\n{health_line(progress.health)}"))
     console.print(
         Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
@@ -263,7 +264,7 @@ def _show(opened: Study, progress: Progress) -> None:
 
 def _headline(progress: Progress) -> Text:
     if progress.finished:
-        return verdict(progress.result)
+        return emphasised(progress.result)
     return Text("Running. ") + Text(f"Arm {progress.result.best}", style="bold") + Text(" leads.")
 
 

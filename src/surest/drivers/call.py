@@ -1,17 +1,21 @@
 """Let Python functions answer a session's tickets, one after the other."""
 
+import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from surest.errors import RewardError
 from surest.protocol import Answer
 from surest.running import Running
-from surest.session import Session
+from surest.session import Session, Ticket
 
 PORTION = 10_000
-"""Tickets taken at a time."""
+"""Tickets taken at a time, at most …"""
+BRIEF = 0.05
+"""… and, where calls are slow, about so many seconds' worth: the hook is called between portions."""
 
 
 def call(
@@ -32,13 +36,41 @@ def call(
     >>> session.result().best
     '0'
     """
+    answer = _many if vectorised else _singly
+    portion = PORTION if vectorised or on_request is None else 1
     while not session.finished:
         if on_request is not None:
             on_request(session.running)
-        if not vectorised:
-            for ticket in session.ask(PORTION):
-                session.tell(ticket.id, functions[ticket.arm]())
-            continue
-        for arm, group in groupby(session.ask(PORTION), key=lambda ticket: ticket.arm):
-            tickets = list(group)
-            session.tell_all(tickets, np.atleast_1d(functions[arm](len(tickets))))
+        began = time.perf_counter()
+        answer(session, functions, session.ask(portion))
+        if not vectorised and on_request is not None:
+            portion = max(1, portion // 2) if time.perf_counter() - began > BRIEF else min(PORTION, 2 * portion)
+
+
+def _singly(session: Session, functions: Sequence[Callable[..., Any]], tickets: list[Ticket]) -> None:
+    tell = session.tell
+    for number, arm, label in tickets:
+        try:
+            reward = functions[arm]()
+        except Exception as error:
+            error.add_note(f"raised by arm {label!r}, evaluation {number}")
+            raise
+        tell(number, reward)
+
+
+def _many(session: Session, functions: Sequence[Callable[..., Any]], tickets: list[Ticket]) -> None:
+    for arm, group in groupby(tickets, key=lambda ticket: ticket.arm):
+        wanted = list(group)
+        label = wanted[0].label
+        try:
+            given = functions[arm](len(wanted))
+        except Exception as error:
+            error.add_note(f"raised by arm {label!r} when asked for {len(wanted)} rewards")
+            raise
+        rewards = np.asarray(given)
+        if rewards.shape != (len(wanted),):
+            raise RewardError(
+                f"arm {label!r} was asked for {len(wanted)} rewards and returned "
+                f"{given!r:.80} of shape {rewards.shape}; a vectorised arm returns so many numbers"
+            )
+        session.tell_all(wanted, rewards)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from surest.compiled import compiled
 from surest.evidence.digest import Digests
-from surest.protocol import FloatArray
+from surest.protocol import FloatArray, IntArray
 
 ALPHA = 0.98
 """The largest bet; below 1, so that no single reward can ruin."""
@@ -48,19 +48,24 @@ def growth(
 
 
 @compiled
-def terms(count: float) -> int:
-    """How many of the infinitely many bets matter after so many rewards. Leaving out the rest is safe."""
-    return 9 + int(math.log2(max(count, 2.0)))
+def terms(count: float, away: float) -> int:
+    """How many of the infinitely many bets matter after so many rewards. Leaving out the rest is safe.
+
+    `away` is how far the mean is from the end that the bets are on: 1 − mean for below, mean for above. Near that end a
+    single reward may multiply a stake by 1/away, so the bets that neither win nor lose by chance alone are smaller there.
+    """
+    most = max(count, 2.0)
+    return 9 + int(math.log2(most) - math.log2(min(away + 1.0 / most, 1.0)))
 
 
 @compiled
 def mixture(
-    values: FloatArray, weights: FloatArray, size: int, count: float, x: float, is_above: bool
+    values: FloatArray, weights: FloatArray, size: int, bets: int, x: float, is_above: bool
 ) -> tuple[float, float]:
-    """A(x) or B(x), and its derivative in x."""
+    """A(x) or B(x) from its first so many bets, and its derivative in x."""
     top, total, slope = math.log(IDLE), 1.0, 0.0  # a running log-sum-exp, begun with the idle bet
     log_share, alpha = math.log((1.0 - IDLE) * (1.0 - DECAY)), ALPHA
-    for _ in range(terms(count)):
+    for _ in range(bets):
         log, derivative = growth(values, weights, size, x, alpha, is_above)
         log += log_share
         if log > top:
@@ -94,21 +99,27 @@ def _all_mixtures(digests: Digests, x: npt.ArrayLike, is_above: bool) -> FloatAr
     levels = np.asarray(x, float) + np.zeros(len(digests.size))
     if not ((levels > 0) & (levels < 1)).all():
         raise ValueError(f"a level must lie strictly between 0 and 1, got {x!r}")
-    return _mixtures(digests.values, digests.weights, digests.size, digests.counts, levels, is_above)
+    bets = wide_bets(digests.counts, digests.sums, is_above)
+    return _mixtures(digests.values, digests.weights, digests.size, bets, levels, is_above)
+
+
+@compiled
+def wide_bets(counts: FloatArray, sums: FloatArray, is_above: bool) -> IntArray:
+    """The number of bets that matter for each arm."""
+    result = np.empty(len(counts), np.int64)
+    for i in range(len(counts)):
+        mean = sums[i] / counts[i] if counts[i] > 0 else 0.5
+        result[i] = terms(counts[i], mean if is_above else 1.0 - mean)
+    return result
 
 
 @compiled
 def _mixtures(
-    values: FloatArray,
-    weights: FloatArray,
-    size: npt.NDArray[np.int64],
-    counts: FloatArray,
-    x: FloatArray,
-    is_above: bool,
+    values: FloatArray, weights: FloatArray, size: IntArray, bets: IntArray, x: FloatArray, is_above: bool
 ) -> FloatArray:
     result = np.empty(len(size))
     for i in range(len(size)):
-        result[i] = mixture(values[i], weights[i], size[i], counts[i], x[i], is_above)[0]
+        result[i] = mixture(values[i], weights[i], size[i], bets[i], x[i], is_above)[0]
     return result
 
 
@@ -131,7 +142,7 @@ def confidence_sequence(digests: Digests, delta: float) -> tuple[FloatArray, Flo
 def _bounds(
     values: FloatArray,
     weights: FloatArray,
-    size: npt.NDArray[np.int64],
+    size: IntArray,
     counts: FloatArray,
     sums: FloatArray,
     level: float,
@@ -145,7 +156,7 @@ def _bounds(
         outside, inside = 0.0, mean  # A falls in x: bisect for where it passes the level, keeping the outer end
         for _ in range(50):
             x = 0.5 * (outside + inside)
-            if x <= 0.0 or mixture(values[i], weights[i], size[i], counts[i], x, True)[0] >= level:
+            if x <= 0.0 or mixture(values[i], weights[i], size[i], terms(counts[i], mean), x, True)[0] >= level:
                 outside = x
             else:
                 inside = x
@@ -153,7 +164,7 @@ def _bounds(
         outside, inside = 1.0, mean
         for _ in range(50):
             x = 0.5 * (outside + inside)
-            if x >= 1.0 or mixture(values[i], weights[i], size[i], counts[i], x, False)[0] >= level:
+            if x >= 1.0 or mixture(values[i], weights[i], size[i], terms(counts[i], 1.0 - mean), x, False)[0] >= level:
                 outside = x
             else:
                 inside = x

@@ -21,12 +21,14 @@ import math
 import numpy as np
 
 from surest.compiled import compiled
-from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, growth, terms
+from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, growth
 from surest.protocol import FloatArray, IntArray
 
 DOWN, UP = 12, 6
 """A slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP."""
-SCALE, RATIO = 0.7, 0.5
+WAIT = 0.4
+"""B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee."""
+SCALE, RATIO = 0.6, 0.5
 """How the weights fall with a common change of scale of both guesses, and with a change of their ratio."""
 TOLERANCE = 1e-6
 """How far below the infimum a returned value may be, in nats. It is never above."""
@@ -51,23 +53,23 @@ def log_value(
     before: tuple[FloatArray, FloatArray, int],
     since: tuple[FloatArray, FloatArray, int],
     nominee: tuple[FloatArray, FloatArray, int],
-    count: float,
+    bets: int,
     base: float,
     share: float,
-    bet_nominee: float,
-    bet: float,
+    guess_nominee: float,
+    guess: float,
 ) -> tuple[float, float]:
     """The function of x whose infimum is the certificate, and its derivative. It is convex: a log of log-convex summands.
 
     `before` and `since` are the challenger's rewards (values, weights, number of atoms), `nominee` the nominee's fresh ones;
-    `count` is all of the challenger's rewards, `share` is w·π_k, and the two bets are the slot's guesses.
+    `bets` is how many of the wide mixture's bets to count, `share` is w·π_k, and the slot's bets are placed around the guesses.
     """
     y = x + epsilon
     # B^before and B, by one pass over the bets
-    early_top, early, early_slope = math.log(IDLE), 1.0, 0.0
-    full_top, full, full_slope = math.log(IDLE), 1.0, 0.0
-    log_share, alpha = math.log((1.0 - IDLE) * (1.0 - DECAY)), ALPHA
-    for _ in range(terms(count)):
+    early_top, early, early_slope = math.log(WAIT), 1.0, 0.0
+    full_top, full, full_slope = math.log(WAIT), 1.0, 0.0
+    log_share, alpha = math.log((1.0 - WAIT) * (1.0 - DECAY)), ALPHA
+    for _ in range(bets):
         log, slope = growth(before[0], before[1], before[2], y, alpha, False)
         more, more_slope = growth(since[0], since[1], since[2], y, alpha, False)
         early_top, early, early_slope = _accumulate(early_top, early, early_slope, log_share + log, slope)
@@ -80,8 +82,8 @@ def log_value(
     up_top, down_top = 0.0, 0.0
     scale = RHO**-DOWN
     for k in range(steps):
-        up[k], up_slope[k] = growth(nominee[0], nominee[1], nominee[2], x, min(bet_nominee * scale, ALPHA), True)
-        down[k], down_slope[k] = growth(since[0], since[1], since[2], y, min(bet * scale, ALPHA), False)
+        up[k], up_slope[k] = growth(nominee[0], nominee[1], nominee[2], x, min(guess_nominee * scale, ALPHA), True)
+        down[k], down_slope[k] = growth(since[0], since[1], since[2], y, min(guess * scale, ALPHA), False)
         up_top, down_top = max(up_top, up[k]), max(down_top, down[k])
         scale *= RHO
     for k in range(steps):
@@ -118,11 +120,11 @@ def certificate(
     before: tuple[FloatArray, FloatArray, int],
     since: tuple[FloatArray, FloatArray, int],
     nominee: tuple[FloatArray, FloatArray, int],
-    count: float,
+    bets: int,
     base: float,
     share: float,
-    bet_nominee: float,
-    bet: float,
+    guess_nominee: float,
+    guess: float,
 ) -> tuple[float, float]:
     """A lower bound of the infimum over all of (0, 1 − ε), and where the search ended: a good start for the next one.
 
@@ -134,9 +136,9 @@ def certificate(
     end = 1.0 - epsilon
     left, left_value, left_slope = -1.0, 0.0, 0.0
     right, right_value, right_slope = 2.0, 0.0, 0.0
-    x, bound, least = min(max(start, 1e-9), end - 1e-9), -np.inf, np.inf
+    x, bound, least = min(max(start, 1e-9 * end), end * (1.0 - 1e-9)), -np.inf, np.inf
     for _ in range(200):
-        value, slope = log_value(x, epsilon, before, since, nominee, count, base, share, bet_nominee, bet)
+        value, slope = log_value(x, epsilon, before, since, nominee, bets, base, share, guess_nominee, guess)
         least = min(least, value)
         if slope < 0.0:
             left, left_value, left_slope = x, value, slope
@@ -159,28 +161,92 @@ def certificate(
     return bound, x
 
 
+Table = tuple[FloatArray, FloatArray, IntArray]
+"""Digests of all arms: values, weights, sizes."""
+Evidence = tuple[int, Table, Table, IntArray, FloatArray, float, FloatArray, FloatArray]
+"""What certificates rest on: nominee, digests before and since, numbers of wide bets, bases, share, and both guesses."""
+
+
+@compiled
+def _against(
+    j: int,
+    start: float,
+    goal: float,
+    epsilon: float,
+    nominee: int,
+    before: Table,
+    since: Table,
+    bets: IntArray,
+    base: FloatArray,
+    share: float,
+    guesses_nominee: FloatArray,
+    guesses: FloatArray,
+) -> tuple[float, float]:
+    """The certificate of the nominee against arm j."""
+    early = (before[0][j], before[1][j], before[2][j])
+    late = (since[0][j], since[1][j], since[2][j])
+    own = (since[0][nominee], since[1][nominee], since[2][nominee])
+    return certificate(start, goal, epsilon, early, late, own, bets[j], base[j], share, guesses_nominee[j], guesses[j])
+
+
 @compiled
 def raise_certificates(
     certified: FloatArray,
     minimisers: FloatArray,
     todo: IntArray,
-    nominee: int,
     goal: float,
     epsilon: float,
-    before: tuple[FloatArray, FloatArray, IntArray],
-    since: tuple[FloatArray, FloatArray, IntArray],
-    counts: FloatArray,
+    nominee: int,
+    before: Table,
+    since: Table,
+    bets: IntArray,
     base: FloatArray,
     share: float,
-    bets_nominee: FloatArray,
-    bets: FloatArray,
+    guesses_nominee: FloatArray,
+    guesses: FloatArray,
 ) -> None:
     """Compute the certificates of the nominee against the arms `todo`, and keep the largest seen so far in `certified`."""
-    own = (since[0][nominee], since[1][nominee], since[2][nominee])
     for j in todo:
-        early = (before[0][j], before[1][j], before[2][j])
-        late = (since[0][j], since[1][j], since[2][j])
-        bound, minimisers[j] = certificate(
-            minimisers[j], goal, epsilon, early, late, own, counts[j], base[j], share, bets_nominee[j], bets[j]
+        bound, minimisers[j] = _against(
+            j, minimisers[j], goal, epsilon, nominee, before, since, bets, base, share, guesses_nominee, guesses
         )
         certified[j] = max(certified[j], bound)
+
+
+@compiled
+def smallest_epsilon(
+    least: float,
+    doubtful: IntArray,
+    goal: float,
+    minimisers: FloatArray,
+    nominee: int,
+    before: Table,
+    since: Table,
+    bets: IntArray,
+    base: FloatArray,
+    share: float,
+    guesses_nominee: FloatArray,
+    guesses: FloatArray,
+) -> float:
+    """The smallest ε ≥ `least`, to 1e-4 and not below it, at which the nominee is certified against all of `doubtful`."""
+    smallest = least
+    for j in doubtful:
+        low, high = smallest, smallest  # most arms hold at the ε that the first ones needed
+        while high < 1.0:
+            bound, _ = _against(
+                j, minimisers[j], goal, high, nominee, before, since, bets, base, share, guesses_nominee, guesses
+            )
+            if bound >= goal:
+                break
+            low, high = high, min(1.0, 2.0 * high + 1e-3)
+        while high - low > 1e-4:
+            middle = 0.5 * (low + high)
+            bound, _ = _against(
+                j, minimisers[j], goal, middle, nominee, before, since, bets, base, share, guesses_nominee, guesses
+            )
+            if bound >= goal:
+                high = middle
+            else:
+                low = middle
+        smallest = high
+    return smallest

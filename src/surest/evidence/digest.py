@@ -54,6 +54,13 @@ class Digests:
         """Add the rewards of a reply to a request for `arms`."""
         self.add(np.repeat(arms, np.diff(atoms.start)), atoms.values, atoms.counts.astype(float))
 
+    def copy(self) -> "Digests":
+        """The same digests, apart."""
+        twin = Digests(len(self.size), self.values.shape[1] - 1)
+        for name in ("values", "weights", "size", "counts", "sums"):
+            getattr(twin, name)[:] = getattr(self, name)
+        return twin
+
     def take(self, other: "Digests") -> None:
         """Merge the rewards of another set of digests into this one, and empty the other."""
         _merge(self.values, self.weights, self.size, other.values, other.weights, other.size)

@@ -1,0 +1,134 @@
+"""Algorithms that decide pull by pull: one compiled function from what was seen to what to pull next.
+
+Such an algorithm is a `Stepwise`: a function ``decide(state)`` that names the next arms in ``state.pick`` and returns how
+many they are, 0 to stop and answer ``state.marks[LEADER]``. Two drivers call the same function. `run` yields a request a
+decision, and so works with anything that can be pulled. `advance` decides and consumes rewards drawn beforehand, block by
+block, without leaving machine code: see `surest.drivers.blocks`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.compiled import compiled
+from surest.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+
+LEADER, TOTAL, ASKED = 0, 1, 2
+"""Places in `State.marks`: the arm it would name, all pulls so far, the arms asked for last."""
+SPARE = 8
+"""A row of memory has at least so many places, for numbers that belong to no arm."""
+
+
+class State(NamedTuple):
+    """Everything such an algorithm knows, in arrays that it may change."""
+
+    counts: IntArray
+    sums: FloatArray
+    squares: FloatArray
+    active: BoolArray
+    """Arms still in play, for those that drop some."""
+    pick: IntArray
+    """The arms to pull next: the first so many as `decide` returned."""
+    fresh: FloatArray
+    """The rewards of the arms last picked, in their order."""
+    marks: IntArray
+    memory: FloatArray
+    """The algorithm's own: rows with a place an arm."""
+    settings: FloatArray
+    """Its constants."""
+    noise: npt.NDArray[np.uint64]
+    """The state of a small random generator, for ties and coins."""
+
+
+class Stepwise(NamedTuple):
+    """A rule and where it starts."""
+
+    decide: Callable[[State], int]
+    state: State
+    reason: str = "certified"
+    certified: bool = True
+
+
+def fresh_state(n: int, settings: tuple[float, ...], *, rows: int = 1, rng: np.random.Generator) -> State:
+    """The state before the first pull."""
+    return State(
+        counts=np.zeros(n, np.int64),
+        sums=np.zeros(n),
+        squares=np.zeros(n),
+        active=np.ones(n, np.bool_),
+        pick=np.zeros(n, np.int64),
+        fresh=np.zeros(n),
+        marks=np.zeros(4, np.int64),
+        memory=np.zeros((rows, max(n, SPARE))),
+        settings=np.array(settings, np.float64),
+        noise=rng.integers(1, 2**63, 1, np.uint64),
+    )
+
+
+def run(stepwise: Stepwise) -> Procedure[Answer]:
+    """The algorithm as a procedure: a request a decision."""
+    decide, state = stepwise.decide, stepwise.state
+
+    def now() -> Status:
+        return Status(leader=int(state.marks[LEADER]))
+
+    while asked := decide(state):
+        state.marks[ASKED] = asked
+        state.fresh[:asked] = yield Pull(state.pick[:asked].copy(), 1, Statistic.REWARDS, now)
+        absorb(state)
+    return Answer(now().leader, stepwise.certified, stepwise.reason, now())
+
+
+@compiled
+def absorb(state: State) -> None:
+    """Count the fresh rewards."""
+    asked = state.marks[ASKED]
+    for i in range(asked):
+        arm, reward = state.pick[i], state.fresh[i]
+        state.counts[arm] += 1
+        state.sums[arm] += reward
+        state.squares[arm] += reward * reward
+    state.marks[TOTAL] += asked
+
+
+@compiled
+def everyone(state: State) -> int:
+    """Ask for one pull of every arm in play."""
+    asked = 0
+    for arm in range(len(state.counts)):
+        if state.active[arm]:
+            state.pick[asked] = arm
+            asked += 1
+    return asked
+
+
+@compiled
+def below(noise: npt.NDArray[np.uint64], bound: int) -> int:
+    """A random whole number from 0 to bound − 1 (xorshift64*; the bias is below bound/2^53)."""
+    x = noise[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    noise[0] = x
+    unit = np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
+    return int(unit * bound)
+
+
+@compiled
+def empirical_best(state: State) -> int:
+    """The arm in play with the largest mean, one of them at random where several have it; it becomes the leader."""
+    best, top, ties = -1, -1.0, 1
+    for arm in range(len(state.counts)):
+        if not state.active[arm]:
+            continue
+        mean = state.sums[arm] / state.counts[arm]
+        if mean > top:
+            best, top, ties = arm, mean, 1
+        elif mean == top:
+            ties += 1
+            if below(state.noise, ties) == 0:
+                best = arm
+    state.marks[LEADER] = best
+    return best

@@ -1,0 +1,176 @@
+"""Rivals run through the same protocol as everything else; their two drivers agree; the traps of public code are not ours."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surest.algorithms import REGISTRY, Problem, start
+from surest.algorithms.rivals import RIVALS
+from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.drivers.blocks import simulate_blocks
+from surest.drivers.simulate import simulate
+from surest.errors import UsageError
+from surest.protocol import Atoms, Pull, Statistic
+
+EASY = bernoulli([0.2, 0.8, 0.5])
+SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
+MANY_VALUES = finite_arms([(np.linspace(0, 1, 90), np.arange(1, 91)), (np.linspace(0, 0.9, 80), np.ones(80))])
+STEPWISE = [name for name, entry in RIVALS.items() if entry.stepwise is not None]
+BUDGETED = [name for name, entry in RIVALS.items() if entry.goal == "fixed budget"]
+CONFIDENT = [name for name, entry in RIVALS.items() if entry.goal != "fixed budget"]
+
+
+def options(name: str) -> dict[str, float]:
+    return {"h1": 20.0} if name in ("ucb-e", "ugape-b") else {}
+
+
+def epsilon(name: str) -> float:
+    return 0.1 if RIVALS[name].goal == "ε-optimal arm" else 0.0
+
+
+@pytest.mark.parametrize("arms", [EASY, SKEWED, MANY_VALUES], ids=["bernoulli", "skewed", "many values"])
+@pytest.mark.parametrize("name", STEPWISE)
+def test_the_block_driver_does_what_the_generator_does(name: str, arms: FiniteArms) -> None:
+    n, budget = len(arms), 1500
+    problem = Problem(np.arange(n), 0.1, 0.0, budget, np.random.default_rng([7, n]))
+    build = RIVALS[name].stepwise
+    assert build is not None
+    fast = simulate_blocks(build(problem, **options(name)), arms.simulate(7), budget=budget, record=True)
+    slow = simulate(
+        start(name, n, 0.1, budget=budget, seed=7, **options(name)), arms.simulate(7), budget=budget, record=True
+    )
+    assert slow.transcript is not None
+    assert np.concatenate([request.arms for request, _ in slow.transcript]).tolist() == fast.pulled.tolist()
+    assert (slow.pulls, slow.rounds, slow.pulls_per_arm.tolist()) == (
+        fast.pulls,
+        fast.rounds,
+        fast.pulls_per_arm.tolist(),
+    )
+    assert slow.value == fast.value
+    assert slow.spent == fast.spent
+    if slow.spent:
+        assert slow.status == fast.status
+
+
+@pytest.mark.parametrize("name", CONFIDENT)
+def test_a_confident_rival_finds_an_easy_best_arm(name: str) -> None:
+    done = simulate(
+        start(name, 2, 0.1, epsilon=epsilon(name), seed=1), bernoulli([0.1, 0.9]).simulate(1), budget=10**12
+    )
+    assert done.value is not None
+    assert (done.value.arm, done.value.certified) == (1, True)
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+def test_a_budgeted_rival_answers_within_its_budget_and_certifies_nothing(name: str) -> None:
+    done = simulate(start(name, 3, 0.1, budget=300, seed=1, **options(name)), EASY.simulate(1), budget=300)
+    assert done.value is not None
+    assert (done.value.arm, done.value.certified, done.value.reason) == (1, False, "fixed budget")
+    assert 200 <= done.pulls <= 300
+
+
+@pytest.mark.parametrize("name", ["ucb-e", "ugape-b"])
+def test_what_must_be_told_h1_says_so(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}-adaptive"):
+        start(name, 3, 0.1, budget=300)
+    with pytest.raises(UsageError, match="positive"):
+        start(name, 3, 0.1, budget=300, h1=-1.0)
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+def test_too_small_a_budget_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="too small"):
+        simulate(start(name, 3, 0.1, budget=2, **options(name)), EASY.simulate(1), budget=2)
+
+
+@pytest.mark.parametrize("name", [*STEPWISE, "exponential-gap-elimination", "median-elimination"])
+def test_a_spent_budget_reports_the_leader(name: str) -> None:
+    if name in BUDGETED:
+        return
+    budget = {"exponential-gap-elimination": 40_000, "median-elimination": 150_000}.get(name, 20)
+    done = simulate(start(name, 3, 0.01, epsilon=epsilon(name), seed=2), EASY.simulate(2), budget=budget)
+    assert done.spent
+    assert done.status is not None
+    assert done.status.leader == 1 or name in STEPWISE  # after 20 pulls a leader need not be the best
+    assert done.pulls <= budget
+
+
+@pytest.mark.parametrize("name", ["median-elimination", "sequential-halving"])
+def test_halving_ends_when_all_means_are_equal(name: str) -> None:
+    """Dropping what is strictly below the median drops nothing on ties, and never ends."""
+    budget = 64 if name == "sequential-halving" else None
+    procedure = start(name, 8, 0.1, epsilon=epsilon(name), budget=budget)
+    done = simulate(procedure, finite_arms([([0.5], [1])] * 8).simulate(0), record=True)
+    assert done.transcript is not None
+    assert [len(request.arms) for request, _ in done.transcript] == [8, 4, 2]
+
+
+def test_exponential_gap_elimination_takes_as_many_pulls_as_printed() -> None:
+    """Ten arms, .5 against nine drawn from U[.2, .4], δ = 0.1: millions of pulls, not the 1,625 of one comparison.
+
+    5.97 million with Median Elimination's δ_1 = δ/2 as printed; the 5.45 million of others come from δ_1 = δ.
+    """
+    means = np.random.RandomState(1).uniform(0.2, 0.4, 10)
+    means[0] = 0.5
+    pulls = []
+    for seed in range(20):
+        done = simulate(start("exponential-gap-elimination", 10, 0.1, seed=seed), bernoulli(means).simulate(seed))
+        assert done.value is not None
+        assert done.value.arm == 0
+        pulls.append(done.pulls)
+    assert np.mean(pulls) == pytest.approx(5.97e6, rel=0.01)
+    first_round = [
+        sum(n * 4 / (0.75**k / 64) ** 2 * np.log(3 / (first / 2**k)) for k, n in enumerate([10, 5, 3, 2]))
+        for first in (0.001, 0.002)
+    ]
+    assert first_round == pytest.approx([5.91e6, 5.44e6], rel=0.005)
+
+
+def test_track_and_stop_explores_arm_number_0_when_only_it_lacks_pulls() -> None:
+    procedure = start("track-and-stop", 3, 1e-9, seed=3)
+    request, counts = next(procedure), np.zeros(3, int)
+    for _ in range(4000):  # arm 0 is hopeless: only forced exploration pulls it
+        counts[request.arms] += 1
+        rewards = np.array([[0.0, 0.51, 0.49][arm] for arm in request.arms])
+        request = procedure.send(rewards)
+        assert counts[0] >= np.sqrt(counts.sum()) - 3 / 2 - 1
+    assert counts[0] == counts.min()
+
+
+@pytest.mark.parametrize("name", [n for n in STEPWISE if n not in BUDGETED])
+@pytest.mark.parametrize("means", [[0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.02, 0.0]], ids=str)
+def test_empirical_means_of_0_and_1_are_numbers_like_others(name: str, means: list[float]) -> None:
+    problem = Problem(np.arange(len(means)), 0.1, 0.0, None, np.random.default_rng(0))
+    build = RIVALS[name].stepwise
+    assert build is not None
+    done = simulate_blocks(build(problem), bernoulli(means).simulate(5), budget=3_000_000)
+    assert done.value is not None or name in ("lil-ucb", "successive-elimination")
+    assert done.status.leader == int(np.argmax(means))
+
+
+def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
+    hard = simulate(start("uniform-bonferroni", 2, 0.1), bernoulli([0.5, 0.5]).simulate(0))
+    assert hard.value is not None
+    assert (hard.value.certified, hard.rounds) == (False, 1)
+    assert hard.value.reason == "the fixed sample did not decide"
+    request = next(start("uniform-bonferroni", 2, 0.025, gap=0.1, power=0.8))
+    assert request.times[0] == 393  # 0.5·((1.95996 + 0.84162)/0.1)² = 392.4, as in any table
+    assert request.statistic is Statistic.ATOMS
+    assert isinstance(bernoulli([0.5, 0.5]).simulate(0).answer(request), Atoms)
+
+
+def test_every_algorithm_has_its_page() -> None:
+    pages = Path(__file__).parents[2] / "docs" / "algorithms"
+    written = {name: entry for name, entry in REGISTRY.items() if name != "wager"}  # its page comes with docs/wager.md
+    missing = [name for name in written if not (pages / f"{name}.md").exists()]
+    assert missing == []
+    for name, entry in written.items():
+        text = (pages / f"{name}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {name}\n")
+        assert entry.standing in text
+
+
+def test_a_request_is_for_one_pull_of_each_arm_asked_for() -> None:
+    request = next(start("kl-lucb", 3, 0.1))
+    assert request.same_as(Pull([0, 1, 2], 1, Statistic.REWARDS))

@@ -1,0 +1,294 @@
+"""The inequalities behind the word `proven` in docs/rivals.md, checked as numbers, and kernels against slow references."""
+
+from math import ceil, e, inf, log, sqrt
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import betaln, zeta
+
+from surest.algorithms import RIVALS, Problem, start
+from surest.algorithms.rivals.lil_kl_ucb import POWER, RATIO
+from surest.algorithms.rivals.lil_ucb import lil_ucb
+from surest.algorithms.rivals.optimal_weights import ROWS, note, track
+from surest.algorithms.rivals.transport import ROWS as ATOM_ROWS
+from surest.algorithms.rivals.transport import absorb_atoms, leader_share, transport
+from surest.algorithms.stepwise import ASKED, absorb, fresh_state
+from surest.bandits.finite import bernoulli
+from surest.drivers.simulate import simulate
+from surest.evidence.divergence import k_inf, kl, kl_lower, kl_upper, surely_above
+from surest.evidence.intervals import iterated_log, kl_iterated_log, kl_rate
+from surest.theory import divergence
+
+
+@pytest.mark.parametrize("delta", [0.5, 0.1, 1e-6])
+@pytest.mark.parametrize("n", [2, 10, 1000])
+def test_the_rate_of_kl_lucb_spends_at_most_delta(n: int, delta: float) -> None:
+    """n·Σ_t e·⌈β ln t⌉·e^−β ≤ δ: one side of each arm, all counts up to t (Garivier, Cappé 2011, Theorem 10)."""
+    t = np.arange(n, 200_000)
+    z = log(405.5 * n / delta) + 1.1 * np.log(t)
+    beta = z + np.log(z)
+    assert kl_rate(t[-1], log(405.5 * n / delta), 1.1) == pytest.approx(beta[-1])
+    head = float((e * np.ceil(beta * np.log(t)) * np.exp(-beta)).sum()) * n
+    # From T on a term is at most e·(1 + ln z/z + 1/ln T)·ln t·δ/(405.5·n·t^1.1), as (β ln t + 1)/z ≤ that factor·ln t.
+    last, final = float(t[-1]), float(z[-1])
+    factor = e * (1 + log(final) / final + 1 / (final * log(last))) * delta / 405.5
+    tail = factor * (log(last) / 0.1 + 1 / 0.01) * last**-0.1
+    assert head + tail <= delta
+
+
+def test_the_radii_of_lucb_and_ugape_spend_at_most_delta() -> None:
+    """Per arm, in units of δ/n: LUCB one-sided, UGapE two-sided, UGapE-V one-sided."""
+    assert 0.8 * zeta(3) <= 1  # Σ_t t·(4/5)/t⁴
+    assert 2 / 4 * zeta(2) <= 1  # Σ_t t·2/(4t³)
+    assert 2 / 4 * zeta(2) <= 1  # the same number: empirical Bernstein fails with probability 2·e^−L, one-sided
+    assert 2 * zeta(4) / 16 <= 1  # Successive Elimination: 2·(δ/(c·n·t²))² for c > 4, δ < 1
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.5, 0.1, 0.01, 1e-6])
+@pytest.mark.parametrize("n", [2, 5, 80, 10_000])
+def test_nine_times_the_pulls_of_all_others_is_enough_for_lil_ucb(n: int, delta: float) -> None:
+    """No wrong arm can have λ·T pulls against T of the best while all radii at level ω = δ/(c·n) hold."""
+    stepwise = lil_ucb(np.arange(n), delta, rng=np.random.default_rng(0))
+    epsilon, beta, level, stop, omega = stepwise.state.settings
+    assert (epsilon, beta, stop) == (0.01, 1.0, 9.0)
+    for best in np.unique(np.geomspace(1, 1e12, 2000).round()):
+        wrong = iterated_log(stop * best, omega, epsilon) + (1 + beta) * iterated_log(stop * best, level, epsilon)
+        assert wrong < (1 + beta) * iterated_log(best, level, epsilon) - iterated_log(best, omega, epsilon)
+
+
+def test_the_mixture_behind_track_and_stop_loses_at_most_a_factor_of_two_roots() -> None:
+    """B(s + ½, N − s + ½)/π ≥ (s/N)^s·(1 − s/N)^(N−s)/(2√N) for real s, which [0, 1] rewards need."""
+    for count in [1, 2, 3, 10, 100, 10**4, 10**7]:
+        s = np.linspace(0, count, 2001)[1:-1]
+        likelihood = s * np.log(s / count) + (count - s) * np.log1p(-s / count)
+        assert (betaln(s + 0.5, count - s + 0.5) - log(np.pi) >= likelihood - log(2 * sqrt(count))).all()
+        assert betaln(0.5, count + 0.5) - log(np.pi) >= -log(2 * sqrt(count)) - 1e-12
+
+
+def test_the_epochs_of_lil_kl_ucb_spend_at_most_their_share() -> None:
+    log_zeta = log(float(zeta(POWER)))
+    spent = sum(np.exp(-kl_iterated_log(RATIO**k, 0.0, RATIO, POWER, log_zeta) / RATIO) for k in range(3000))
+    assert 0.8 < spent <= 1
+    assert kl_iterated_log(1, 5.0, RATIO, POWER, log_zeta) == pytest.approx(RATIO * (5 + log_zeta))
+
+
+def test_iterated_logarithms_are_numbers_at_the_first_pull() -> None:
+    for epsilon in (0.0, 0.01):
+        assert 0 < iterated_log(1, 0.02, epsilon) < inf
+    assert kl_rate(1, log(10), 0.0) == pytest.approx(log(10))
+
+
+def test_bounds_invert_kl() -> None:
+    rng = np.random.default_rng(0)
+    for p, level in zip(rng.random(300), 10 ** rng.uniform(-7, 1.5, 300), strict=True):
+        q = kl_upper(p, level)
+        assert 1 - q < 1e-9 or kl(p, q) == pytest.approx(level, rel=1e-6)
+        assert kl_lower(p, level) == pytest.approx(1 - kl_upper(1 - p, level))
+        low = kl_lower(p, level)
+        assert surely_above(p, level, low - 1e-7) or low < 1e-7
+        assert not surely_above(p, level, low + 1e-7)
+
+
+def test_kernels_agree_with_the_divergences_of_the_theory() -> None:
+    rng = np.random.default_rng(3)
+    for p, q in rng.random((100, 2)):
+        assert kl(p, q) == pytest.approx(float(divergence.kl(p, q)), abs=1e-14)
+    values, weights = np.sort(rng.random(6)), rng.integers(1, 9, 6).astype(float)
+    for u in rng.uniform(0.01, 0.99, 50):
+        expected = divergence.k_inf_above(values, weights / weights.sum(), u)
+        value, slope = k_inf(values, weights, 6, u)
+        assert value / weights.sum() == pytest.approx(float(expected.value), abs=1e-10)
+        assert slope / weights.sum() == pytest.approx(float(expected.slope), rel=1e-6, abs=1e-9)
+
+
+def test_k_inf_is_the_maximum_it_says() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        values, weights = np.sort(rng.random(5)), rng.integers(1, 9, 5).astype(float)
+        u = rng.uniform(0.01, 0.99)
+        got, slope = k_inf(values, weights, 5, u)
+        mean = values @ weights / weights.sum()
+        best = minimize_scalar(
+            lambda bet, v=values, w=weights, u=u: -(w @ np.log1p(-bet * (v - u))),
+            bounds=(0, 1 / (1 - u)),
+            method="bounded",
+            options={"xatol": 1e-12},
+        )
+        assert got == pytest.approx(max(-best.fun, 0) if mean < u else 0, abs=1e-6)
+        step = 1e-6
+        assert slope == pytest.approx((k_inf(values, weights, 5, u + step)[0] - got) / step, rel=1e-3, abs=1e-2)
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.4, 1.0), (0.0, 0.25, 0.5, 1.0)], ids=str)
+def test_the_transport_cost_is_a_minimum_and_not_above_it(values: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(2)
+    state = fresh_state(2, (0.0,), rows=ATOM_ROWS, rng=rng)
+    drawn: list[list[float]] = [[], []]
+    for _ in range(60):
+        state.pick[:2], state.marks[ASKED] = (0, 1), 2
+        state.fresh[:] = max(rng.choice(values, 2)), rng.choice(values)
+        for arm in (0, 1):
+            drawn[arm].append(state.fresh[arm])
+        absorb(state)
+        absorb_atoms(state, 0)
+    one, ones = np.array(drawn[0]), np.ones(60)
+    other = np.array(drawn[1])
+    assert one.mean() > other.mean()
+    grid = np.linspace(other.mean(), one.mean(), 4001)[1:-1]
+    sides = [(k_inf(1 - one, ones, 60, 1 - u)[0], k_inf(other, ones, 60, u)[0]) for u in grid]
+    costs = np.array(sides).sum(axis=1)
+    got = transport(state, 0, 0, 1)
+    assert costs.min() * (1 - 1e-4) <= got <= costs.min() + 1e-9
+    assert leader_share(state, 0, 0, 1) == pytest.approx(sides[costs.argmin()][0] / costs.min(), abs=0.01)
+
+
+def slow_weights(means: np.ndarray) -> tuple[np.ndarray, float]:
+    """w* and T* by nested root finding, as in the paper."""
+    best, others = means.max(), np.sort(means)[::-1][1:]
+
+    def middle(x: float, q: float) -> float:
+        return (best + x * q) / (1 + x)
+
+    def ratio(y: float, q: float) -> float:
+        return brentq(lambda x: kl(best, middle(x, q)) + x * kl(q, middle(x, q)) - y, 1e-12, 1e9, xtol=1e-13)
+
+    def balance(y: float) -> float:
+        pairs = [(ratio(y, q), q) for q in others]
+        return sum(kl(best, middle(x, q)) / kl(q, middle(x, q)) for x, q in pairs) - 1
+
+    top = kl(best, others[0])
+    y = brentq(balance, top * 1e-6, top * (1 - 1e-6), xtol=1e-14)
+    x = np.array([1.0, *(ratio(y, q) for q in others)])
+    weights = np.empty(len(means))
+    weights[np.argsort(-means, kind="stable")] = x / x.sum()
+    return weights, float(x.sum() / y)
+
+
+def tracked(memory: np.ndarray, means: np.ndarray) -> np.ndarray:
+    for arm, mean in enumerate(means):
+        note(memory, arm, mean)
+    track(memory, len(means), int(means.argmax()))
+    return memory[0, : len(means)].copy()
+
+
+@pytest.mark.parametrize(
+    ("means", "complexity"), [([0.5, 0.45, 0.43, 0.4], 989.8), ([0.3, 0.21, 0.2, 0.19, 0.18], 326.6)], ids=["μ1", "μ2"]
+)
+def test_optimal_weights_of_the_published_instances(means: list[float], complexity: float) -> None:
+    weights, characteristic = slow_weights(np.array(means))
+    assert characteristic == pytest.approx(complexity, abs=0.05)
+    memory = np.zeros((ROWS, 8))
+    memory[-1, 1] = -1
+    np.testing.assert_allclose(tracked(memory, np.array(means)), weights, atol=2e-5)
+
+
+def test_optimal_weights_follow_moving_means() -> None:
+    rng = np.random.default_rng(4)
+    memory = np.zeros((ROWS, 8))
+    memory[-1, 1] = -1
+    means = np.array([0.5, 0.3, 0.45, 0.6])
+    for _ in range(150):
+        means = np.clip(means + rng.normal(0, 0.01, 4), 0.01, 0.99)
+        if np.diff(np.sort(means))[-1] > 1e-3:
+            np.testing.assert_allclose(tracked(memory, means), slow_weights(means)[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("means", [[1.0, 0.0], [1.0, 0.5, 0.0], [0.3, 0.0, 0.0]], ids=str)
+def test_optimal_weights_of_means_0_and_1(means: list[float]) -> None:
+    memory = np.zeros((ROWS, 8))
+    memory[-1, 1] = -1
+    weights = tracked(memory, np.array(means))
+    assert weights.sum() == pytest.approx(1)
+    assert (weights > 0).all()
+
+
+@pytest.mark.parametrize("name", ["lucb", "kl-lucb", "kl-lucb-heuristic", "track-and-stop", "ugape"])
+def test_a_slow_transcription_asks_for_the_same(name: str) -> None:
+    """The rule, written again in plain Python from the paper, agrees with each request; ties apart."""
+    n, delta = 4, 0.2
+    done = simulate(start(name, n, delta, seed=9), bernoulli([0.7, 0.5, 0.4, 0.3]).simulate(9), budget=700, record=True)
+    assert done.transcript is not None
+    counts, sums, checked = np.zeros(n), np.zeros(n), 0
+    for request, reply in done.transcript:
+        if counts.all():
+            expected = RULES[name](counts, sums, delta)
+            if expected is not None:
+                assert sorted(request.arms.tolist()) == sorted(expected)
+                checked += 1
+        counts[request.arms] += 1
+        sums[request.arms] += reply
+    assert checked > 0.5 * len(done.transcript)
+
+
+def _pair(counts: np.ndarray, sums: np.ndarray, radius: list[float]) -> list[int] | None:
+    means, upper = sums / counts, np.array(radius)
+    leader = int(means.argmax())
+    upper[leader] = -inf
+    if (means == means.max()).sum() > 1 or np.isclose(upper, upper.max(), rtol=1e-9).sum() > 1:
+        return None
+    return [leader, int(upper.argmax())]
+
+
+def slow_lucb(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
+    t = counts.sum()
+    return _pair(counts, sums, list(sums / counts + np.sqrt(np.log(1.25 * 4 * t**4 / delta) / (2 * counts))))
+
+
+def _slow_upper(p: float, level: float) -> float:
+    return p if p == 1 else brentq(lambda q: kl(p, q) - level, p, 1 - 1e-15, xtol=1e-14)
+
+
+def slow_kl_lucb(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
+    z = log(405.5 * 4 * counts.sum() ** 1.1 / delta)
+    return _pair(counts, sums, [_slow_upper(s / c, (z + log(z)) / c) for s, c in zip(sums, counts, strict=True)])
+
+
+def slow_kl_lucb_heuristic(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
+    rate = log((1 + log(counts.sum())) / delta)
+    return _pair(counts, sums, [_slow_upper(s / c, rate / c) for s, c in zip(sums, counts, strict=True)])
+
+
+def slow_track_and_stop(counts: np.ndarray, sums: np.ndarray, _: float) -> list[int] | None:
+    means, t = sums / counts, counts.sum()
+    if (means == means.max()).sum() > 1 or (means == 0).any() or (means == 1).any():
+        return None
+    if counts.min() <= max(sqrt(t) - 4 / 2, 0):
+        return [int(counts.argmin())]
+    lack = t * slow_weights(means)[0] - counts
+    return None if np.diff(np.sort(lack))[-1] < 1e-3 else [int(lack.argmax())]
+
+
+def slow_ugape(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
+    radius = np.sqrt(0.5 * log(4 * 4 * counts.sum() ** 3 / delta) / counts)
+    upper, lower = sums / counts + radius, sums / counts - radius
+    gaps = np.array([np.delete(upper, k).max() - lower[k] for k in range(4)])
+    guess = int(gaps.argmin())
+    rival = int(np.where(np.arange(4) == guess, -inf, upper).argmax())
+    if (
+        np.isclose(gaps, gaps.min()).sum() > 1
+        or np.isclose(upper, upper[rival]).sum() > 1
+        or radius[guess] == radius[rival]
+    ):
+        return None
+    return [guess if radius[guess] > radius[rival] else rival]
+
+
+RULES = {
+    "lucb": slow_lucb,
+    "kl-lucb": slow_kl_lucb,
+    "kl-lucb-heuristic": slow_kl_lucb_heuristic,
+    "track-and-stop": slow_track_and_stop,
+    "ugape": slow_ugape,
+}
+
+
+def test_ceilings_are_not_forgotten() -> None:
+    """Median Elimination's first round: (4/ε_1²)·ln(3/δ_1) pulls, ε_1 = ε/4 and δ_1 = δ/2."""
+    request = next(start("median-elimination", 5, 0.1, epsilon=0.2))
+    assert request.times.tolist() == [ceil(4 / 0.05**2 * log(3 / 0.05))] * 5
+
+
+def test_problem_is_what_entries_take() -> None:
+    problem = Problem(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
+    assert next(RIVALS["lucb"].start(problem)).total == 2
