@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from surest.drivers.asynchronous import aidentify
     from surest.result import Result
     from surest.session import Session
+    from surest.study.study import open_study
 
 __version__ = "0.1.0"
-__all__ = ["Result", "Session", "SurestError", "__version__", "aidentify", "identify"]
+__all__ = ["Result", "Session", "SurestError", "__version__", "aidentify", "identify", "open_study"]
 
 _HOMES = {
     "aidentify": "surest.drivers.asynchronous",
     "identify": "surest.api",
+    "open_study": "surest.study.study",
     "Result": "surest.result",
     "Session": "surest.session",
 }

@@ -8,6 +8,7 @@ SurestError
 │   ├── PullLimitError  more pulls in one request than can be made or counted
 │   └── EvaluationError an arm whose evaluation failed and cannot be retried any more
 ├── TranscriptError     a replayed request is not the recorded one
+├── StorageError        a database that cannot be reached, read or written, or is damaged
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
 """
 
@@ -42,6 +43,10 @@ class EvaluationError(UsageError):
 
 class TranscriptError(SurestError):
     """A procedure asked for something else than the transcript says."""
+
+
+class StorageError(SurestError):
+    """A study's database that cannot be reached, read or written, or is damaged."""
 
 
 class Stop(SurestError):

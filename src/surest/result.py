@@ -65,6 +65,8 @@ class Result:
     bounds: tuple[float, float] = (0.0, 1.0)
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
+    health: dict[str, dict[str, int]] | None = None
+    """A stored study's failed, retried and expired evaluations by arm, where there were any."""
 
     @property
     def arms(self) -> ArmTable:
@@ -122,6 +124,7 @@ class Result:
             "achieved_delta": self.achieved_delta,
             "epsilon_certified": self.epsilon_certified,
             "nominees": list(self.nominees),
+            **({"health": self.health} if self.health is not None else {}),
         }
 
     def __repr__(self) -> str:

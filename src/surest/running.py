@@ -53,6 +53,12 @@ class Running(Generic[R]):
         with np.errstate(invalid="ignore"):
             return self._sums / self._known
 
+    def grow(self, more: int) -> None:
+        """Make room for more arms."""
+        self.pulls_per_arm = np.append(self.pulls_per_arm, np.zeros(more, np.int64))
+        self._sums = np.append(self._sums, np.zeros(more))
+        self._known = np.append(self._known, np.zeros(more, np.int64))
+
     def send(self, reply: Reply) -> None:
         """Answer the request."""
         request = self.request

@@ -76,6 +76,7 @@ class Session:
         self.labels = tuple(str(i) for i in range(arms)) if isinstance(arms, int) else distinct(arms)
         self.low, self.high = checked_bounds(bounds)
         self.delta, self.epsilon, self.algorithm, self.seed = delta, epsilon, algorithm, seed
+        self._arrivals: list[int] = []
         procedure = start(
             algorithm,
             len(self.labels),
@@ -83,6 +84,7 @@ class Session:
             epsilon=epsilon / (self.high - self.low),
             budget=budget,
             seed=seed,
+            arrivals=self._arrivals,
             **options,
         )
         self.running = Running(procedure, len(self.labels), budget=budget, record=record)
@@ -169,6 +171,36 @@ class Session:
                 f"ticket {ticket} was already told {self._unscaled(earlier)}; it cannot become {self._unscaled(value)}"
             )
         return True
+
+    def feed(self, rewards: FloatArray) -> None:
+        """Answer the whole current request at once, with its rewards in the order of the tickets.
+
+        >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
+        >>> session.feed(np.ones(session.running.request.total))
+        >>> session.running.rounds
+        1
+        """
+        if self.finished or self._handed or len(rewards) != len(self._rewards):
+            raise TicketError(
+                f"{len(rewards)} rewards at once for {len(self._rewards)} tickets, {self._handed} of them out"
+            )
+        if not ((self.low <= rewards) & (rewards <= self.high)).all():
+            raise RewardError(f"not all rewards lie in [{self.low:g}, {self.high:g}]")
+        self._rewards = array("d", ((rewards - self.low) / (self.high - self.low)).tobytes())
+        self._close()
+
+    def grow(self, labels: Sequence[str]) -> None:
+        """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
+
+        Refused by algorithms whose guarantee would not hold.
+        """
+        if not lookup(self.algorithm).growing:
+            raise UsageError(f"{self.algorithm} cannot take in new arms while it runs; start again with all arms")
+        if self.finished:
+            raise UsageError("the search has ended; start a new one with all arms")
+        self.labels = distinct((*self.labels, *labels))
+        self.running.grow(len(labels))
+        self._arrivals.append(len(labels))
 
     def fail(self, ticket: int, reason: str = "") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
@@ -260,9 +292,9 @@ def counts(reward: object, low: float, high: float) -> bool:
     >>> [counts(r, 0, 1) for r in (0.5, True, -0.0, float("nan"), 10**400, "0.5", np.float32(1))]
     [True, True, True, False, False, False, True]
     """
-    if isinstance(reward, np.bool_):
-        return low <= float(reward) <= high
-    return isinstance(reward, int | float | Real) and bool(low <= reward <= high)  # type: ignore[operator]
+    # NumPy would round the bounds to the reward's own precision: 1e-300 <= float32(0) holds there.
+    value = reward.item() if isinstance(reward, np.generic) else reward
+    return isinstance(value, int | float | Real) and bool(low <= value <= high)  # type: ignore[operator]
 
 
 def distinct(labels: Sequence[str]) -> tuple[str, ...]:

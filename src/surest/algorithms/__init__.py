@@ -96,6 +96,7 @@ def start(
     epsilon: float = 0.0,
     budget: int | None = None,
     seed: int = 0,
+    arrivals: list[int] | None = None,
     **options: Any,
 ) -> Procedure[Answer]:
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
@@ -124,7 +125,8 @@ def start(
     if n == 1:
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
-    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng), **options)
+    arriving = [] if arrivals is None else arrivals
+    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng, arriving), **options)
 
 
 def _only_arm() -> Procedure[Answer]:

@@ -1,7 +1,7 @@
 """What the registry says of an algorithm, and what a user asks of one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -19,6 +19,9 @@ class Problem:
     epsilon: float
     budget: int | None
     rng: np.random.Generator
+    arrivals: list[int] = field(default_factory=list)
+    """How many arms each later addition brought, in order. A session appends to it while a growing algorithm runs; the
+    algorithm looks before each request, and numbers the new arms on from those it knows."""
 
 
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
@@ -37,3 +40,5 @@ class Entry:
     summary: str
     stepwise: Callable[..., Stepwise] | None = None
     """For an algorithm that decides pull by pull: its compiled rule, from the same arguments; see `drivers.blocks`."""
+    growing: bool = False
+    """Whether its guarantee still holds when arms are added while it runs: it then heeds `Problem.arrivals`."""

@@ -12,6 +12,7 @@ from surest.errors import SurestError, UsageError
 COMMANDS = {
     "identify": "Find the best arm of a source.",
     "bounds": "Tell how hard a source is, before anything is pulled.",
+    "study": "Keep a search in a database, shared by any number of workers.",
     "algorithms": "List the algorithms.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""

@@ -1,0 +1,60 @@
+"""To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from surest.errors import StorageError, TranscriptError
+from surest.protocol import FloatArray, IntArray
+from surest.session import Session
+from surest.study.schema import runs_of
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as the log has it."""
+
+    first: int
+    total: int
+    statistic: str
+    runs: str
+
+
+def next_request(session: Session, first: int) -> Recorded | None:
+    """The request that a session now waits on; None at its end."""
+    request = session.running.request
+    if request is None:
+        return None
+    return Recorded(first, request.total, str(request.statistic), runs_of(request))
+
+
+def replay(
+    session: Session,
+    position: int,
+    requests: Sequence[Recorded],
+    arms: IntArray,
+    rewards: FloatArray,
+    additions: Mapping[int, list[str]],
+) -> int:
+    """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
+
+    `arms` and `rewards` are those of the tickets from `position` on. `additions` are arms by the ticket from which on they count.
+    """
+    start = position
+    for recorded in requests:
+        request = session.running.request
+        if recorded != next_request(session, position) or request is None:
+            raise TranscriptError(
+                f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
+                f"{next_request(session, position)}. The log was changed, or this version of {session.algorithm} differs "
+                "from the one that wrote it"
+            )
+        here = slice(position - start, position - start + recorded.total)
+        if not np.array_equal(arms[here], np.repeat(request.arms, request.times)):
+            raise StorageError(f"the study's log is damaged: the tickets from {position} on do not fit their request")
+        position += recorded.total
+        if position in additions:
+            session.grow(additions[position])
+        session.feed(rewards[here])
+    return position

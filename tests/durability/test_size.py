@@ -1,0 +1,69 @@
+"""A study of a million rewards is opened in seconds."""
+
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from surest.algorithms import DEFAULT
+from surest.session import Session
+from surest.study import log
+from surest.study.replay import next_request
+from surest.study.schema import reward_seals, tickets
+from surest.study.study import Study, open_study
+
+
+def grow_to(study: Study, rewards: int, means: list[float]) -> int:
+    """Write a log of at least so many rewards, as asking and telling would, but in bulk; how many it has."""
+    session: Session = study.settings.session(list(study.labels))
+    rng = np.random.default_rng(1)
+    position = 0
+    with study.store.writing() as connection:
+        while position < rewards and (request := session.running.request) is not None:
+            log.write_request(connection, study.id, next_request(session, position))  # type: ignore[arg-type]
+            arms = np.repeat(request.arms, request.times)
+            told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
+            ids = np.arange(position, position + len(arms))
+            columns = zip(
+                ids.tolist(), arms.tolist(), told.tolist(), reward_seals(ids, arms, told).tolist(), strict=True
+            )
+            common = {"study": study.id, "lease": 1.0, "attempts": 1, "worker": "somebody", "told": 2.0}
+            connection.execute(
+                sa.insert(tickets), [{"id": i, "arm": a, "reward": r, "seal": s, **common} for i, a, r, s in columns]
+            )
+            session.feed(told)
+            position += len(arms)
+    return position
+
+
+def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DEFAULT) -> None:
+    storage = f"sqlite:///{tmp_path}/study.db"
+    means = [0.5, 0.4985, 0.498, 0.4]
+    told = grow_to(open_study(storage, "s", 4, 0.05, algorithm=algorithm, seed=1), rewards, means)
+    assert told >= rewards
+    began = time.perf_counter()
+    status = open_study(storage, "s").status()
+    took = time.perf_counter() - began
+    assert status.told == told
+    began = time.perf_counter()
+    other = open_study(storage, "s")
+    (ticket,) = other.ask() or [None]
+    first_ask = time.perf_counter() - began
+    document = msgspec.json.encode(status.to_json())
+    print(
+        f"{algorithm}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
+    )
+    assert ticket is None or ticket.id == told
+    assert took < seconds, document
+
+
+def test_fifty_thousand_rewards(tmp_path: Path) -> None:
+    check_size(tmp_path, 50_000, 15.0)
+
+
+@pytest.mark.slow
+def test_a_million_rewards(tmp_path: Path) -> None:
+    check_size(tmp_path, 10**6, 60.0)

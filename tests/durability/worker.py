@@ -1,0 +1,94 @@
+"""The processes that the durability tests start, kill and race. Run as a script: worker.py TASK ARGUMENTS."""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import alembic.runtime.environment
+import alembic.script  # noqa: F401
+import support  # the telltale algorithm registers itself
+
+from surest.errors import TicketError
+from surest.study.study import open_study
+
+
+def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, ready: int | None = None) -> None:
+    """Ask, evaluate, tell; write down each reward only once it has been acknowledged."""
+    log = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    study = open_study(
+        storage, "s", ["a", "b", "c"], 0.1, algorithm=support.TELLTALE, seed=1, lease_seconds=lease,
+        rounds=rounds,
+    )  # fmt: skip
+    rng = random.Random(os.urandom(8))
+    while not study.finished:
+        if ready is not None:
+            os.write(ready, b".")
+            ready = None
+        tickets = study.ask(k)
+        if not tickets:
+            time.sleep(0.005)
+        for ticket in tickets:
+            reward = rng.random()
+            try:
+                study.tell(ticket.id, reward)
+            except TicketError:
+                continue  # its lease had run out, and another was faster
+            os.write(log, f"{ticket.id} {reward!r}\n".encode())
+
+
+def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str) -> None:
+    """Start the loop, kill it at a random moment, again and again; then let it end."""
+    rng = random.Random(20240611)
+    done = 0
+    for turn in range(int(times)):
+        heard, ready = os.pipe()
+        child = os.fork()
+        if child == 0:
+            loop(storage, Path(acknowledged), 3, 0.02, int(rounds), ready)
+            os._exit(0)
+        if turn % 10:  # one in ten is killed while it still opens the study
+            os.read(heard, 1)
+        os.close(heard)
+        os.close(ready)
+        time.sleep(rng.random() * float(longest))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        done += os.WIFSIGNALED(status)
+    loop(storage, Path(acknowledged), 3, 0.02, int(rounds))
+    print(done)
+
+
+def work(storage: str, acknowledged: str, rounds: str) -> None:
+    """One of several workers on a study."""
+    loop(storage, Path(acknowledged), 1, 60.0, int(rounds))
+
+
+def openers(directory: str, rounds: str, processes: str, urls: str) -> None:
+    """Round after round, several processes open a new database at the same moment; prints the failures."""
+    failures = 0
+    made = [f"sqlite:///{directory}/{i}.db" for i in range(int(rounds))]
+    storages = made if urls == "-" else Path(urls).read_text().split()
+    for storage in storages:
+        moment = time.time() + 0.02
+        children = []
+        for _ in range(int(processes)):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    time.sleep(max(0.0, moment - time.time()))
+                    open_study(storage, "s", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=3)
+                    code = 0
+                finally:
+                    os._exit(code)
+            children.append(child)
+        failures += sum(os.waitpid(child, 0)[1] != 0 for child in children)
+    print(failures)
+
+
+if __name__ == "__main__":
+    {"kills": kills, "work": work, "openers": openers}[sys.argv[1]](*sys.argv[2:])

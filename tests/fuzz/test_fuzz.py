@@ -1,0 +1,245 @@
+"""Anything may come in: it is accepted, or refused with an error of ours that leaves everything as it was. Never a traceback."""
+
+import contextlib
+import io
+import json
+import math
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from surest.bandits.recorded import read_csv
+from surest.cli import main
+from surest.errors import RewardError, SourceError, SurestError, TicketError, UsageError
+from surest.session import Session
+from surest.study.study import Study, list_studies, open_study
+from surest.study.transfer import import_study
+
+MANY, FEW = 300, 40
+quick = settings(max_examples=MANY, deadline=None, derandomize=True)
+slow_ones = settings(
+    max_examples=FEW, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+CSV = b'instance,arm,value,count\none,a,0.5,3\none,"b, c",1,2\r\none,b,0.25,1\ntwo,a,1e-3,7\n'
+edits = st.lists(
+    st.tuples(
+        st.sampled_from(["set", "insert", "delete", "cut", "repeat"]), st.integers(0, 10**6), st.binary(max_size=6)
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def edited(whole: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
+    for kind, place, put in changes:
+        at = place % (len(whole) + 1)
+        match kind:
+            case "set":
+                whole = whole[:at] + put + whole[at + len(put) :]
+            case "insert":
+                whole = whole[:at] + put + whole[at:]
+            case "delete":
+                whole = whole[:at] + whole[at + len(put) :]
+            case "cut":
+                whole = whole[:at]
+            case "repeat":
+                whole = whole[:at] + whole[max(0, at - 20) : at] * 2 + whole[at:]
+    return whole
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as directory:
+        yield Path(directory)
+
+
+@quick
+@given(changes=edits, instance=st.sampled_from([None, "one", "", "\x00"]))
+def test_csv_files(changes: list[tuple[str, int, bytes]], instance: str | None) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(edited(CSV, changes))
+        file.flush()
+        try:
+            arms = read_csv(file.name, instance)
+        except SourceError:
+            return
+        assert len(arms) >= 1
+        assert ((arms.means >= 0) & (arms.means <= 1)).all()
+
+
+numbers = st.one_of(
+    st.floats(),
+    st.integers(),
+    st.sampled_from([0.0, -0.0, 1.0, math.nextafter(1, 2), math.nextafter(0, -1), 5e-324, 10**400, -(10**400), True]),
+    st.floats(width=32).map(np.float32),
+    st.fractions(),
+    st.decimals(),
+    st.complex_numbers(),
+)
+anything = st.one_of(numbers, st.text(max_size=5), st.binary(max_size=5), st.none(), st.lists(st.floats(), max_size=2))
+
+
+@quick
+@given(reward=anything, bounds=st.sampled_from([(0.0, 1.0), (-3.0, 7.5), (1e-300, 2e-300)]), also=anything)
+def test_rewards_of_a_session(reward: Any, bounds: tuple[float, float], also: Any) -> None:
+    session = Session(3, 0.1, algorithm="naive-best-arm", bounds=bounds)
+    tickets = session.ask(2)
+    try:
+        session.tell(tickets[0].id, reward)
+    except RewardError:
+        assert session.pending == 2
+    else:
+        assert bounds[0] <= float(reward) <= bounds[1]
+        assert session.pending == 1
+    before = session.pending
+    try:
+        session.tell_all(tickets, [reward, also])
+    except (RewardError, TicketError):
+        assert session.pending == before
+    with contextlib.suppress(TicketError, RewardError):
+        session.tell(reward, 0.5)  # as a ticket
+
+
+def state(study: Study) -> dict[str, Any]:
+    return {key: value for key, value in study.export().items() if key != "result"}
+
+
+@slow_ones
+@given(reward=anything)
+def test_rewards_of_a_study(place: Path, reward: Any) -> None:
+    study = open_study(f"sqlite:///{place}/rewards.db", "s", 3, 0.1, algorithm="naive-best-arm", lease_seconds=1e-6)
+    ticket = study.ask(1, worker="w")[0]
+    before = state(study)
+    try:
+        study.tell(ticket.id, reward)
+    except RewardError:
+        assert state(study) == before
+    else:
+        assert state(study)["tickets"][ticket.id][1] == float(reward)
+
+
+def exported(place: Path) -> bytes:
+    study = open_study(f"sqlite:///{place}/exported.db", "s", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1)
+    if not study.status().told:
+        tickets = study.ask(12, worker="w")
+        study.tell_all(tickets[2:], [random.Random(t.id).random() for t in tickets[2:]])
+        study.fail(tickets[0].id, "no")
+    return json.dumps(study.export()).encode()
+
+
+@slow_ones
+@given(changes=edits)
+def test_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
+    check_export(place, changes)
+
+
+@pytest.mark.slow
+@settings(slow_ones, max_examples=1000)
+@given(changes=edits)
+def test_many_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
+    check_export(place, changes)
+
+
+def check_export(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
+    storage = f"sqlite:///{place}/imports.db"
+    open_study(storage, "other", 2, 0.1, algorithm="naive-best-arm")
+    before = {study.name for study in list_studies(storage)}
+    try:
+        name = import_study(storage, edited(exported(place), changes))
+    except UsageError:
+        assert {study.name for study in list_studies(storage)} == before
+    else:
+        open_study(storage, name).session()
+
+
+values = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 40), st.floats(), st.text(max_size=3), st.just([]), st.just({})
+)
+
+
+@slow_ones
+@given(data=st.data())
+def test_json_exports_with_other_values(place: Path, data: st.DataObject) -> None:
+    """One value anywhere in the document replaced by another."""
+    storage = f"sqlite:///{place}/values.db"
+    open_study(storage, "other", 2, 0.1, algorithm="naive-best-arm")
+    document = json.loads(exported(place))
+    spot: Any = document
+    while True:
+        keys = list(spot) if isinstance(spot, dict) else list(range(len(spot)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(spot[key], dict | list) or not spot[key] or data.draw(st.integers(0, 5)) == 0:
+            break
+        spot = spot[key]
+    spot[key] = data.draw(values)
+    before = {study.name for study in list_studies(storage)}
+    try:
+        name = import_study(storage, json.dumps(document))
+    except UsageError:
+        assert {study.name for study in list_studies(storage)} == before
+    else:
+        open_study(storage, name).session()
+
+
+KNOWN = """
+study create list ask tell fail status result export import delete identify algorithms s t 0 1 2 0.5 nan inf -1 -0.0
+1.0000000000000002 1e400 0x1 --json --arm a b --arms 2 --delta --epsilon --budget --seed --algorithm naive-best-arm
+bernoulli:0.9,0.1 --reward --worker -k --yes -- --bounds 0,1 1,0 --lease-seconds --on-failure --retries --name
+--storage sqlite:///x.db sqlite:// postgresql://nobody@127.0.0.1:1/x --help -h --version --quiet --instance data.csv
+"""
+words = st.one_of(
+    st.sampled_from(KNOWN.split()),
+    st.text(st.characters(blacklist_characters="/\x00", blacklist_categories=["Cs"]), max_size=6),
+)
+lines = st.one_of(
+    st.lists(words, max_size=8),
+    st.tuples(st.sampled_from(["ask", "tell", "fail", "status", "result", "create"]), st.lists(words, max_size=5)).map(
+        lambda line: ["study", line[0], "s", *line[1]]
+    ),
+)
+
+
+def run(arguments: list[str]) -> tuple[int, str]:
+    """The command line in this process: its exit status and what it wrote on standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
+        main(arguments)
+    return int(left.value.code or 0), err.getvalue()
+
+
+@settings(slow_ones, max_examples=100)
+@given(arguments=lines)
+def test_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    check_line(place, monkeypatch, arguments)
+
+
+@pytest.mark.slow
+@settings(slow_ones, max_examples=1000)
+@given(arguments=lines)
+def test_many_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    check_line(place, monkeypatch, arguments)
+
+
+def check_line(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("SUREST_STORAGE", "sqlite:///lines.db")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    (place / "data.csv").write_bytes(CSV)
+    study = open_study("sqlite:///lines.db", "s", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1)
+    before = state(study)
+    status, errors = run([argument for argument in arguments if argument not in ("--debug", "--output")])
+    assert status in (0, 1, 2, 3, 4, 130), errors
+    assert "surest: a fault of surest" not in errors
+    assert "Traceback" not in errors
+    if status in (1, 2, 130):
+        assert errors
+        with contextlib.suppress(SurestError):
+            assert state(open_study("sqlite:///lines.db", "s")) == before

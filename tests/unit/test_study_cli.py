@@ -1,0 +1,116 @@
+"""``surest study``: a shell script can be the worker."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from surest.cli import cli
+from surest.errors import UsageError
+
+SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]
+
+
+@pytest.fixture
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    url = f"sqlite:///{tmp_path}/study.db"
+    monkeypatch.setenv("SUREST_STORAGE", url)
+    return url
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["study", *arguments], catch_exceptions=False, standalone_mode=False)
+    return done.output
+
+
+def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
+    assert run("create", "s", *SETTINGS) == "study s: 2 arms\n"
+    assert run("ask", "s", "-k", "2") == "0 fast\n1 fast\n"
+    assert json.loads(run("ask", "s", "--json")) == [{"ticket": 2, "index": 0, "arm": "fast"}]
+    assert run("tell", "s", "0", "0.75") == "ticket 0: 0.75\n"
+    assert json.loads(run("tell", "s", "0", "0.75", "--json")) == {"ticket": 0, "reward": 0.75}
+    assert run("fail", "s", "1", "no memory") == "health: fast: 1 failed\n"
+    shown = run("status", "s")
+    assert "Running. Arm fast leads." in shown
+    assert "1 rewards told, 1 tickets with workers, 1 to be handed out again." in shown
+    assert "health: fast: 1 failed" in shown
+    status = json.loads(run("status", "s", "--json"))
+    assert (status["told"], status["out"], status["waiting"], status["finished"]) == (1, 1, 1, False)
+    assert status["health"] == {"fast": {"failed": 1}}
+    assert json.loads(run("result", "s", "--json"))["reason"] == "still running"
+    assert "health:" in run("result", "s")
+    assert [study["name"] for study in json.loads(run("list", "--json"))] == ["s"]
+    assert run("list").startswith("s\t2 arms")
+    run("export", "s", "--output", str(tmp_path / "s.json"))
+    assert run("import", str(tmp_path / "s.json"), "--name", "copy") == "study copy\n"
+    assert json.loads(run("export", "copy"))["tickets"] == json.loads(run("export", "s"))["tickets"]
+    assert json.loads(run("delete", "copy", "--json")) == {"deleted": "copy"}
+    with pytest.raises(UsageError, match="no study 'copy'"):
+        run("status", "copy")
+
+
+def test_a_shell_script_is_the_worker(storage: str, tmp_path: Path) -> None:
+    run("create", "s", *SETTINGS)
+    script = """
+    for turn in 1 2; do
+      "$PYTHON" -m surest study ask s -k 2 > tickets || exit $?
+      while read -r ticket arm; do
+        case $arm in fast) reward=0.9;; *) reward=0.1;; esac
+        "$PYTHON" -m surest study tell s "$ticket" "$reward" || exit $?
+      done < tickets
+    done
+    """
+    environment = {**os.environ, "PYTHON": sys.executable, "SUREST_STORAGE": storage}
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(f"ticket {i}: 0.9\n" for i in range(4))
+    assert [ticket[1] for ticket in json.loads(run("export", "s"))["tickets"]] == [0.9] * 4
+
+
+def test_the_exit_status_of_ask_tells_a_worker_what_to_do(storage: str) -> None:
+    def status(*arguments: str) -> int:
+        return int(CliRunner().invoke(cli, ["study", *arguments], standalone_mode=False).return_value)
+
+    run("create", "s", *SETTINGS)
+    run("create", "spent", *SETTINGS, "--budget", "30")
+    assert status("ask", "s", "-k", "100000") == 0
+    assert status("ask", "s") == 4  # the rewards of others are awaited
+    assert status("ask", "spent") == 3  # nothing is left
+    assert status("result", "spent") == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["create", "t"],
+        ["create", "t", "--arm", "a", "--arms", "2"],
+        ["create", "t", "--arms", "2", "--bounds", "1"],
+        ["create", "t", "--arms", "2", "--bounds", "a,b"],
+        ["tell", "s", "0", "much"],
+        ["tell", "s", "0", "-1"],
+        ["tell", "s", "7", "0.5"],
+        ["tell", "s", "0", "nan"],
+        ["fail", "s", "7"],
+        ["ask", "s", "-k", "0"],
+        ["status", "nothing"],
+        ["import", "no-such-file"],
+        ["status", "s", "--storage", "mysql://x"],
+    ],
+)
+def test_mistakes_exit_2_without_a_traceback(
+    storage: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from surest.cli import main
+
+    run("create", "s", *SETTINGS)
+    run("ask", "s")
+    before = run("export", "s")
+    with pytest.raises(SystemExit) as left:
+        main(["study", *arguments])
+    assert left.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert run("export", "s") == before
