@@ -18,7 +18,7 @@ from surest.algorithms import start
 from surest.api import identify
 from surest.bandits.instances import example1, parse_source
 from surest.running import Running
-from surest.theory.complexity import lower_bound
+from surest.theory.characteristic import characteristic
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
 H100 = "bernoulli:0.5," + ",".join(["0.3"] * 99)
@@ -69,7 +69,7 @@ def table(data: Path, factor: float, pool: ProcessPoolExecutor) -> str:
         found = [row for part in pool.map(several, jobs) for row in part]
         pulls = np.array([p for p, _, _ in found])
         wrong = sum(not right for _, right, _ in found)
-        ratio = pulls.mean() / lower_bound(parse_source(path, instance), delta)
+        ratio = pulls.mean() / characteristic(parse_source(path, instance)).lower_bound(delta)
         error = pulls.std(ddof=1) / np.sqrt(runs)
         lines.append(
             f"| {name} | {delta:g} | {runs:,} | {pulls.mean():,.0f} ± {error:,.0f} | {np.quantile(pulls, 0.95):,.0f} "
