@@ -13,6 +13,7 @@ COMMANDS = {
     "identify": "Find the best arm of a source.",
     "bounds": "Tell how hard a source is, before anything is pulled.",
     "algorithms": "List the algorithms.",
+    "bench": "Compare algorithms on suites of instances.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 
