@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from surest.bench.record import Done
 from surest.bench.run import Case
-from surest.bench.tables import Row
+from surest.bench.tables import Row, is_control, rows_of
 from surest.errors import UsageError
 
 MOST = 9
@@ -90,16 +90,17 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     if not names:
         raise UsageError("no algorithm decided any instance within the budget: there is nothing to draw")
     figure, axes = _canvas(6.6, 4.2)
-    figure.subplots_adjust(right=0.66)
+    figure.subplots_adjust(right=0.7)
     ratio = {a: np.sort([mean.get((i, a), math.inf) / least[i] for i in names]) for a in chosen}
-    finite = [r for values in ratio.values() for r in values if math.isfinite(r)]
-    right = max(2.0, 1.15 * max(finite))
+    ratio = {a: values[np.isfinite(values)] for a, values in ratio.items()}  # an undecided run never gets there
+    right = max(2.0, 1.3 * max(values.max(initial=1.0) for values in ratio.values()))
     for style in shown:
         tau = ratio[style["name"]]
-        axes.step([1, *tau, right], [0, *(np.arange(len(tau)) + 1) / len(tau), np.isfinite(tau).mean()], where="post", **_line(style))
+        reached = np.arange(len(tau) + 1) / len(names)
+        axes.step([0.9, *tau, right], [*reached, reached[-1]], where="post", **_line(style))
     axes.set(xscale="log", xlim=(0.98, right), ylim=(0, 1.02))
     axes.set(xlabel="τ: mean pulls over the fewest", ylabel=f"share of {len(names)} instances")
-    axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5), numticks=9))
+    axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5) if right < 150 else (1,), numticks=9))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(
@@ -120,7 +121,7 @@ def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figur
     case, rows = _one_instance(done)
     shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style["mean"])
     figure, axes = _canvas(6.6, 0.9 + 0.34 * len(shown))
-    figure.subplots_adjust(left=0.3, bottom=0.42 / figure.get_figheight() + 0.06, top=1 - 0.38 / figure.get_figheight())
+    figure.subplots_adjust(left=0.3, bottom=0.72 / figure.get_figheight(), top=1 - 0.38 / figure.get_figheight())
     jitter = np.random.default_rng(0)
     runs = {c.algorithm: replications for c, replications in done.items()}
     for place, style in enumerate(shown):
@@ -138,8 +139,9 @@ def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figur
     bound = case.instance.characteristic.lower_bound(case.delta)
     if math.isfinite(bound) and bound > 0 and case.epsilon == 0:
         axes.axvline(bound, color=INK, lw=1, ls=":", zorder=0)
-    axes.set(xscale="log", xlabel="pulls (dotted: lower bound; bars: median and 95 %; diamond: mean; ×: wrong; ▹: at the budget)")
-    axes.xaxis.label.set_fontsize(7.5)
+    axes.set(xscale="log", xlabel="pulls")
+    key = "dotted: lower bound   bars: median, 95 %   diamond: mean   ×: wrong answer   triangle: stopped by the budget"
+    figure.text(0.99, 0.012, key, fontsize=7, color=GREY, ha="right")
     axes.set_yticks(range(len(shown)), [style["name"] for style in shown])
     for tick, style in zip(axes.get_yticklabels(), shown, strict=True):
         tick.set_color(style["colour"])
@@ -162,7 +164,7 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
     order = np.argsort(-case.instance.arms.means, kind="stable")[:12]
     shown = [style for style in styles(rows, algorithms, most=6) if style["name"] in shares]
     figure, axes = _canvas(6.6, 3.8)
-    figure.subplots_adjust(right=0.7)
+    figure.subplots_adjust(right=0.7, bottom=0.19)
     places = np.arange(len(order))
     axes.bar(places, weights[order], width=0.86, color="#dddddd", zorder=1, label="optimal shares w*")
     for k, style in enumerate(shown):
@@ -188,7 +190,7 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
 def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: int = MOST) -> list[dict[str, Any]]:
     """Which algorithms to show, and how: Wager first, others by their pulls (geometric mean over the lower bounds)."""
     if algorithms is None:
-        rows = [row for row in rows if row["goal"] != "fixed budget"]  # these stop where they are told to
+        rows = [row for row in rows if row["goal"] != "fixed budget" and not is_control(row)]
     cost: dict[str, list[float]] = {}
     for row in rows:
         cost.setdefault(row["algorithm"], []).append(math.log(max(row["mean"], 1.0)))
@@ -228,8 +230,6 @@ def _same(case: Case, other: Case) -> bool:
 
 
 def _one_instance(done: Done) -> tuple[Case, list[Row]]:
-    from surest.bench.tables import rows_of
-
     return next(iter(done)), rows_of(done)
 
 
@@ -238,7 +238,12 @@ def _title(name: str) -> str:
 
 
 def _line(style: dict[str, Any]) -> dict[str, Any]:
-    return {"color": style["colour"], "ls": style["dashes"], "lw": style["width"], "zorder": 4 if style["name"] == "wager" else 3}
+    return {
+        "color": style["colour"],
+        "ls": style["dashes"],
+        "lw": style["width"],
+        "zorder": 4 if style["name"] == "wager" else 3,
+    }
 
 
 def _canvas(width: float, height: float) -> tuple[Figure, Any]:

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq
 
 from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
@@ -54,13 +55,22 @@ class Instance:
         return bool(self.arms.means[arm] >= self.arms.means.max() - epsilon - ROUNDING)
 
 
+def numbered(means: npt.ArrayLike) -> FiniteArms:
+    """Bernoulli arms with the labels 1 … n, as ``surest identify bernoulli:…`` has them.
+
+    >>> numbered([0.5, 0.4]).labels
+    ('1', '2')
+    """
+    return bernoulli(means, [str(i) for i in range(1, np.size(means) + 1)])
+
+
 def one_above(n: int, best: float = 0.5, rest: float = 0.3) -> FiniteArms:
     """One arm above n − 1 equal ones.
 
     >>> one_above(3).means
     array([0.5, 0.3, 0.3])
     """
-    return bernoulli([best] + [rest] * (n - 1))
+    return numbered([best] + [rest] * (n - 1))
 
 
 def power_law(n: int, exponent: float = 0.6) -> FiniteArms:
@@ -69,7 +79,7 @@ def power_law(n: int, exponent: float = 0.6) -> FiniteArms:
     >>> power_law(4).means.round(2)
     array([0.56, 0.34, 0.16, 0.  ])
     """
-    return bernoulli(1 - (np.arange(1, n + 1) / n) ** exponent)
+    return numbered(1 - (np.arange(1, n + 1) / n) ** exponent)
 
 
 def batched(number: int) -> FiniteArms:
@@ -78,7 +88,7 @@ def batched(number: int) -> FiniteArms:
     >>> batched(1).means.round(2)
     array([0.5 , 0.3 , 0.39, 0.23, 0.39, 0.26, 0.28, 0.37, 0.28, 0.31])
     """
-    return bernoulli([0.5, *np.random.default_rng(number).uniform(0.2, 0.4, 9)])
+    return numbered([0.5, *np.random.default_rng(number).uniform(0.2, 0.4, 9)])
 
 
 def narrow(n: int, gap: float, spread: float) -> FiniteArms:
@@ -150,8 +160,8 @@ def _low_variance() -> Iterator[Instance]:
     yield Instance("narrow:2", narrow(2, 0.02, 0.05))
     yield Instance("narrow:10", narrow(10, 0.02, 0.05))
     yield Instance("ratings:10", ratings(10))
-    yield Instance("rare:10", bernoulli([0.03] + [0.01] * 9))
-    yield Instance("common:10", bernoulli([0.99] + [0.96] * 9))
+    yield Instance("rare:10", one_above(10, 0.03, 0.01))
+    yield Instance("common:10", one_above(10, 0.99, 0.96))
 
 
 def _near_ties() -> Iterator[Instance]:
@@ -168,7 +178,7 @@ def _quick() -> Iterator[Instance]:
 
 def _bernoulli(*instances: tuple[float, ...]) -> Iterator[Instance]:
     for means in instances:
-        yield Instance(f"bernoulli:{','.join(map(str, means))}", bernoulli(means))
+        yield Instance(f"bernoulli:{','.join(map(str, means))}", numbered(means))
 
 
 @dataclass(frozen=True)

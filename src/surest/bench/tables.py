@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,7 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
         "budget": case.budget,
         "runs": runs,
         "wrong": wrong,
+        "wrong_answers": _named(case, [r.arm for r in replications if r.decided and not r.right]),
         "wrong_p": chance(wrong, runs, case.delta),
         "undecided": sum(not r.decided for r in replications),
         "mean": float(pulls.mean()),
@@ -62,6 +64,14 @@ def row_of(case: Case, replications: Sequence[Replication]) -> Row:
     }
 
 
+def _named(case: Case, answers: Sequence[int]) -> str:
+    """Wrong answers: the arms, how far below the best they are, how often."""
+    arms = case.instance.arms
+    gaps = arms.means.max() - arms.means
+    counted = sorted(Counter(answers).items(), key=lambda item: -item[1])
+    return ", ".join(f"arm {arms.labels[a]} ({number(float(gaps[a]))} below the best) ×{times}" for a, times in counted)
+
+
 def chance(wrong: int, runs: int, delta: float) -> float:
     """The probability that a method which errs with probability δ errs at least so often.
 
@@ -74,6 +84,11 @@ def chance(wrong: int, runs: int, delta: float) -> float:
 def too_often_wrong(row: Row) -> bool:
     """Whether the wrong answers contradict δ."""
     return bool(row["wrong_p"] < DOUBT)
+
+
+def is_control(row: Row) -> bool:
+    """Whether it is there to show what people do, not as a method to choose."""
+    return lookup(row["algorithm"]).reference.startswith("a control")
 
 
 COLUMNS = {
