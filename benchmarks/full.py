@@ -17,7 +17,7 @@ from surest.algorithms import REGISTRY
 from surest.bench import pictures
 from surest.bench.reading import SUMMARY, reading, summary_rows
 from surest.bench.record import Done, benchmark
-from surest.bench.run import COSTLY, Case, Replication, cases, processors, replications
+from surest.bench.run import COSTLY, Case, cases, processors, replications
 from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
@@ -80,25 +80,27 @@ def spread(instances: list[Instance], most: int) -> list[Instance]:
     return [instance for own in files.values() for instance in own[: max(1, most // len(files))]]
 
 
-def section_cases(section: Section) -> list[Case]:
+def section_cases(section: Section, algorithms: list[str]) -> list[Case]:
     found = []
     for instance in section.instances:
-        names = list(REGISTRY) if len(instance.arms) <= MANY else [name for name in FEW if name in REGISTRY]
+        names = [name for name in algorithms if name in FEW or len(instance.arms) <= MANY]
         for case in cases([instance], names, section.deltas, left_out=lambda message: None):
             pullwise = REGISTRY[case.algorithm].stepwise is not None and REGISTRY[case.algorithm].goal != "fixed budget"
             found.append(Case(instance, case.algorithm, case.delta, case.epsilon, BUDGET) if pullwise else case)
     return found
 
 
-def runs_of(case: Case, pilot: Replication, effort: float) -> int:
-    """How often to run a case whose pilot went so."""
-    if case.algorithm in COSTLY:
-        return LEAST
-    if REGISTRY[case.algorithm].stepwise is None and case.algorithm != "wager":
-        return max(LEAST, min(MOST, int(MOST * effort)))  # exact statistics: any number of pulls is cheap
-    arms = 1.0 if case.algorithm == "wager" else max(1.0, len(case.instance.arms) / 10)
-    each = pilot.pulls * MICROSECONDS.get(case.algorithm, 1) * arms / 1e6
-    return int(min(MOST, max(LEAST, effort * EFFORT / each)))
+def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
+    """How often to run each case."""
+    exact = {
+        c for c in wanted if REGISTRY[c.algorithm].stepwise is None and c.algorithm != "wager"
+    }  # pulls cost nothing
+    runs = {c: LEAST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
+    for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
+        arms = 1.0 if case.algorithm == "wager" else max(1.0, len(case.instance.arms) / 10)
+        each = pilot.pulls * MICROSECONDS.get(case.algorithm, 1) * arms / 1e6
+        runs[case] = int(min(MOST, max(LEAST, effort * EFFORT / each)))
+    return runs
 
 
 def page(done: dict[str, Done], minutes: float, workers: int, pictures_made: list[tuple[str, str]]) -> str:
@@ -197,6 +199,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=processors())
     parser.add_argument("--effort", type=float, default=1.0, help="fewer or more runs")
     parser.add_argument("--resume", action="store_true", help="go on after an interruption")
+    parser.add_argument(
+        "--algorithms", type=lambda text: text.split(","), default=list(REGISTRY), help="not all of them"
+    )
     parser.add_argument("--docs", type=Path, default=HERE / "docs", help="where the page goes")
     parser.add_argument(
         "--log", type=Path, default=HERE / "build" / "benchmarks.jsonl", help="where finished replications go"
@@ -205,9 +210,8 @@ def main() -> None:
     given.log.parent.mkdir(parents=True, exist_ok=True)
     began, done = time.monotonic(), {}
     for number, section in enumerate(sections(given.data)):
-        wanted = section_cases(section)
-        pilots = replications([(case, [PILOT]) for case in wanted], seed=SEED, workers=given.workers)
-        runs = {case: runs_of(case, pilot, given.effort) for case, (pilot,) in pilots}
+        wanted = section_cases(section, given.algorithms)
+        runs = runs_of(wanted, given.effort, given.workers)
         print(
             f"{section.suite}: {len(wanted)} cases, {sum(runs.values())} runs, {time.monotonic() - began:.0f} s",
             flush=True,

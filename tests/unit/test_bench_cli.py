@@ -13,23 +13,9 @@ import pytest
 
 from surest.cli import main
 
-KEYS = [
-    "instance",
-    "n",
-    "algorithm",
-    "standing",
-    "delta",
-    "runs",
-    "wrong",
-    "undecided",
-    "mean",
-    "median",
-    "q95",
-    "max",
-    "lower_bound",
-    "ratio",
-    "seconds",
-]
+KEYS = {"instance", "n", "algorithm", "standing", "delta", "runs", "wrong", "undecided"} | {
+    *("mean", "median", "q95", "max", "lower_bound", "ratio", "seconds")
+}
 TIMES = ("seconds", "microseconds")
 
 
@@ -58,7 +44,7 @@ def test_json_rows_have_the_documented_keys(bench, tmp_path):
     rows = json.loads(out)
     assert status == 0
     assert len(rows) == 8
-    assert all(set(KEYS) <= set(row) for row in rows)
+    assert all(set(row) >= KEYS for row in rows)
     assert list(tmp_path.iterdir()) == []  # the file of finished runs is gone when all are finished
 
 
