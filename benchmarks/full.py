@@ -24,7 +24,8 @@ from surest.bench.tables import Row, as_markdown, notes, rows_of
 SEED = 2021
 EFFORT = 1.0
 """Seconds of processor a case may take, roughly."""
-LEAST, MOST = 3, 200
+LEAST, MOST, COSTLIEST = 5, 200, 3
+"""Runs of a case at least, at most, and of one that takes seconds a run."""
 BUDGET = 2_000_000
 """Pulls at which a run that decides pull by pull is stopped."""
 PILOT = 10**6
@@ -95,7 +96,7 @@ def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
     exact = {
         c for c in wanted if REGISTRY[c.algorithm].stepwise is None and c.algorithm != "wager"
     }  # pulls cost nothing
-    runs = {c: LEAST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
+    runs = {c: COSTLIEST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
     for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
         arms = 1.0 if case.algorithm == "wager" else max(1.0, len(case.instance.arms) / 10)
         each = pilot.pulls * MICROSECONDS.get(case.algorithm, 1) * arms / 1e6

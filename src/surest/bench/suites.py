@@ -191,7 +191,7 @@ class Suite:
 
 
 SUITES = {
-    "quick": Suite(_quick, 20, "four small instances; all algorithms in about a minute"),
+    "quick": Suite(_quick, 50, "four small instances; all algorithms in about a minute"),
     "paper": Suite(_paper, 100, "Example 1 over n, and the lower bound's instances"),
     "literature": Suite(_literature, 100, "instances on which others have been compared"),
     "low-variance": Suite(_low_variance, 100, "rewards of small variance, or skewed"),
