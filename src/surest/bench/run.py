@@ -11,7 +11,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -27,7 +27,7 @@ from surest.bandits.finite import bernoulli
 from surest.bench.suites import Instance
 from surest.drivers.blocks import Finished, simulate_blocks
 from surest.drivers.simulate import simulate
-from surest.errors import PullLimitError, UsageError
+from surest.errors import PullLimitError, SurestError, UsageError
 from surest.protocol import Answer, Procedure, checked_delta
 from surest.running import Running
 from surest.theory.complexity import hardness
@@ -263,7 +263,12 @@ def replications(
                 busy[executor.submit(work, case, seed, part)] = case, part
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
                 case, part = busy.pop(future)
-                done = future.result()
+                try:
+                    done = future.result()
+                except BrokenExecutor:
+                    raise SurestError(
+                        f"a worker died on {case.algorithm}, {case.instance.name}; --resume goes on"
+                    ) from None
                 if len(done) < len(part):
                     queue.appendleft((case, part[len(done) :]))
                 yield case, done
