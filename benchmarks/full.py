@@ -104,14 +104,16 @@ def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
     return runs
 
 
-def page(done: dict[str, Done], minutes: float, workers: int, pictures_made: list[tuple[str, str]]) -> str:
+def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_made: list[tuple[str, str]]) -> str:
     rows = {suite: rows_of(found) for suite, found in done.items()}
     every = [row for own in rows.values() for row in own]
     unique = list({(r["instance"], r["algorithm"], r["delta"]): r for r in every}.values())
+    took = "" if minutes is None else f" in {minutes:.0f} minutes"
     parts = [
         "# Benchmarks",
-        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) in {minutes:.0f} minutes with {workers} processes: "
-        f"{sum(row['runs'] for row in unique):,} replications. Every number and sentence below comes from them; "
+        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
+        f"{sum(row['runs'] for row in unique):,} replications, {sum(row['seconds'] for row in unique) / 60:.0f} minutes of "
+        "processor time. Every number and sentence below comes from them; "
         "each replication is the same on every machine and for any number of workers.",
         "A row is an algorithm on an instance at a δ. *wrong* counts decided runs that named a worse arm, *undecided* those "
         "stopped at "
@@ -226,9 +228,8 @@ def main() -> None:
             resume=given.resume or number > 0,
         )
     made = draw(done, given.docs / "img")
-    (given.docs / "benchmarks.md").write_text(
-        page(done, (time.monotonic() - began) / 60, given.workers, made), encoding="utf-8"
-    )
+    minutes = None if given.resume else (time.monotonic() - began) / 60  # of a part only, where it was interrupted
+    (given.docs / "benchmarks.md").write_text(page(done, minutes, given.workers, made), encoding="utf-8")
     print(f"{given.docs / 'benchmarks.md'} written after {time.monotonic() - began:.0f} s")
 
 
