@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test evidence clean
+.PHONY: run test evidence benchmarks clean
 
 run: $(READY)
 	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
@@ -19,6 +19,11 @@ test: $(READY)
 # Slower statistical evidence, whose results are written down in docs/.
 evidence: $(READY)
 	$(BIN)/pytest -q -n auto -m slow
+
+# Every suite and algorithm: docs/benchmarks.md and its pictures. DATA is a folder of recorded rewards.
+DATA ?= ../shared/data
+benchmarks: $(READY)
+	$(BIN)/python benchmarks/full.py $(if $(wildcard $(DATA)),--data $(DATA))
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'

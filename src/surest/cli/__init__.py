@@ -14,6 +14,7 @@ COMMANDS = {
     "bounds": "Tell how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",
     "algorithms": "List the algorithms.",
+    "bench": "Compare algorithms on suites of instances.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 

@@ -12,6 +12,6 @@ def var_test(arms: IntArray, tau: float, delta: float, c: float) -> Procedure[Bo
     δ ≤ e^−1.85; the printed proof inverts a ratio, and at its δ = 1/e the second claim fails.
     """
     times = whole(c / tau * log(1 / delta))  # line 2
-    variance = yield Pull(arms, 2 * times, Statistic.PAIRS)  # lines 3 and 4
+    variance = yield Pull(arms, whole(2.0 * times), Statistic.PAIRS)  # lines 3 and 4
     above: BoolArray = variance > tau  # line 5
     return above

@@ -1,0 +1,237 @@
+"""Write docs/benchmarks.md: every suite, every algorithm, tables, pictures and what they say.
+
+    python benchmarks/full.py [--data FOLDER] [--workers W] [--effort E] [--resume]
+
+How often a case is run is settled by a pilot run that is not counted: as often as fits into `EFFORT` by the usual cost of a pull,
+between `LEAST` and `MOST` times. That number, like every replication, is the same on every machine. `--effort 0.1` tries it all
+in a tenth of the time.
+"""
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from surest import __version__
+from surest.algorithms import REGISTRY
+from surest.bench import pictures
+from surest.bench.reading import SUMMARY, reading, summary_rows
+from surest.bench.record import Done, benchmark
+from surest.bench.run import COSTLY, Case, cases, processors, replications
+from surest.bench.suites import SUITES, Instance, instances_of
+from surest.bench.tables import Row, as_markdown, notes, rows_of
+
+SEED = 2021
+EFFORT = 1.0
+"""Seconds of processor a case may take, roughly."""
+LEAST, MOST, COSTLIEST = 5, 200, 3
+"""Runs of a case at least, at most, and of one that takes seconds a run."""
+BUDGET = 2_000_000
+"""Pulls at which a run that decides pull by pull is stopped."""
+PILOT = 10**6
+"""The number of the run that settles how many there are."""
+MICROSECONDS = {"wager": 40, "top-two": 6, "top-two-ids": 8, "track-and-stop": 6, "track-and-stop-heuristic": 8}
+"""What a pull costs where it is not about one, on ten arms."""
+MANY = 100
+"""With more arms than this only `FEW` are run: for others a pull costs as much as there are arms."""
+FEW = ("wager", "kl-lucb", "kl-lucb-heuristic", "lil-kl-ucb", "lil-ucb-heuristic", "naive-best-arm", "vd-best-arm-id")
+REAL = ("*_top20", "*_n20_mid", "*_n20_hard", "books_n100_mid", "lcb_repair", "lcb_testgen", "c540u_n100_mid")
+REAL_MOST = 12
+HERE = Path(__file__).resolve().parent.parent
+SHOWN = ("algorithm", "standing", "runs", "wrong", "undecided", "mean", "median", "q95", "max", "ratio", "microseconds")
+PICTURED = (
+    "wager",
+    "kl-lucb",
+    "lil-kl-ucb",
+    "kl-lucb-heuristic",
+    "lil-ucb-heuristic",
+    "naive-best-arm",
+    "vd-best-arm-id",
+)
+ALLOCATED = ("wager", "track-and-stop", "top-two", "top-two-ids", "kl-lucb", "successive-elimination")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A suite on the page."""
+
+    suite: str
+    instances: list[Instance]
+    deltas: tuple[float, ...]
+
+
+def sections(data: Path | None) -> list[Section]:
+    found = [
+        Section("paper", instances_of("paper"), (0.1,)),
+        Section("literature", instances_of("literature"), (0.1, 0.01)),
+        Section("low-variance", instances_of("low-variance"), (0.1,)),
+        Section("near-ties", instances_of("near-ties"), (0.1,)),
+    ]
+    if data is not None:
+        globs = [f"*/{glob}" for glob in REAL]
+        found.append(Section("real", spread(instances_of("real", data=data, only=globs), REAL_MOST), (0.05,)))
+    return found
+
+
+def spread(instances: list[Instance], most: int) -> list[Instance]:
+    """Evenly many instances of each file, by name."""
+    files: dict[str, list[Instance]] = {}
+    for instance in sorted(instances, key=lambda i: i.name):
+        files.setdefault(instance.name.partition("/")[0], []).append(instance)
+    return [instance for own in files.values() for instance in own[: max(1, most // len(files))]]
+
+
+def section_cases(section: Section, algorithms: list[str]) -> list[Case]:
+    found = []
+    for instance in section.instances:
+        names = [name for name in algorithms if name in FEW or len(instance.arms) <= MANY]
+        for case in cases([instance], names, section.deltas, left_out=lambda message: None):
+            pullwise = REGISTRY[case.algorithm].stepwise is not None and REGISTRY[case.algorithm].goal != "fixed budget"
+            found.append(Case(instance, case.algorithm, case.delta, case.epsilon, BUDGET) if pullwise else case)
+    return found
+
+
+def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
+    """How often to run each case."""
+    exact = {
+        c for c in wanted if REGISTRY[c.algorithm].stepwise is None and c.algorithm != "wager"
+    }  # pulls cost nothing
+    runs = {c: COSTLIEST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
+    for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
+        arms = 1.0 if case.algorithm == "wager" else max(1.0, len(case.instance.arms) / 10)
+        each = pilot.pulls * MICROSECONDS.get(case.algorithm, 1) * arms / 1e6
+        runs[case] = int(min(MOST, max(LEAST, effort * EFFORT / each)))
+    return runs
+
+
+def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_made: list[tuple[str, str]]) -> str:
+    rows = {suite: rows_of(found) for suite, found in done.items()}
+    every = [row for own in rows.values() for row in own]
+    unique = list({(r["instance"], r["algorithm"], r["delta"]): r for r in every}.values())
+    took = "" if minutes is None else f" in {minutes:.0f} minutes"
+    parts = [
+        "# Benchmarks",
+        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
+        f"{sum(row['runs'] for row in unique):,} replications, {sum(row['seconds'] for row in unique) / 60:.0f} minutes of "
+        "processor time. Every number and sentence below comes from them; "
+        "each replication is the same on every machine and for any number of workers.",
+        "A row is an algorithm on an instance at a δ. *wrong* counts decided runs that named a worse arm, *undecided* those "
+        "stopped at "
+        f"{BUDGET:,} pulls (or ended without a decision), which stay in the mean with what they had pulled. The lower bound is "
+        "T*·kl(δ, 1−δ), which no δ-correct algorithm can beat on average; *ratio* is mean pulls over it. *proven*: a theorem "
+        "covers the rule for rewards in [0, 1]. *heuristic*: no proof. *reconstruction*: some constant is not certain. With "
+        f"more than {MANY} arms only {', '.join(FEW)} are run. {' '.join(told(unique))}",
+        "## What the rows say",
+        reading(unique),
+        "## Pictures",
+        *(f"![{text}](img/{file})\n\n*{text}*" for file, text in pictures_made),
+    ]
+    for suite, own in rows.items():
+        parts += [
+            f"## {suite}",
+            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. Mean pulls over the lower bound:",
+        ]
+        lines = summary_rows(own)
+        parts.append(
+            "\n".join(["| " + " | ".join(line) + " |" for line in [list(SUMMARY), ["---"] * len(SUMMARY), *lines]])
+        )
+        parts += [details(own, case_of) for case_of in dict.fromkeys((r["instance"], r["delta"]) for r in own)]
+    return "\n\n".join(parts) + "\n"
+
+
+def told(rows: list[Row]) -> list[str]:
+    return [note for note in notes(rows) if note.startswith(("fixed", "wrong"))]
+
+
+def details(rows: list[Row], place: tuple[str, float]) -> str:
+    here = sorted((r for r in rows if (r["instance"], r["delta"]) == place), key=lambda row: row["mean"])
+    head = f"{place[0]}, δ = {place[1]:g}: n = {here[0]['n']}, lower bound {here[0]['lower_bound']:,.0f}"
+    return f"<details><summary>{head}</summary>\n\n{as_markdown(here, SHOWN)}\n\n</details>"
+
+
+def draw(done: dict[str, Done], folder: Path) -> list[tuple[str, str]]:
+    """The pictures of the page: file and caption."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = {suite: rows_of(found) for suite, found in done.items()}
+    every = [row for own in rows.values() for row in own if row["n"] <= MANY and row["delta"] in (0.1, 0.05)]
+    everywhere = {
+        name for name in REGISTRY if sum(r["algorithm"] == name for r in every) == len({r["instance"] for r in every})
+    }
+    profiled = [row for row in every if row["algorithm"] in everywhere]
+    first = {
+        c: runs
+        for c, runs in done["literature"].items()
+        if c.instance.name.startswith("bernoulli:0.5") and c.delta == 0.1
+    }
+    second = {
+        c: runs
+        for c, runs in done["literature"].items()
+        if c.instance.name.startswith("bernoulli:0.3") and c.delta == 0.1
+    }
+    made = [
+        (
+            "bench-pulls.png",
+            "Mean pulls against the number of arms on Example 1.",
+            pictures.pulls_against_n(rows["paper"], PICTURED),
+        ),
+        (
+            "bench-profile.png",
+            "Share of instances on which an algorithm needs at most τ times the fewest mean pulls of those shown; "
+            "broken lines have no proof.",
+            pictures.performance_profile(profiled),
+        ),
+        (
+            "bench-times.png",
+            "Every run's pulls on the second instance of Garivier and Kaufmann.",
+            pictures.stopping_times(second),
+        ),
+        (
+            "bench-allocation.png",
+            "Where the pulls go on the first instance of Garivier and Kaufmann, beside the optimal shares.",
+            pictures.allocation(first, [name for name in ALLOCATED if name in REGISTRY]),
+        ),
+    ]
+    for file, _, figure in made:
+        pictures.save(figure, folder / file)
+    return [(file, text) for file, text, _ in made]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of recorded rewards; without it the suite 'real' is left out")
+    parser.add_argument("--workers", type=int, default=processors())
+    parser.add_argument("--effort", type=float, default=1.0, help="fewer or more runs")
+    parser.add_argument("--resume", action="store_true", help="go on after an interruption")
+    parser.add_argument(
+        "--algorithms", type=lambda text: text.split(","), default=list(REGISTRY), help="not all of them"
+    )
+    parser.add_argument("--docs", type=Path, default=HERE / "docs", help="where the page goes")
+    parser.add_argument(
+        "--log", type=Path, default=HERE / "build" / "benchmarks.jsonl", help="where finished replications go"
+    )
+    given = parser.parse_args()
+    given.log.parent.mkdir(parents=True, exist_ok=True)
+    began, done = time.monotonic(), {}
+    for number, section in enumerate(sections(given.data)):
+        wanted = section_cases(section, given.algorithms)
+        runs = runs_of(wanted, given.effort, given.workers)
+        print(
+            f"{section.suite}: {len(wanted)} cases, {sum(runs.values())} runs, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
+        done[section.suite] = benchmark(
+            wanted,
+            runs.__getitem__,
+            seed=SEED,
+            workers=given.workers,
+            output=given.log,
+            resume=given.resume or number > 0,
+        )
+    made = draw(done, given.docs / "img")
+    minutes = None if given.resume else (time.monotonic() - began) / 60  # of a part only, where it was interrupted
+    (given.docs / "benchmarks.md").write_text(page(done, minutes, given.workers, made), encoding="utf-8")
+    print(f"{given.docs / 'benchmarks.md'} written after {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+"""Replications of algorithms on instances, over processes or a cluster.
+
+What a replication gives depends on the seed, the instance, the algorithm, δ and the number of the run, never on which
+worker made it, or when, or how many there are.
+"""
+
+import json
+import math
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import blake2b
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from surest.algorithms import REGISTRY, Problem, lookup, start
+from surest.bandits.finite import bernoulli
+from surest.bench.suites import Instance
+from surest.drivers.blocks import Finished, simulate_blocks
+from surest.drivers.simulate import simulate
+from surest.errors import PullLimitError, SurestError, UsageError
+from surest.protocol import Answer, Procedure, checked_delta
+from surest.running import Running
+from surest.theory.complexity import hardness
+
+PATIENCE = 10_000_000
+"""Pulls after which an algorithm that decides pull by pull is stopped unless a budget is given: some ten seconds."""
+SPENDING = 4.0
+"""Lower bounds' worth of pulls that a fixed-budget algorithm gets unless a budget is given: about what Wager takes."""
+TOLD_H1 = ("ucb-e", "ugape-b")
+"""Algorithms that must be told H1 = Σ 1/Δ². They are told the truth, which nobody knows."""
+SLICE = 1.0
+"""Seconds after which a worker reports what it has and asks for more."""
+COSTLY = {"distribution-based-elimination": 20}
+"""Where others run so many times, these run once: a replication takes seconds."""
+ALLOCATIONS = 64
+"""Arms up to which a replication keeps the pulls of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An algorithm on an instance at a δ: a row of the table."""
+
+    instance: Instance
+    algorithm: str
+    delta: float
+    epsilon: float = 0.0
+    budget: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, float, float, int | None]:
+        """What tells it from others, whatever the order in which they were asked for."""
+        return *self.instance.key, self.algorithm, self.delta, self.epsilon, self.budget
+
+
+@dataclass(frozen=True)
+class Replication:
+    """How one run of a case ended."""
+
+    run: int
+    arm: int
+    right: bool
+    decided: bool
+    pulls: int
+    rounds: int
+    seconds: float
+    """Of the processor: what else the machine does makes no difference."""
+    per_arm: tuple[int, ...] | None = None
+
+
+def cases(
+    instances: Sequence[Instance],
+    algorithms: Sequence[str],
+    deltas: Sequence[float],
+    *,
+    epsilon: float = 0.0,
+    budget: int | None = None,
+    left_out: Callable[[str], None] | None = None,
+) -> list[Case]:
+    """Every combination that makes sense; one that does not is refused, or told to `left_out` where that is given.
+
+    >>> from surest.bench.suites import instances_of
+    >>> [c.algorithm for c in cases(instances_of("example1:3"), ["wager", "naive-best-arm"], [0.1])]
+    ['wager', 'naive-best-arm']
+    """
+    if budget is not None and budget < 1:
+        raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 1")
+    found, said = [], set()
+    for instance in instances:
+        for name in algorithms:
+            for delta in deltas:
+                try:
+                    found.append(_case(instance, name, checked_delta(delta), epsilon, budget))
+                except UsageError as error:
+                    if left_out is None:
+                        raise
+                    if str(error) not in said:
+                        left_out(f"left out: {error}")
+                    said.add(str(error))
+    return found
+
+
+def _case(instance: Instance, name: str, delta: float, epsilon: float, budget: int | None) -> Case:
+    entry, arms = lookup(name), instance.arms
+    if len(arms) < 2:
+        raise UsageError(f"instance {instance.name} has a single arm: there is nothing to compare")
+    own_epsilon = 0.0 if entry.goal in ("best arm", "fixed budget") else epsilon  # the best arm is ε-optimal too
+    if (
+        budget is None
+        and own_epsilon == 0
+        and entry.goal != "fixed budget"
+        and math.isinf(instance.characteristic.time)
+    ):
+        raise UsageError(
+            f"{instance.name} has two best arms, which no number of pulls tells apart: give --budget or --epsilon"
+        )
+    if budget is None and entry.goal == "fixed budget":
+        budget = _spending(instance, delta)
+    if budget is None and entry.stepwise is not None:
+        budget = PATIENCE
+    case = Case(instance, name, delta, own_epsilon, budget)
+    next(_procedure(case, 0), None)  # refuses what the algorithm cannot do
+    return case
+
+
+def _spending(instance: Instance, delta: float) -> int:
+    """A budget for an algorithm that needs one: what identification takes, and enough for a few pulls of each arm."""
+    bound, n = instance.characteristic.lower_bound(delta), len(instance.arms)
+    if not math.isfinite(bound):
+        raise UsageError(f"{instance.name}: no lower bound to take a budget from; give --budget")
+    return max(math.ceil(SPENDING * bound), 4 * n * math.ceil(math.log2(n)))
+
+
+def usual_runs(case: Case, runs: int) -> int:
+    """How often to run a case where others run so often."""
+    return max(1, runs // COSTLY.get(case.algorithm, 1))
+
+
+def seed_of(seed: int, case: Case, run: int) -> int:
+    """The seed of a replication, the same everywhere and always."""
+    name, fingerprint, algorithm, delta, *_ = case.key
+    text = json.dumps([seed, name, fingerprint, algorithm, delta, run])
+    return int.from_bytes(blake2b(text.encode(), digest_size=6).digest())
+
+
+def replicate(case: Case, seed: int, run: int) -> Replication:
+    """Run a case once.
+
+    >>> from surest.bench.suites import instances_of
+    >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
+    >>> replicate(case, seed=1, run=0).right
+    True
+    """
+    warm(case.algorithm)
+    began = time.thread_time()
+    done = _outcome(case, seed_of(seed, case, run))
+    seconds = time.thread_time() - began
+    answer = done.value
+    arm = answer.arm if answer is not None else -1
+    return Replication(
+        run=run,
+        arm=arm,
+        right=arm >= 0 and case.instance.is_right(arm, case.epsilon),
+        decided=answer is not None and (answer.certified or lookup(case.algorithm).goal == "fixed budget"),
+        pulls=done.pulls,
+        rounds=done.rounds,
+        seconds=seconds,
+        per_arm=tuple(done.pulls_per_arm.tolist()) if len(case.instance.arms) <= ALLOCATIONS else None,
+    )
+
+
+def _outcome(case: Case, seed: int) -> Finished | Running[Answer]:
+    entry, bandit = REGISTRY[case.algorithm], case.instance.arms.simulate(seed)
+    if entry.stepwise is not None:  # in machine code, and the same as its generator would do
+        stepwise = entry.stepwise(_problem(case, seed), **_options(case))
+        return simulate_blocks(stepwise, bandit, budget=case.budget)
+    last: dict[str, Running[Answer]] = {}
+    try:
+        hook = partial(last.__setitem__, "seen")
+        return simulate(_procedure(case, seed), bandit, budget=case.budget, on_request=hook)
+    except PullLimitError:  # it asks for more pulls than can be counted: not decided
+        return last["seen"]
+
+
+def _problem(case: Case, seed: int) -> Problem:
+    n = len(case.instance.arms)
+    return Problem(
+        np.arange(n), case.delta, case.epsilon, case.budget, np.random.default_rng([seed, n])
+    )  # as `start` does
+
+
+def _procedure(case: Case, seed: int) -> Procedure[Answer]:
+    settings: dict[str, Any] = {"epsilon": case.epsilon, "budget": case.budget, "seed": seed, **_options(case)}
+    return start(case.algorithm, len(case.instance.arms), case.delta, **settings)
+
+
+def _options(case: Case) -> dict[str, Any]:
+    arms = case.instance.arms
+    return {"h1": hardness(arms.means, arms.variances).h} if case.algorithm in TOLD_H1 else {}
+
+
+@cache
+def warm(algorithm: str) -> None:
+    """Load or compile an algorithm's machine code, once a process, so that no replication is charged for it."""
+    easy = Instance("warm", bernoulli([0.95, 0.05]))
+    _outcome(Case(easy, algorithm, 0.1, 0.5 if lookup(algorithm).goal == "ε-optimal arm" else 0.0, 2000), 0)
+
+
+def work(case: Case, seed: int, runs: Sequence[int]) -> list[Replication]:
+    """The first few of these runs: as many as fit into a slice of time, at least one."""
+    done, began = [], time.perf_counter()
+    for run in runs:
+        done.append(replicate(case, seed, run))
+        if time.perf_counter() - began > SLICE:
+            break
+    return done
+
+
+def replications(
+    wanted: Sequence[tuple[Case, Sequence[int]]], *, seed: int = 0, workers: int | str = 1
+) -> Iterator[tuple[Case, list[Replication]]]:
+    """Run cases so often as wanted; what is finished comes in no particular order.
+
+    Parameters
+    ----------
+    wanted : sequence of (Case, run numbers)
+        What to do.
+    seed : int
+        Makes all of it repeatable.
+    workers : int or str
+        How many processes, or the address of a Dask scheduler (``tcp://…``).
+
+    Examples
+    --------
+    >>> from surest.bench.suites import instances_of
+    >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
+    >>> sum(len(done) for _, done in replications([(case, range(5))]))
+    5
+    """
+    with _executor(workers) as (executor, width):
+        if executor is None:
+            for case, runs in wanted:
+                left = list(runs)
+                while left:
+                    done = work(case, seed, left)
+                    yield case, done
+                    left = left[len(done) :]
+            return
+        queue = deque((case, part) for case, runs in wanted for part in _stripes(runs, width))
+        busy: dict[Future[list[Replication]], tuple[Case, Sequence[int]]] = {}
+        while queue or busy:
+            while queue and len(busy) < 2 * width:
+                case, part = queue.popleft()
+                busy[executor.submit(work, case, seed, part)] = case, part
+            for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                case, part = busy.pop(future)
+                try:
+                    done = future.result()
+                except BrokenExecutor:
+                    raise SurestError(
+                        f"a worker died on {case.algorithm}, {case.instance.name}; --resume goes on"
+                    ) from None
+                if len(done) < len(part):
+                    queue.appendleft((case, part[len(done) :]))
+                yield case, done
+
+
+def _stripes(runs: Sequence[int], width: int) -> list[Sequence[int]]:
+    """Runs divided among the workers; each part as even as can be."""
+    return [part for part in (runs[k::width] for k in range(width)) if len(part)]
+
+
+@contextmanager
+def _executor(workers: int | str) -> Iterator[tuple[Executor | None, int]]:
+    """What runs the work (None: this process), and how many at a time."""
+    if isinstance(workers, str):
+        with _dask(workers) as found:
+            yield found
+        return
+    if workers < 1:
+        raise UsageError(f"{workers} workers; give a number from 1 on, or a Dask scheduler's address (tcp://…)")
+    if workers == 1:
+        yield None, 1
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+    try:
+        yield pool, workers
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _deaf() -> None:
+    """Leave Ctrl-C to the parent, which stops handing out work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[tuple[Executor, int]]:
+    if not address.startswith(("tcp://", "tls://")):
+        raise UsageError(
+            f"--workers {address}: give a number of processes, or a Dask scheduler's address (tcp://host:port)"
+        )
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise UsageError("a Dask scheduler needs the package 'distributed': pip install 'surest[dask]'") from None
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except OSError as error:
+        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        yield client.get_executor(pure=False), max(1, sum(client.nthreads().values()))
+
+
+def processors() -> int:
+    """How many processes can run at a time here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
