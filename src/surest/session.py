@@ -76,6 +76,7 @@ class Session:
         self.labels = tuple(str(i) for i in range(arms)) if isinstance(arms, int) else distinct(arms)
         self.low, self.high = checked_bounds(bounds)
         self.delta, self.epsilon, self.algorithm, self.seed = delta, epsilon, algorithm, seed
+        self.options = options
         self._arrivals: list[int] = []
         procedure = start(
             algorithm,
@@ -196,6 +197,8 @@ class Session:
         """
         if not lookup(self.algorithm).growing:
             raise UsageError(f"{self.algorithm} cannot take in new arms while it runs; start again with all arms")
+        if self.algorithm == "wager" and not self.options.get("reserve"):
+            raise UsageError("nothing of delta was kept for arms that come later; start with reserve=0.1 to allow them")
         if self.finished:
             raise UsageError("the search has ended; start a new one with all arms")
         self.labels = distinct((*self.labels, *labels))

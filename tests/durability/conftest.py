@@ -10,6 +10,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import support
 
+from surest.algorithms import REGISTRY
+
+
+@pytest.fixture(autouse=True)
+def telltale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The algorithm that shows every reward lost, doubled or swapped, known while a test of this folder runs."""
+    monkeypatch.setitem(REGISTRY, support.TELLTALE, support.ENTRY)
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[support.Server]:

@@ -35,7 +35,12 @@ def telltale(problem: Problem, rounds: int = 40, size: int = 6) -> Procedure[Ans
     return Answer(int(digest.digest()[0]) % n)
 
 
-REGISTRY.setdefault(TELLTALE, Entry(telltale, "best arm", "heuristic", "tests", "For tests only.", growing=True))
+ENTRY = Entry(telltale, "best arm", "heuristic", "tests", "For tests only.", growing=True)
+
+
+def register() -> None:
+    """Make the telltale known by its name, in a process of its own; tests use the fixture of conftest.py."""
+    REGISTRY[TELLTALE] = ENTRY
 
 
 def transcript(session: Session) -> list[tuple[str, list[float]]]:

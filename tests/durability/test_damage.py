@@ -80,7 +80,7 @@ def test_a_database_that_may_not_grow(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_file_size_limit(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "sys.path.insert(0, sys.argv[1]); import test_damage;"
+        "sys.path.insert(0, sys.argv[1]); import test_damage; test_damage.support.register();"
         "study = test_damage.told_study(sys.argv[2], 5);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, resource.RLIM_INFINITY));"
         "acknowledged, error = test_damage.fill(study); print(len(acknowledged)); print(error)"

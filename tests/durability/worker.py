@@ -10,10 +10,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import alembic.runtime.environment
 import alembic.script  # noqa: F401
-import support  # the telltale algorithm registers itself
+import support
 
 from surest.errors import TicketError
 from surest.study.study import open_study
+
 
 
 def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, ready: int | None = None) -> None:
@@ -91,4 +92,5 @@ def openers(directory: str, rounds: str, processes: str, urls: str) -> None:
 
 
 if __name__ == "__main__":
+    support.register()
     {"kills": kills, "work": work, "openers": openers}[sys.argv[1]](*sys.argv[2:])

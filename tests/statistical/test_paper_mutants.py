@@ -117,7 +117,7 @@ MUTANTS = [  # module, its text, the mistake, who catches it
     (var_test, "log(1 / delta)", "log(1 / (10 * delta))", claims.check_group_elim),
     (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_mean_est_pulls),
     (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_group_elim),
-    (var_test, "2 * times", "2 * (times // 2)", agrees("VarTest")),
+    (var_test, "2.0 * times", "2.0 * (times // 2)", agrees("VarTest")),
     (var_est, "tau <= ell", "tau < ell", check_var_est_boundary),
     (var_est, "delta / constants.var_test_delta", "delta", claims.check_mean_est_pulls),
     (var_est, "tau = 0.5**r", "tau = 0.25**r", agrees("VarEst")),

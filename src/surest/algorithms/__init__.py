@@ -25,11 +25,12 @@ def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[A
 
 REGISTRY: dict[str, Entry] = {
     "wager": Entry(
-        lambda p, **options: start_wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, **options),
+        lambda p, **options: start_wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, arrivals=p.arrivals, **options),
         "either",
         "proven",
         "docs/wager.md",
         "The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
+        growing=True,
     ),
     "vd-best-arm-id": Entry(
         lambda p, **options: _answer(vd_best_arm_id(p.arms, p.delta, rng=p.rng, **options)),

@@ -36,14 +36,24 @@ def divergence(mean: float, spread: float, x: float) -> float:
 
 @compiled
 def separation(
-    count: float, mean: float, spread: float, other_count: float, other_mean: float, other_spread: float
+    count: float,
+    mean: float,
+    spread: float,
+    other_count: float,
+    other_mean: float,
+    other_spread: float,
+    epsilon: float,
 ) -> tuple[float, float]:
-    """Roughly the nats by which the first arm is seen to be better than the other, and the first arm's part in them."""
+    """Roughly the nats by which the first arm is seen not to be worse than the other by ε, and the first arm's part in them."""
     first, second = count * spread, other_count * other_spread
-    if mean <= other_mean:
+    if mean <= other_mean - epsilon:
         return 0.0, second / (first + second)  # by the variances of the two estimates
-    x = (first * mean + second * other_mean) / (first + second)
-    own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x)
+    x = (first * mean + second * (other_mean - epsilon)) / (first + second)
+    x = max(x, 0.1 * mean)  # both levels stay inside (0, 1)
+    x = min(x, 1.0 - 0.1 * (1.0 - other_mean) - epsilon)
+    if x <= 0.0:
+        return np.inf, second / (first + second)  # ε is nearly all there is
+    own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
     if own + others <= 0.0:
         return 0.0, second / (first + second)
     return own + others, own / (own + others)
@@ -54,8 +64,7 @@ def separations(arm: int, counts: FloatArray, means: FloatArray, spreads: FloatA
     """The separation of one arm from every other, which may be better by ε; infinite for itself."""
     result = np.empty(len(counts))
     for j in range(len(counts)):
-        other = max(means[j] - epsilon, 0.0)
-        result[j] = separation(counts[arm], means[arm], spreads[arm], counts[j], other, spreads[j])[0]
+        result[j] = separation(counts[arm], means[arm], spreads[arm], counts[j], means[j], spreads[j], epsilon)[0]
     result[arm] = np.inf
     return result
 
@@ -81,8 +90,7 @@ def _key(
     j: int, leader: int, counts: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray, epsilon: float
 ) -> tuple[float, float]:
     """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
-    other = max(means[j] - epsilon, 0.0)
-    apart, part = separation(counts[leader], means[leader], spreads[leader], counts[j], other, spreads[j])
+    apart, part = separation(counts[leader], means[leader], spreads[leader], counts[j], means[j], spreads[j], epsilon)
     return apart + math.log(counts[j]) + (REJECTED if rejected[j] else 0.0), part
 
 

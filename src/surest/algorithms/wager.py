@@ -5,10 +5,12 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from surest.algorithms.sampling import plan, separations, update_optimistic
+from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
@@ -22,6 +24,8 @@ W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
 LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
 """What a leader needs to be nominated: late nominations are few, and each one costs."""
+LONG = 1_000
+"""Pulls after which a first leader is nominated however close the others are: without a nominee nothing can be certified."""
 MISJUDGED = 32.0
 """A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
 SHRINK = 0.8
@@ -32,15 +36,31 @@ EVERYWHERE = 16
 
 
 def wager(
-    arms: IntArray, delta: float, *, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1
+    arms: IntArray,
+    delta: float,
+    *,
+    epsilon: float = 0.0,
+    rng: np.random.Generator,
+    batch: int = 1,
+    reserve: float = 0.0,
+    arrivals: Sequence[int] = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
-    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once.
+    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
+    δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
+    each request.
     """
-    ledger = Ledger(len(arms), delta, epsilon)
+    if not 0 <= reserve < 1:
+        raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
+    ledger = Ledger(len(arms), delta, epsilon, reserve)
     times = np.full(len(arms), FIRST)
     while True:
+        while ledger.additions < len(arrivals):
+            more = arrivals[ledger.additions]
+            ledger.grow(more)
+            arms = np.append(arms, arms.max() + 1 + np.arange(more))
+            times = np.where(ledger.counts == 0, FIRST, 0)
         pulled = np.flatnonzero(times)
         reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
         ledger.count(pulled, reply)
@@ -65,12 +85,15 @@ def unused_share(k: int) -> float:
 class Ledger:
     """What Wager knows: rewards before and since the latest nomination, and the certificates reached."""
 
-    def __init__(self, n: int, delta: float, epsilon: float = 0.0) -> None:
+    def __init__(self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0) -> None:
         self.goal = math.log(1 / delta)
-        self.delta, self.epsilon = delta, epsilon
+        self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
+        self.prices = np.full(n, -math.log(1 - reserve))  # evidence beyond the goal, for an arm's part of δ
+        self.additions = 0
+        self.live = False  # whether the latest nomination still holds
         self.before, self.since = Digests(n), Digests(n)
         self.squares = np.zeros(n)
-        self.certified = np.full(n, -np.inf)  # R_j: the largest certificate against each arm
+        self.certified = np.full(n, -np.inf)  # R_j: the largest certificate against each arm, less its price
         self.minimisers = np.full(n, 0.5)
         self.nominees: list[int] = []
         self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
@@ -82,8 +105,8 @@ class Ledger:
 
     @property
     def nominee(self) -> int | None:
-        """The latest nominee."""
-        return self.nominees[-1] if self.nominees else None
+        """The latest nominee, if its nomination still holds."""
+        return self.nominees[-1] if self.live else None
 
     @property
     def decided(self) -> bool:
@@ -99,6 +122,31 @@ class Ledger:
         self._describe()
         update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
         self.rounds += 1
+
+    def grow(self, more: int) -> None:
+        """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
+
+        The current nomination lapses: its bets against the new arms would be placed after its rewards were seen.
+        """
+        self.additions += 1
+        k = self.additions
+        price = math.log(k * (k + 1) / self.reserve) if self.reserve > 0 else np.inf  # without a reserve: never refuted
+        for name, value in (
+            ("prices", price),
+            ("squares", 0.0),
+            ("certified", -np.inf),
+            ("minimisers", 0.5),
+            ("shares", 0.0),
+            ("guesses_nominee", 0.0),
+            ("guesses", 0.0),
+            ("assumed", 0.0),
+            ("optimistic", 1.0),
+        ):
+            setattr(self, name, np.append(getattr(self, name), np.full(more, value)))
+        self.before.grow(more)
+        self.since.grow(more)
+        self.live = False
+        self._describe()
 
     def _describe(self) -> None:
         """Counts, means and variances, the latter two with a pseudo-reward that is half 0, half 1."""
@@ -120,7 +168,8 @@ class Ledger:
         if a == self.nominee:
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self._gaps(a))).any())
         else:
-            due = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
+            clear = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
+            due = clear or (not self.nominees and self.counts[a] >= LONG)
         if due:
             self.nominate(a)
 
@@ -129,6 +178,7 @@ class Ledger:
         if self.epsilon > 0 and arm != self.nominee:
             self.certified[:] = -np.inf  # these were for another nominee: with ε > 0 a refutation is of the pair
         self.nominees.append(arm)
+        self.live = True
         self.shares[arm] += slot_share(len(self.nominees))
         self.before.take(self.since)
         self._place_bets(arm)
@@ -169,6 +219,7 @@ class Ledger:
         used = len(self.nominees)
         return (
             self.nominees[-1],
+            self.prices,
             (self.before.values, self.before.weights, self.before.size),
             (self.since.values, self.since.weights, self.since.size),
             wide_bets(self.counts, self.empirical * self.counts, False),
@@ -181,6 +232,8 @@ class Ledger:
     def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
         """How often to pull each arm next."""
         leader = int(self.optimistic.argmax())
+        if self.epsilon > 0 and self.leader == self.nominee:
+            leader = self.leader  # it need not be the best: see that it is good enough
         size = max(least, int(GROWTH * self.counts.sum()))
         rejected = self.certified >= self.goal
         return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
@@ -188,10 +241,10 @@ class Ledger:
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
         n = len(self.counts)
-        arm = self.nominees[-1] if self.nominees else self.leader
+        arm = self.leader if self.nominee is None else self.nominee
         others = np.arange(n) != arm
         certified = self.certified.copy()
-        if self.nominees:
+        if self.live:
             self._certify(np.flatnonzero(others & (certified < self.goal)), np.inf, self.epsilon, certified)
         weakest = float(certified[others].min())
         total = Digests(n)
@@ -220,9 +273,9 @@ class Ledger:
 
     def _smallest_epsilon(self) -> float:
         """The smallest ε, from the requested one on, for which the nominee is certified ε-optimal at δ."""
-        if not self.nominees:
+        arm = self.nominee
+        if arm is None:
             return 1.0
-        arm = self.nominees[-1]
         apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
         doubtful = np.argsort(apart)
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]

@@ -163,8 +163,9 @@ def certificate(
 
 Table = tuple[FloatArray, FloatArray, IntArray]
 """Digests of all arms: values, weights, sizes."""
-Evidence = tuple[int, Table, Table, IntArray, FloatArray, float, FloatArray, FloatArray]
-"""What certificates rest on: nominee, digests before and since, numbers of wide bets, bases, share, and both guesses."""
+Evidence = tuple[int, FloatArray, Table, Table, IntArray, FloatArray, float, FloatArray, FloatArray]
+"""What certificates rest on: the nominee; each arm's price, digests before and since, number of wide bets, and base; the
+slot's share; and its guesses, for the nominee and for each arm. A price is evidence needed beyond the goal."""
 
 
 @compiled
@@ -174,6 +175,7 @@ def _against(
     goal: float,
     epsilon: float,
     nominee: int,
+    prices: FloatArray,
     before: Table,
     since: Table,
     bets: IntArray,
@@ -182,11 +184,14 @@ def _against(
     guesses_nominee: FloatArray,
     guesses: FloatArray,
 ) -> tuple[float, float]:
-    """The certificate of the nominee against arm j."""
+    """The certificate of the nominee against arm j, less the arm's price."""
     early = (before[0][j], before[1][j], before[2][j])
     late = (since[0][j], since[1][j], since[2][j])
     own = (since[0][nominee], since[1][nominee], since[2][nominee])
-    return certificate(start, goal, epsilon, early, late, own, bets[j], base[j], share, guesses_nominee[j], guesses[j])
+    bound, minimiser = certificate(
+        start, goal + prices[j], epsilon, early, late, own, bets[j], base[j], share, guesses_nominee[j], guesses[j]
+    )
+    return bound - prices[j], minimiser
 
 
 @compiled
@@ -197,6 +202,7 @@ def raise_certificates(
     goal: float,
     epsilon: float,
     nominee: int,
+    prices: FloatArray,
     before: Table,
     since: Table,
     bets: IntArray,
@@ -208,7 +214,7 @@ def raise_certificates(
     """Compute the certificates of the nominee against the arms `todo`, and keep the largest seen so far in `certified`."""
     for j in todo:
         bound, minimisers[j] = _against(
-            j, minimisers[j], goal, epsilon, nominee, before, since, bets, base, share, guesses_nominee, guesses
+            j, minimisers[j], goal, epsilon, nominee, prices, before, since, bets, base, share, guesses_nominee, guesses
         )
         certified[j] = max(certified[j], bound)
 
@@ -220,6 +226,7 @@ def smallest_epsilon(
     goal: float,
     minimisers: FloatArray,
     nominee: int,
+    prices: FloatArray,
     before: Table,
     since: Table,
     bets: IntArray,
@@ -234,7 +241,19 @@ def smallest_epsilon(
         low, high = smallest, smallest  # most arms hold at the ε that the first ones needed
         while high < 1.0:
             bound, _ = _against(
-                j, minimisers[j], goal, high, nominee, before, since, bets, base, share, guesses_nominee, guesses
+                j,
+                minimisers[j],
+                goal,
+                high,
+                nominee,
+                prices,
+                before,
+                since,
+                bets,
+                base,
+                share,
+                guesses_nominee,
+                guesses,
             )
             if bound >= goal:
                 break
@@ -242,7 +261,19 @@ def smallest_epsilon(
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
             bound, _ = _against(
-                j, minimisers[j], goal, middle, nominee, before, since, bets, base, share, guesses_nominee, guesses
+                j,
+                minimisers[j],
+                goal,
+                middle,
+                nominee,
+                prices,
+                before,
+                since,
+                bets,
+                base,
+                share,
+                guesses_nominee,
+                guesses,
             )
             if bound >= goal:
                 high = middle

@@ -54,6 +54,12 @@ class Digests:
         """Add the rewards of a reply to a request for `arms`."""
         self.add(np.repeat(arms, np.diff(atoms.start)), atoms.values, atoms.counts.astype(float))
 
+    def grow(self, more: int) -> None:
+        """Make room for more arms."""
+        for name in ("values", "weights", "size", "counts", "sums"):
+            array = getattr(self, name)
+            setattr(self, name, np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]))
+
     def copy(self) -> "Digests":
         """The same digests, apart."""
         twin = Digests(len(self.size), self.values.shape[1] - 1)
