@@ -16,7 +16,6 @@ from surest.errors import TicketError
 from surest.study.study import open_study
 
 
-
 def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, ready: int | None = None) -> None:
     """Ask, evaluate, tell; write down each reward only once it has been acknowledged."""
     log = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
