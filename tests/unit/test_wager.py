@@ -5,7 +5,7 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
-from surest.algorithms.sampling import _key, plan
+from surest.algorithms.sampling import _key, divergence, plan, separation
 from surest.algorithms.wager import Ledger, slot_share, unused_share
 from surest.bandits.finite import bernoulli, finite_arms
 from surest.bandits.instances import example1
@@ -78,6 +78,15 @@ def test_batches_are_as_large_as_asked() -> None:
     sizes = []
     identify(bernoulli([0.6, 0.4, 0.3]), 0.1, seed=1, batch=32, on_request=lambda r: sizes.append(r.request.total))
     assert min(sizes[1:]) >= 32
+
+
+def test_a_well_known_leader_adds_nothing_to_what_a_little_known_arm_says() -> None:
+    apart, part = separation(180_000, 0.99, 1.0, 8, 0.85, 1.0, 0.0)
+    assert apart == pytest.approx(8 * divergence(0.85, 1.0, 0.99), rel=0.01)
+    assert part < 0.01
+    for epsilon in (0.0, 0.1):
+        assert separation(100, 0.5, 1.0, 100, 0.7, 1.0, epsilon)[0] == 0.0
+        assert separation(100, 0.7, 1.0, 100, 0.5, 1.0, epsilon)[0] > 3.0
 
 
 def test_the_lazy_heap_chooses_as_a_search_of_all_arms_does() -> None:

@@ -49,8 +49,9 @@ def separation(
     if mean <= other_mean - epsilon:
         return 0.0, second / (first + second)  # by the variances of the two estimates
     x = (first * mean + second * (other_mean - epsilon)) / (first + second)
-    x = max(x, 0.1 * mean)  # both levels stay inside (0, 1)
-    x = min(x, 1.0 - 0.1 * (1.0 - other_mean) - epsilon)
+    if epsilon > 0.0:  # both levels stay inside (0, 1)
+        x = max(x, 0.1 * min(mean, other_mean))
+        x = min(x, 1.0 - 0.1 * min(1.0 - mean, 1.0 - other_mean) - epsilon)
     if x <= 0.0:
         return np.inf, second / (first + second)  # ε is nearly all there is
     own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
