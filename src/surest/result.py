@@ -124,6 +124,13 @@ class Result:
             "achieved_delta": self.achieved_delta,
             "epsilon_certified": self.epsilon_certified,
             "nominees": list(self.nominees),
+            "labels": list(self.labels),
+            "means": self.means.tolist(),
+            "low": None if self.intervals is None else self.intervals[0].tolist(),
+            "high": None if self.intervals is None else self.intervals[1].tolist(),
+            "bounds": list(self.bounds),
+            "forecast": self.forecast,
+            "history": [list(point) for point in self.history],
             **({"health": self.health} if self.health is not None else {}),
         }
 
