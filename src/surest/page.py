@@ -41,7 +41,7 @@ header p { margin: .3rem 0 0; }
 h1 { font-size: 1.4rem; line-height: 1.3; margin: .2rem 0 .5rem; }
 h2 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); column-gap: 2rem; }
-.pictures section, td, th, dd { min-width: 0; }
+.pictures > *, td, th, dd { min-width: 0; }
 figure { margin: 0; max-width: 34rem; }
 svg { display: block; width: 100%; height: auto; font-family: system-ui, sans-serif; }
 svg * { stroke-linejoin: round; stroke-linecap: butt; }
@@ -49,18 +49,19 @@ figcaption, footer, dt { color: var(--quiet); font-size: .9rem; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; font-weight: 400; }
 thead th { font-weight: 600; }
-td, thead th { overflow-wrap: normal; }
+td, thead th { overflow-wrap: normal; white-space: nowrap; }
 th:first-child { text-align: left; padding-left: 0; }
 .leader > * { font-weight: 700; }
 .leader th { color: var(--leader); }
 dl { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .3rem 1rem; margin: 0; }
-dd { margin: 0; }
+dd, section > p { margin: 0; }
 pre { background: var(--panel); padding: .7rem; margin: .3rem 0 1rem; white-space: pre-wrap; font-size: .9rem; }
 footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
-@media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; } h1 { font-size: 1.2rem; } }
+@media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; }
+  td, thead th { white-space: normal; } h1 { font-size: 1.2rem; } }
 @media print { main { max-width: none; padding: 0; } header, pre { border: 1px solid var(--line); background: none; }
-  header { border-left-width: .4rem; } section, figure, tr, pre { break-inside: avoid; }
-  section:has(table) { break-inside: auto; }
+  header { border-left-width: .4rem; } figure, tr { break-inside: avoid; }
+  svg { max-height: 15cm; }
   thead { display: table-header-group; } h2 { break-after: avoid; } .pictures { grid-template-columns: 1fr 1fr; } }
 """
 """One style for light and dark, a phone, a desk and paper, which is always light."""
@@ -118,10 +119,11 @@ def summary(report: Report) -> list[str]:
 def health(report: Report) -> list[str]:
     """The health line, and what failed commands said last."""
     known = report.result.health
-    line = (
-        health_line(known) if known is not None else "health: not kept (a stored study counts what failed and expired)"
-    )
-    return [line, *(f"{arm} failed last with: {said}" for arm, said in report.last_failures.items())]
+    line = health_line(known) if known is not None else "not kept (a stored study counts what failed and expired)"
+    return [
+        line.removeprefix("health: "),
+        *(f"{arm} failed last with: {said}" for arm, said in report.last_failures.items()),
+    ]
 
 
 def settings_rows(report: Report) -> list[tuple[str, str]]:
@@ -184,22 +186,23 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
 def to_html(report: Report) -> str:
     """The page: one file that needs no other."""
     result, arms = report.result, report.arms
-    state = "Decided" if result.certified else "Not decided"
+    state = "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
     pictures = []
     if not np.isnan(result.means).all():
         pictures.append(("Intervals by arm", "intervals", _interval_note(report)))
     pictures += [("Evidence over time", "evidence", evidence_text(report)), ("Allocation", "pulls", _share(report))]
     parts = [
-        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{state}</p>',
+        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state)}</p>',
         f"<h1>{_e(verdict(result))}</h1>",
         *(f"<p>{_e(line)}</p>" for line in summary(report)),
         "</header>",
         '<div class="pictures">',
         *(_picture(heading, kind, note, arms, result.history) for heading, kind, note in pictures),
-        "</div>",
-        _section("Arms", _html_table(report)),
+        "<div>",
         _section("Health", "".join(f"<p>{_e(line)}</p>" for line in health(report))),
         _section("Settings", _html_settings(report)),
+        "</div></div>",
+        _section("Arms", _html_table(report)),
         _section("Do it again", "".join(f"<p>{_e(why)}:</p><pre>{_raw(c)}</pre>" for why, c in reproduction(report))),
         f"<footer>surest {_e(__version__)}</footer>",
     ]

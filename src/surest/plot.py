@@ -97,7 +97,8 @@ def inline_svg(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), descri
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib's font lacks
         page = Figure(figsize=(NARROW, height), layout="constrained")
-        draw(kind, arms, history, page.add_subplot())
+        ax = draw(kind, arms, history, page.add_subplot())
+        ax.set_xlabel(ax.get_xlabel().replace(", ", ",\n"))  # too wide for one line
         drawn = io.StringIO()
         page.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(drawn.getvalue())

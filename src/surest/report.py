@@ -1,7 +1,6 @@
 """A report on a result or a stored study: where its facts come from, and the file it is written to."""
 
 import math
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from surest.page import Report, to_html, to_markdown
 from surest.result import Result
 from surest.session import checked_bounds
 from surest.study.study import Study
+from surest.table import shell_line
 from surest.watching import Point
 
 SUFFIXES = ("html", "md", "json")
@@ -21,6 +21,8 @@ MOST_ARMS_NAMED = 1000
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Threshold = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+Evidence = Annotated[float, msgspec.Meta(le=1e18)]
 
 
 class Document(msgspec.Struct):
@@ -48,7 +50,7 @@ class Document(msgspec.Struct):
     high: list[float | None] | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
     forecast: float | None = None
-    history: list[tuple[Whole, float | None, float]] = []
+    history: list[tuple[Whole, Evidence | None, Threshold]] = []
     health: dict[str, dict[str, int]] | None = None
     command: str | None = None
     study: str | None = None
@@ -86,6 +88,10 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
         raise UsageError(f"{source} is no result: its lists of labels, pulls, means and bounds differ in length")
     if data.index >= len(data.labels) or data.labels[data.index] != data.arm:
         raise UsageError(f"{source} is no result: arm {data.arm!r} is not number {data.index} of its labels")
+    low, high = checked_bounds(data.bounds)
+    slack = 1e-6 * (high - low)
+    if any(v is not None and not low - slack <= v <= high + slack for column in columns[1:] for v in column):
+        raise UsageError(f"{source} is no result: it has means or intervals outside of its bounds [{low:g}, {high:g}]")
     commands = data.commands or ({} if data.command is None else {"Run it again": data.command})
     return Report(_result(data), data.study, data.settings, commands, data.minimise, data.last_failures)
 
@@ -124,11 +130,11 @@ def report_of_study(study: Study) -> Report:
     beyond = {name: settings[name] for name in ("budget", "lease_seconds", "on_failure", "retries", "options")}
     where = ["--storage", study.store.shown]
     commands = {
-        "Replay the log to the same verdict": shlex.join(["surest", "study", "result", *where, "--", study.name])
+        "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
     result = study.result(history=True)
     if not study.settings.options and len(result.labels) <= MOST_ARMS_NAMED:
-        commands["Start the same study anew"] = shlex.join(_create(study, result))
+        commands["Start the same study anew"] = shell_line(_create(study, result))
     return Report(result, study.name, beyond, commands)
 
 

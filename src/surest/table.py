@@ -2,8 +2,9 @@
 
 import io
 import math
+import shlex
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -132,6 +133,22 @@ def visible(text: str) -> str:
     'a\ufffd[31m\ufffdb\ufffdc'
     """
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in UNSEEN else c for c in text)
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """A command to copy into a shell, on one line: what cannot be seen is written as bash and zsh write it.
+
+    >>> print(shell_line(["surest", "it's", "a\\nb"]))
+    surest 'it'"'"'s' $'a\\u000ab'
+    """
+    return " ".join(shlex.quote(word) if visible(word) == word else _dollar_quoted(word) for word in words)
+
+
+def _dollar_quoted(word: str) -> str:
+    def written(c: str) -> str:
+        return f"\\{c}" if c in "\\'" else c if visible(c) == c else f"\\u{ord(c):04x}"
+
+    return f"$'{''.join(map(written, word))}'"
 
 
 def percent(part: float) -> str:

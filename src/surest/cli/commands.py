@@ -206,14 +206,17 @@ def _in_costs(data: dict[str, Any], scale: Scale) -> dict[str, Any]:
     """Figures as the commands printed them: where small is good, rewards were costs below zero."""
     if not scale.minimise:
         return data
-    low, high = data["low"], data["high"]
     return data | {
         "minimise": True,
-        "means": [0.0 - mean for mean in data["means"]],
-        "low": None if high is None else [0.0 - bound for bound in high],
-        "high": None if low is None else [0.0 - bound for bound in low],
-        "bounds": [0.0 - bound for bound in reversed(data["bounds"])],
+        "means": _negated(data["means"]),
+        "low": _negated(data["high"]),
+        "high": _negated(data["low"]),
+        "bounds": _negated(data["bounds"][::-1]),
     }
+
+
+def _negated(values: list[float | None] | None) -> list[float | None] | None:
+    return None if values is None else [None if value is None else 0.0 - value for value in values]
 
 
 def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:

@@ -1,9 +1,9 @@
 """The command that does it again, for a result to carry."""
 
-import shlex
-
 import click
 from click.core import ParameterSource
+
+from surest.table import shell_line
 
 LEFT_OUT = ("as_json", "quiet", "picture")
 """Options that say how a result is shown."""
@@ -21,7 +21,7 @@ def command_again(context: click.Context, seed: int | None) -> str:
     >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b"], standalone_mode=False)
     surest identify 'my file.csv' --arm=a --arm=b --seed=7
     """
-    words = ["surest", str(context.info_name)]
+    words = ["surest", str(context.command.name)]
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if name in LEFT_OUT or context.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
@@ -34,5 +34,4 @@ def command_again(context: click.Context, seed: int | None) -> str:
             words += [f"{parameter.opts[0]}={one}" for one in (value if isinstance(value, tuple) else (value,))]
     if seed is not None:
         words.append(f"--seed={seed}")
-    # A file's name may hold bytes that are no text.
-    return shlex.join(words).encode("utf-8", "replace").decode()
+    return shell_line(words)
