@@ -58,7 +58,7 @@ dd, section > p { margin: 0; }
 pre { background: var(--panel); padding: .7rem; margin: .3rem 0 1rem; white-space: pre-wrap; font-size: .9rem; }
 footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
 @media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; }
-  td, thead th { white-space: normal; } h1 { font-size: 1.2rem; } }
+  td, thead th { white-space: normal; } tr > :last-child { display: none; } h1 { font-size: 1.2rem; } }
 @media print { main { max-width: none; padding: 0; } header, pre { border: 1px solid var(--line); background: none; }
   header { border-left-width: .4rem; } figure, tr { break-inside: avoid; }
   svg { max-height: 15cm; }
