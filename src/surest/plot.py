@@ -1,12 +1,15 @@
 """Pictures of a result, drawn with matplotlib, which is imported when the first one is drawn."""
 
+import io
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from xml.etree import ElementTree
 
 from surest.errors import UsageError
-from surest.table import ArmTable, count, percent, shortened
+from surest.table import ArmTable, count, percent, shortened, visible
 from surest.watching import Point
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
 LONGEST = 28
 """Letters of a label."""
+NARROW = 3.8
+"""Inches: a picture that can be read on a phone, and beside another one on a desk."""
 
 
 def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | None" = None) -> "Axes":
@@ -79,12 +84,64 @@ def save(path: str | Path, arms: ArmTable, history: Sequence[Point] = (), title:
         raise UsageError(f"the picture cannot be written to {path}: {error.strerror or error}") from None
 
 
+def inline_svg(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), describe: str = "") -> str:
+    """One picture as an SVG element for a page: narrow, its colours left to the page, its letters text.
+
+    Black becomes the page's ``currentColor``, the colours of this module ``var(--leader)``, ``var(--other)``, ``var(--quiet)``.
+    """
+    mpl = _pyplot().matplotlib
+    from matplotlib.figure import Figure
+
+    height = 2.6 if kind == "evidence" else 0.9 * _height(arms)
+    settings = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": kind}
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib's font lacks
+        page = Figure(figsize=(NARROW, height), layout="constrained")
+        ax = draw(kind, arms, history, page.add_subplot())
+        ax.set_xlabel(ax.get_xlabel().replace(", ", ",\n"))  # too wide for one line
+        drawn = io.StringIO()
+        page.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(drawn.getvalue())
+    _for_a_page(root, kind)
+    root.attrib = {
+        "viewBox": root.attrib["viewBox"],
+        "role": "img",
+        "aria-label": visible(describe),
+        "fill": "currentColor",
+    }
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _for_a_page(root: ElementTree.Element, prefix: str) -> None:
+    """Take out what would reach beyond the picture: namespaces, metadata, rules of style, names that another one has too."""
+    colours = {"#000000": "currentColor", LEADER.lower(): "var(--leader)", OTHER.lower(): "var(--other)"}
+    colours[QUIET.lower()] = "var(--quiet)"
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for child in [c for c in element if c.tag.rpartition("}")[2] in ("metadata", "style")]:
+            element.remove(child)
+        given = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+        for colour, meaning in colours.items():
+            given = {name: value.replace(colour, meaning) for name, value in given.items()}
+        if "id" in given:
+            given["id"] = f"{prefix}-{given['id']}"
+        given = {n: v.replace("url(#", f"url(#{prefix}-") for n, v in given.items()}
+        if "href" in given:
+            given["href"] = given["href"].replace("#", f"#{prefix}-", 1)
+        element.attrib = given
+
+
 def checked_path(path: str | Path) -> None:
     """Refuse what cannot be drawn or written before the search begins, not after it."""
     if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
         raise UsageError(f"{path}: a picture's name ends in {', '.join('.' + s for s in SUFFIXES)}")
     if not Path(path).resolve().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
+    checked()
+
+
+def checked() -> None:
+    """Refuse where matplotlib is missing."""
     _pyplot()
 
 
@@ -101,7 +158,8 @@ def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
     if not math.isnan(leader.mean) and len(arms) > 1:
         ax.axvline(leader.mean, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
     bounded = any(not math.isnan(arms[i].low) for i in shown)
-    ax.set_xlabel(f"mean reward, {percent(1 - arms.delta)} interval of each arm" if bounded else "mean reward")
+    what = "mean" if arms.smallest else "mean reward"
+    ax.set_xlabel(f"{what}, {percent(1 - arms.delta)} interval of each arm" if bounded else what)
     ax.margins(x=0.04)
 
 
@@ -163,7 +221,7 @@ def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
 
 def _short_label(label: str) -> str:
     """A label that fits, with the dollar signs that would start a formula kept as they are."""
-    return shortened(label, LONGEST).replace("$", r"\$")
+    return visible(shortened(label, LONGEST)).replace("$", r"\$")
 
 
 def _short(value: float, position: float = 0) -> str:

@@ -106,7 +106,7 @@ class Result:
         return plot.draw(kind, self.arms, self.history, ax)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain data, as ``surest identify --json`` prints it."""
+        """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
         return {
             "index": self.index,
             "arm": self.best,
@@ -119,11 +119,18 @@ class Result:
             "pulls": self.pulls,
             "pulls_per_arm": self.pulls_per_arm.tolist(),
             "rounds": self.rounds,
-            "seconds": self.seconds,
+            "seconds": _finite(self.seconds),
             "seed": self.seed,
             "achieved_delta": self.achieved_delta,
             "epsilon_certified": self.epsilon_certified,
             "nominees": list(self.nominees),
+            "labels": list(self.labels),
+            "means": [*map(_finite, self.means.tolist())],
+            "low": None if self.intervals is None else [*map(_finite, self.intervals[0].tolist())],
+            "high": None if self.intervals is None else [*map(_finite, self.intervals[1].tolist())],
+            "bounds": list(self.bounds),
+            "forecast": None if self.forecast is None else _finite(self.forecast),
+            "history": [[at, _finite(evidence), threshold] for at, evidence, threshold in self.history],
             **({"health": self.health} if self.health is not None else {}),
         }
 
@@ -141,6 +148,10 @@ class Result:
         yield Text(cost(self))
         yield ""
         yield self.arms
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def verdict(result: Result) -> str:

@@ -16,6 +16,7 @@ from surest.errors import PullLimitError, RewardError, TicketError, UsageError
 from surest.protocol import FloatArray, IntArray, Status
 from surest.result import Result, in_units, result_of, status_of
 from surest.running import Running, statistic_of
+from surest.watching import Point
 
 MOST_TICKETS = 10**8
 """Rewards of one request that a session keeps in memory until the last of them has come."""
@@ -217,14 +218,11 @@ class Session:
         """What the algorithm can say of its state now."""
         status = status_of(self.running)
         if status is None:
-            return Status(leader=self._result().index)
+            return Status(leader=self.result().index)
         return in_units(status, (self.low, self.high))
 
-    def result(self) -> Result:
-        """The verdict; before the end, the answer so far, not certified."""
-        return self._result()
-
-    def _result(self) -> Result:
+    def result(self, history: tuple[Point, ...] = ()) -> Result:
+        """The verdict; before the end, the answer so far, not certified. `history` is evidence over time, if it was kept."""
         return result_of(
             self.running,
             self.labels,
@@ -234,6 +232,7 @@ class Session:
             epsilon=self.epsilon,
             seed=self.seed,
             bounds=(self.low, self.high),
+            history=history,
         )
 
     def _close(self) -> None:

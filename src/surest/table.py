@@ -2,7 +2,9 @@
 
 import io
 import math
-from collections.abc import Iterator
+import shlex
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +16,8 @@ SHOWN = 6
 """Arms in the table of the leading ones."""
 LONGEST = 40
 """Letters of a label in it."""
+UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
+"""Marks that change the direction of text, and two that XML does not allow."""
 
 
 class ArmRow(NamedTuple):
@@ -44,6 +48,8 @@ class ArmTable:
     leader: int
     delta: float = 0.05
     decimals: int = 4
+    smallest: bool = False
+    """Whether small means lead: times, costs."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,8 +67,9 @@ class ArmTable:
         return self.rows[arm]
 
     def leading(self, most: int) -> list[int]:
-        """The positions of the leader and of the arms with the largest means, so many in all."""
-        by_mean = sorted(range(len(self.rows)), key=lambda i: -_known(self.rows[i].mean, -math.inf))
+        """The positions of the leader and of the arms with the best means, so many in all."""
+        sign = 1 if self.smallest else -1
+        by_mean = sorted(range(len(self.rows)), key=lambda i: _known(sign * self.rows[i].mean, math.inf))
         return [self.leader, *(i for i in by_mean if i != self.leader)][:most]
 
     def number(self, value: float) -> str:
@@ -117,6 +124,31 @@ def shortened(label: str, most: int) -> str:
     if len(label) <= most:
         return label
     return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
+
+
+def visible(text: str) -> str:
+    """Text with a mark in place of what no page can show, or what would turn the text around it.
+
+    >>> visible("a\\x1b[31m\\nb\\u202ec")
+    'a\ufffd[31m\ufffdb\ufffdc'
+    """
+    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in UNSEEN else c for c in text)
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """A command to copy into a shell, on one line: what cannot be seen is written as bash and zsh write it.
+
+    >>> print(shell_line(["surest", "it's", "a\\nb"]))
+    surest 'it'"'"'s' $'a\\u000ab'
+    """
+    return " ".join(shlex.quote(word) if visible(word) == word else _dollar_quoted(word) for word in words)
+
+
+def _dollar_quoted(word: str) -> str:
+    def written(c: str) -> str:
+        return f"\\{c}" if c in "\\'" else c if visible(c) == c else f"\\u{ord(c):04x}"
+
+    return f"$'{''.join(map(written, word))}'"
 
 
 def percent(part: float) -> str:

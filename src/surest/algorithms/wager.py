@@ -208,11 +208,8 @@ class Ledger:
         if self.leader != self.nominee:
             return
         worth = self.apart >= LOOK * self.goal if self.rounds % EVERYWHERE else np.isfinite(self.apart)
-        self._certify(np.flatnonzero(worth & (self.certified < self.goal)), self.goal, self.epsilon, self.certified)
-
-    def _certify(self, todo: IntArray, goal: float, epsilon: float, certified: FloatArray) -> None:
-        """Raise `certified` by the latest nominee's certificates against the arms `todo`."""
-        raise_certificates(certified, self.minimisers, todo, goal, epsilon, *self._evidence())
+        todo = np.flatnonzero(worth & (self.certified < self.goal))
+        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, *self._evidence())
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
@@ -243,9 +240,11 @@ class Ledger:
         n = len(self.counts)
         arm = self.leader if self.nominee is None else self.nominee
         others = np.arange(n) != arm
-        certified = self.certified.copy()
+        # Copies: to look must change nothing, not even where the next search for a minimiser starts.
+        certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
-            self._certify(np.flatnonzero(others & (certified < self.goal)), np.inf, self.epsilon, certified)
+            todo = np.flatnonzero(others & (certified < self.goal))
+            raise_certificates(certified, starts, todo, np.inf, self.epsilon, *self._evidence())
         weakest = float(certified[others].min())
         total = Digests(n)
         for part in (self.before, self.since):
@@ -253,7 +252,7 @@ class Ledger:
         return Status(
             leader=arm,
             achieved_delta=min(1.0, math.exp(-weakest)),
-            epsilon_certified=self.epsilon if self.decided else self._smallest_epsilon(),
+            epsilon_certified=self.epsilon if self.decided else self._smallest_epsilon(starts),
             in_play=1 + int((certified[others] < self.goal).sum()),
             evidence=weakest,
             threshold=self.goal,
@@ -271,7 +270,7 @@ class Ledger:
             return None
         return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
 
-    def _smallest_epsilon(self) -> float:
+    def _smallest_epsilon(self, starts: FloatArray) -> float:
         """The smallest ε, from the requested one on, for which the nominee is certified ε-optimal at δ."""
         arm = self.nominee
         if arm is None:
@@ -279,4 +278,4 @@ class Ledger:
         apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
         doubtful = np.argsort(apart)
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
-        return smallest_epsilon(self.epsilon, doubtful, self.goal, self.minimisers, *self._evidence())
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, *self._evidence())

@@ -13,6 +13,7 @@ COMMANDS = {
     "identify": "Find the best arm of a source.",
     "bounds": "Tell how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",
+    "report": "Write a page on a study or a result: HTML, Markdown or JSON.",
     "algorithms": "List the algorithms.",
     "bench": "Compare algorithms on suites of instances.",
 }

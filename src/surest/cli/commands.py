@@ -17,6 +17,7 @@ from surest.api import identify as find_best
 from surest.bandits.commands import Command, Runner, Scale, parse_commands
 from surest.bandits.recorded import InOrder, read_in_order
 from surest.cli.progress import Watch, count
+from surest.cli.reproduce import command_again
 from surest.drivers.once import Fed, feed
 from surest.errors import RewardError, SourceError
 from surest.protocol import FloatArray
@@ -110,6 +111,7 @@ def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
                 on_failure=on_failure,
                 bounds=scale.bounds,
                 on_request=watch,
+                history=given["as_json"],
                 **_settings(given),
             )
         finally:
@@ -183,7 +185,9 @@ def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any],
 
     means = -result.means if scale.minimise else result.means  # costs were counted as rewards below zero
     if as_json:
-        click.echo(json.dumps(plain({**result.to_json(), "means": means.tolist(), **facts}), ensure_ascii=False))
+        data = {**_in_costs(result.to_json(), scale), **facts}
+        data["command"] = command_again(click.get_current_context(), result.seed)
+        click.echo(json.dumps(plain(data), ensure_ascii=False))
         return
     console = Console(highlight=False)
     console.print(emphasised(result))
@@ -196,6 +200,23 @@ def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any],
     console.print()
     console.print(_means(result, means))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+
+
+def _in_costs(data: dict[str, Any], scale: Scale) -> dict[str, Any]:
+    """Figures as the commands printed them: where small is good, rewards were costs below zero."""
+    if not scale.minimise:
+        return data
+    return data | {
+        "minimise": True,
+        "means": _negated(data["means"]),
+        "low": _negated(data["high"]),
+        "high": _negated(data["low"]),
+        "bounds": _negated(data["bounds"][::-1]),
+    }
+
+
+def _negated(values: list[float | None] | None) -> list[float | None] | None:
+    return None if values is None else [None if value is None else 0.0 - value for value in values]
 
 
 def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:

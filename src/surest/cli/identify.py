@@ -17,6 +17,7 @@ from surest.bandits.instances import parse_source
 from surest.cli.commands import other_arms
 from surest.cli.progress import Watch, count
 from surest.cli.python_arms import is_python, load
+from surest.cli.reproduce import command_again
 from surest.result import Result, cost, emphasised, verdict
 from surest.table import SHOWN as SHOWN
 from surest.theory.characteristic import characteristic, size
@@ -78,10 +79,11 @@ def identify(
             bounds=limits,
             vectorised=vectorised,
             on_request=watch,
-            history=picture is not None,
+            history=as_json or picture is not None,
         )
     if as_json:
-        click.echo(json.dumps(plain(result.to_json()), ensure_ascii=False))
+        data = {**result.to_json(), "command": command_again(click.get_current_context(), result.seed)}
+        click.echo(json.dumps(plain(data), ensure_ascii=False))
     else:
         tell(result, arms if isinstance(arms, FiniteArms) else None)
     if picture is not None:

@@ -23,22 +23,20 @@ from surest.table import count
 Command = Callable[..., Any]
 
 
+storage_option = click.option(
+    "--storage",
+    metavar="URL",
+    envvar="SUREST_STORAGE",
+    default="sqlite:///surest.db",
+    show_default=True,
+    show_envvar=True,
+    help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
+)
+
+
 def common(command: Command) -> Command:
     """The options that every command has."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--storage",
-            metavar="URL",
-            envvar="SUREST_STORAGE",
-            default="sqlite:///surest.db",
-            show_default=True,
-            show_envvar=True,
-            help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return storage_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
 
 
 def say(as_json: bool, data: Any, text: str) -> None:

@@ -59,7 +59,6 @@ class Progress:
             "request_left": self.request_left,
             "per_second": self.per_second,
             "in_play": self.in_play,
-            "forecast": self.result.forecast,
             "seconds_left": self.seconds_left,
             **self.result.to_json(),
             "health": self.health,

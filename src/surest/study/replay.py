@@ -1,12 +1,13 @@
 """To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from surest.errors import StorageError, TranscriptError
-from surest.protocol import FloatArray, IntArray
+from surest.protocol import Answer, FloatArray, IntArray
+from surest.running import Running
 from surest.session import Session
 from surest.study.schema import runs_of
 
@@ -36,10 +37,12 @@ def replay(
     arms: IntArray,
     rewards: FloatArray,
     additions: Mapping[int, list[str]],
+    on_request: Callable[[Running[Answer]], None] | None = None,
 ) -> int:
     """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
 
     `arms` and `rewards` are those of the tickets from `position` on. `additions` are arms by the ticket from which on they count.
+    `on_request` looks at the run before each request is answered.
     """
     start = position
     for recorded in requests:
@@ -56,5 +59,7 @@ def replay(
         position += recorded.total
         if position in additions:
             session.grow(additions[position])
+        if on_request is not None:
+            on_request(session.running)
         session.feed(rewards[here])
     return position

@@ -27,6 +27,8 @@ from surest.study.health import Health, Progress, health_of, progress_of
 from surest.study.replay import next_request, replay
 from surest.study.settings import checked_settings, differences
 from surest.study.store import Store
+from surest.watching import Looks
+from surest.watching import history as history_hook
 
 
 def open_study(
@@ -245,9 +247,11 @@ class Study:
         with self.store.reading() as connection:
             return health_of(connection, self.id, self.labels)
 
-    def result(self) -> Result:
-        """The verdict; before the end, the answer so far, not certified."""
-        return replace(self._current().result(), health=self.health())
+    def result(self, *, history: bool = False) -> Result:
+        """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
+        looks = history_hook()
+        session = self.session(on_request=looks) if history else self._current()
+        return replace(session.result(tuple(looks.points)), health=self.health())
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""
@@ -255,11 +259,11 @@ class Study:
 
         return export_study(self)
 
-    def session(self, *, record: bool = False) -> Session:
+    def session(self, *, record: bool = False, on_request: Looks | None = None) -> Session:
         """The log, replayed into a fresh session and checked on the way: what `record` keeps can be looked at."""
         with self._reading() as connection:
             self._session, self._position = None, 0
-            return self._caught_up(connection, record=record)
+            return self._caught_up(connection, record=record, on_request=on_request)
 
     def _checked(self, number: int, arm: int, reward: Any) -> float:
         low, high = self.settings.bounds
@@ -297,7 +301,7 @@ class Study:
             log.write_request(connection, self.id, request)
         return request is not None
 
-    def _caught_up(self, connection: Connection, *, record: bool = False) -> Session:
+    def _caught_up(self, connection: Connection, *, record: bool = False, on_request: Looks | None = None) -> Session:
         """The session in step with the log: every request whose rewards have all been told is answered."""
         session, position = self._session, self._position
         self._session = None  # what fails half-way is started again
@@ -312,7 +316,7 @@ class Study:
             end = complete[-1].first + complete[-1].total
             arms, rewards = log.read_rewards(connection, self.id, position, end)
             self._arms = log.read_arms(connection, self.id)
-            position = replay(session, position, complete, arms, rewards, _additions(self._arms))
+            position = replay(session, position, complete, arms, rewards, _additions(self._arms), on_request)
         self._session, self._position = session, position
         return session
 

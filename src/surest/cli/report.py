@@ -1,0 +1,52 @@
+"""``surest report``: a page for people on a study or a result."""
+
+import sys
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from surest import plot
+from surest.cli.study import storage_option
+from surest.errors import SourceError, UsageError
+from surest.page import Report
+from surest.report import checked_form, read_report, report_of_study, write_report
+from surest.result import verdict
+from surest.study.study import open_study
+
+
+@click.command()
+@click.argument("subject", metavar="STUDY|RESULT")
+@click.option("--output", required=True, metavar="FILE", help="Where to write it: .html, .md or .json.")
+@storage_option
+@click.pass_context
+def report(context: click.Context, subject: str, output: str, storage: str) -> int:
+    """Write a report on a stored study, or on a result that 'surest identify --json' printed.
+
+    RESULT is a file, or - for standard input. What is no file is the name of a study; with --storage, it always is.
+    """
+    if checked_form(output) == "html":
+        plot.checked()
+    named = context.get_parameter_source("storage") is ParameterSource.COMMANDLINE
+    is_file = not named and (subject == "-" or Path(subject).is_file())
+    found = _from_file(subject) if is_file else _from_study(subject, storage, named)
+    write_report(found, output)
+    click.echo(f"{verdict(found.result)}\nWritten to {output}.")
+    return 0
+
+
+def _from_file(subject: str) -> Report:
+    try:
+        document = sys.stdin.buffer.read() if subject == "-" else Path(subject).read_bytes()
+    except OSError as error:
+        raise SourceError(f"{subject} cannot be read: {error.strerror or error}") from None
+    return read_report(document, subject)
+
+
+def _from_study(subject: str, storage: str, named: bool) -> Report:
+    try:
+        return report_of_study(open_study(storage, subject))
+    except UsageError as error:
+        if named:
+            raise
+        raise UsageError(f"{subject} is neither a file nor a study: {error}") from None

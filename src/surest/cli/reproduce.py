@@ -1,0 +1,37 @@
+"""The command that does it again, for a result to carry."""
+
+import click
+from click.core import ParameterSource
+
+from surest.table import shell_line
+
+LEFT_OUT = ("as_json", "quiet", "picture")
+"""Options that say how a result is shown."""
+
+
+def command_again(context: click.Context, seed: int | None) -> str:
+    """What was given on the command line, with the seed that was used.
+
+    >>> @click.command("identify")
+    ... @click.argument("source")
+    ... @click.option("--delta", default=0.05)
+    ... @click.option("--arm", multiple=True)
+    ... def identify(**given):
+    ...     print(command_again(click.get_current_context(), 7))
+    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b"], standalone_mode=False)
+    surest identify 'my file.csv' --arm=a --arm=b --seed=7
+    """
+    words = ["surest", str(context.command.name)]
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
+        if name in LEFT_OUT or context.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
+            continue
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif getattr(parameter, "is_flag", False):
+            words.append(parameter.opts[0])
+        elif name != "seed":
+            words += [f"{parameter.opts[0]}={one}" for one in (value if isinstance(value, tuple) else (value,))]
+    if seed is not None:
+        words.append(f"--seed={seed}")
+    return shell_line(words)
