@@ -1,6 +1,7 @@
 """Studies: what is refused, what is handed out again, what is counted, and what another process sees."""
 
 import json
+import random
 import sqlite3
 import subprocess
 import sys
@@ -258,6 +259,20 @@ def test_arms_are_refused_by_algorithms_that_cannot_take_them(storage: str) -> N
         study.add_arms(["c"])
     assert open_study(storage, "s").labels == ("a", "b")
     assert not any(entry.growing for name, entry in REGISTRY.items() if name.endswith("best-arm"))
+
+
+def test_wager_takes_in_arms_if_a_part_of_delta_was_kept_for_them(storage: str) -> None:
+    with pytest.raises(UsageError, match="reserve"):
+        open_study(storage, "none kept", ["a", "b"], 0.1).add_arms(["c"])
+    study = open_study(storage, "kept", ["a", "b"], 0.1, reserve=0.1)
+    chance = random.Random(3)
+    while not study.finished:
+        for ticket in study.ask(20):
+            study.tell(ticket.id, float(chance.random() < {"a": 0.4, "b": 0.3, "c": 0.9}[ticket.label]))
+        if len(study.labels) == 2 and study.status().told > 30:
+            study.add_arms(["c"])
+    again = open_study(storage, "kept").result()
+    assert (again.best, again.certified) == ("c", True)
 
 
 def test_arms_are_added_while_a_study_runs(storage: str) -> None:
