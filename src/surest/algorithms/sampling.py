@@ -7,7 +7,7 @@ import numpy as np
 from surest.compiled import compiled
 from surest.protocol import BoolArray, FloatArray, IntArray
 
-OPTIMISM = 3.0
+OPTIMISM = 4.5
 """Nats by which the sampling leader is judged optimistically."""
 REJECTED = 4.0
 """Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""

@@ -24,7 +24,7 @@ W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
 LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
 """What a leader needs to be nominated: late nominations are few, and each one costs."""
-LONG = 1_000
+LONG = 5_000
 """Pulls after which a first leader is nominated however close the others are: without a nominee nothing can be certified."""
 MISJUDGED = 32.0
 """A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
