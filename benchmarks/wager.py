@@ -114,7 +114,7 @@ def main() -> None:
     found["speed"] = speed()
     page = PAGE.read_text()
     for name, text in found.items():
-        page = re.sub(f"(<!-- {name} -->\n).*?(\n<!-- end -->)", lambda m, t=text: m[1] + t + m[2], page, flags=re.S)
+        page = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=text: f"{m[1]}{t}\n{m[2]}", page, flags=re.S)
     PAGE.write_text(page)
 
 
