@@ -1,11 +1,11 @@
 """Ask-and-tell pairs a second of stored studies, beside Optuna's, on the same disk and in one run.
 
     pip install optuna
-    python benchmarks/study_speed.py [--seconds 5] [--workers 1,2,8] [--postgresql URL]
+    python benchmarks/study_speed.py [--seconds 5] [--workers 1,2,8,32] [--rounds 3]
 
 Each worker is a process of its own that asks for one ticket, answers at once and tells the reward; Optuna's asks for a trial
 with its random sampler, suggests one of the arms and tells. Both acknowledge what is told only when the database has it.
-Rounds of both take turns, so that both meet the same disk.
+Rounds of both take turns, so that both meet the same disk. SQLite, and the PostgreSQL server that the tests start.
 """
 
 import argparse
@@ -16,6 +16,10 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "durability"))
+import support  # starts PostgreSQL
 
 
 def ours(storage: str, name: str, until: float, pairs) -> None:
@@ -69,33 +73,37 @@ def rate(worker, storage: str, name: str, workers: int, seconds: float) -> float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--workers", default="1,2,8")
+    parser.add_argument("--workers", default="1,2,8,32")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--postgresql", action="append", default=[], metavar="URL", help="two empty databases: ours, Optuna's"
-    )
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     try:
         import optuna
     except ImportError:
         sys.exit("this compares with Optuna: pip install optuna")
-    print(f"{given.rounds} rounds of {given.seconds:g} s each; Optuna {optuna.__version__}; best round of each")
+    print(f"{given.rounds} rounds of {given.seconds:g} s each; Optuna {optuna.__version__}; median round of each")
     print("| storage | workers | surest, pairs/s | Optuna, pairs/s |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory:
-        places = [("SQLite", [f"sqlite:///{directory}/ours.db", f"sqlite:///{directory}/optuna.db"])]
-        if given.postgresql:
-            places.append(
-                ("PostgreSQL", [url.replace("postgresql:", "postgresql+psycopg:") for url in given.postgresql])
-            )
-        for kind, (own, other) in places:
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as directory, support.postgres_server() as server:
+        places = {
+            "SQLite": [f"sqlite:///{directory}/{name}.db" for name in ("ours", "optuna")],
+            "PostgreSQL": [server.database(name) for name in ("ours", "optuna")],
+        }
+        for kind, (own, other) in places.items():
             for workers in map(int, given.workers.split(",")):
-                best = [0.0, 0.0]
-                for turn in range(given.rounds):
-                    name = f"{workers}-{turn}"
-                    best[0] = max(best[0], rate(ours, own, name, workers, given.seconds))
-                    best[1] = max(best[1], rate(optunas, other, name, workers, given.seconds))
-                print(f"| {kind} | {workers} | {best[0]:,.0f} | {best[1]:,.0f} |", flush=True)
+                rates = [
+                    [
+                        rate(ours, own, f"{workers}-{turn}", workers, given.seconds),
+                        rate(optunas, driven(other), f"{workers}-{turn}", workers, given.seconds),
+                    ]
+                    for turn in range(given.rounds)
+                ]
+                first, second = (median(column) for column in zip(*rates, strict=True))
+                print(f"| {kind} | {workers} | {first:,.0f} | {second:,.0f} |", flush=True)
+
+
+def driven(url: str) -> str:
+    """The URL with the driver that is installed, which surest chooses by itself."""
+    return url.replace("postgresql:", "postgresql+psycopg:")
 
 
 if __name__ == "__main__":

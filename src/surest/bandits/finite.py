@@ -48,6 +48,18 @@ class FiniteArms:
         centred = self.values - np.repeat(self.means, np.diff(self.start))
         return _row_sums(self.probabilities * centred**2, self.start)
 
+    def reordered(self, order: IntArray) -> "FiniteArms":
+        """The same arms in another order: arm k is what arm ``order[k]`` was.
+
+        >>> bernoulli([0.5, 0.25]).reordered(np.array([1, 0])).means
+        array([0.25, 0.5 ])
+        """
+        sizes = np.diff(self.start)[order]
+        start = np.append(0, np.cumsum(sizes))
+        atoms = np.repeat(self.start[order] - start[:-1], sizes) + np.arange(start[-1])
+        labels = tuple(self.labels[arm] for arm in order)
+        return FiniteArms(labels, start, self.values[atoms], self.probabilities[atoms])
+
     def simulate(self, seed: int) -> "FiniteSimulation":
         """A bandit that draws from these laws."""
         return FiniteSimulation(self, seed)

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import REGISTRY, Problem, lookup, start
-from surest.bandits.finite import bernoulli
+from surest.bandits.finite import FiniteArms, bernoulli
 from surest.bench.suites import Instance
 from surest.drivers.blocks import Finished, simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import PullLimitError, SurestError, UsageError
-from surest.protocol import Answer, Procedure, checked_delta
+from surest.protocol import Answer, IntArray, Procedure, checked_delta
 from surest.running import Running
 from surest.theory.complexity import hardness
 
@@ -152,8 +152,17 @@ def seed_of(seed: int, case: Case, run: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=6).digest())
 
 
+def order_of(seed: int, n: int) -> IntArray:
+    """The order in which a replication meets its arms.
+
+    >>> order_of(1, 4)
+    array([3, 0, 2, 1])
+    """
+    return np.random.default_rng([seed, n, 1]).permutation(n)
+
+
 def replicate(case: Case, seed: int, run: int) -> Replication:
-    """Run a case once.
+    """Run a case once, with its arms in a random order: where an instance lists its best arm says nothing.
 
     >>> from surest.bench.suites import instances_of
     >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
@@ -161,11 +170,16 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
     True
     """
     warm(case.algorithm)
+    own = seed_of(seed, case, run)
+    order = order_of(own, len(case.instance.arms))
+    arms = case.instance.arms.reordered(order)
     began = time.thread_time()
-    done = _outcome(case, seed_of(seed, case, run))
+    done = _outcome(case, arms, own)
     seconds = time.thread_time() - began
     answer = done.value
-    arm = answer.arm if answer is not None else -1
+    arm = int(order[answer.arm]) if answer is not None else -1
+    per_arm = np.empty_like(done.pulls_per_arm)
+    per_arm[order] = done.pulls_per_arm
     return Replication(
         run=run,
         arm=arm,
@@ -174,12 +188,12 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
         pulls=done.pulls,
         rounds=done.rounds,
         seconds=seconds,
-        per_arm=tuple(done.pulls_per_arm.tolist()) if len(case.instance.arms) <= ALLOCATIONS else None,
+        per_arm=tuple(per_arm.tolist()) if len(case.instance.arms) <= ALLOCATIONS else None,
     )
 
 
-def _outcome(case: Case, seed: int) -> Finished | Running[Answer]:
-    entry, bandit = REGISTRY[case.algorithm], case.instance.arms.simulate(seed)
+def _outcome(case: Case, arms: FiniteArms, seed: int) -> Finished | Running[Answer]:
+    entry, bandit = REGISTRY[case.algorithm], arms.simulate(seed)
     if entry.stepwise is not None:  # in machine code, and the same as its generator would do
         stepwise = entry.stepwise(_problem(case, seed), **_options(case))
         return simulate_blocks(stepwise, bandit, budget=case.budget)
@@ -211,8 +225,9 @@ def _options(case: Case) -> dict[str, Any]:
 @cache
 def warm(algorithm: str) -> None:
     """Load or compile an algorithm's machine code, once a process, so that no replication is charged for it."""
-    easy = Instance("warm", bernoulli([0.95, 0.05]))
-    _outcome(Case(easy, algorithm, 0.1, 0.5 if lookup(algorithm).goal == "ε-optimal arm" else 0.0, 2000), 0)
+    arms = bernoulli([0.95, 0.05])
+    epsilon = 0.5 if lookup(algorithm).goal == "ε-optimal arm" else 0.0
+    _outcome(Case(Instance("warm", arms), algorithm, 0.1, epsilon, 2000), arms, 0)
 
 
 def work(case: Case, seed: int, runs: Sequence[int]) -> list[Replication]:

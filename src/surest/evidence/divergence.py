@@ -8,7 +8,6 @@ from math import exp, inf, log, log1p, sqrt
 from surest.compiled import compiled
 from surest.protocol import FloatArray
 
-TOLERANCE = 1e-12
 LAST = 1e-8
 """A Newton step smaller than this, in proportion, is the last one: it squares the error."""
 
@@ -82,10 +81,11 @@ def k_inf(values: FloatArray, weights: FloatArray, count: int, u: float) -> tupl
     >>> round(value / 4, 12) == round(kl(0.25, 0.5), 12)
     True
     """
-    total, mean = 0.0, 0.0
+    total, mean, square = 0.0, 0.0, 0.0
     for i in range(count):
         total += weights[i]
         mean += weights[i] * values[i]
+        square += weights[i] * (values[i] - u) ** 2
     if total == 0 or mean >= u * total:
         return 0.0, 0.0
     if u >= 1:
@@ -96,7 +96,7 @@ def k_inf(values: FloatArray, weights: FloatArray, count: int, u: float) -> tupl
         slack -= weights[i] * (values[i] - u) / max(1 - high * (values[i] - u), 1e-300)
     if slack >= 0:
         return _log_wealth(values, weights, count, u, high), high * total
-    bet = 0.5 * high
+    bet = min((u * total - mean) / square, 0.5 * high)  # the first term is right for small ones
     for _ in range(100):
         slope, curve = 0.0, 0.0
         for i in range(count):
@@ -109,7 +109,7 @@ def k_inf(values: FloatArray, weights: FloatArray, count: int, u: float) -> tupl
             high = bet
         move = bet - slope / curve
         previous, bet = bet, move if low < move < high else 0.5 * (low + high)
-        if abs(bet - previous) <= TOLERANCE * bet:
+        if abs(bet - previous) <= LAST * bet:
             break
     return _log_wealth(values, weights, count, u, bet), bet * total
 

@@ -88,16 +88,23 @@ def _common_mean(state: State, base: int, high: int, low: int) -> tuple[float, f
     if memory[base + BETWEEN, high] == 0 and memory[base + BETWEEN, low] == 0:
         return (state.sums[high] + state.sums[low]) / (state.counts[high] + state.counts[low]), 0.0
     left, right = state.sums[low] / state.counts[low], state.sums[high] / state.counts[high]
-    u, slack = left, 0.0
-    for _ in range(60):  # the slope of a convex function changes its sign at the minimum
-        u = 0.5 * (left + right)
+    # The slope of a convex function changes its sign at the minimum: false position, halving the end that stays (Illinois).
+    falls, rises = -_mirrored(memory, base, high, left)[1], _direct(memory, base, low, right)[1]
+    u, slack, side = left, 0.0, 0
+    for _ in range(60):
+        u = (left * rises - right * falls) / (rises - falls)
+        if not left < u < right:
+            u = 0.5 * (left + right)
         down, fall = _mirrored(memory, base, high, u)
         up, rise = _direct(memory, base, low, u)
-        if rise > fall:
-            right = u
+        slope = rise - fall
+        if slope > 0:
+            right, rises = u, slope
+            falls, side = (falls / 2 if side > 0 else falls), 1
         else:
-            left = u
-        slack = abs(rise - fall) * (right - left)
+            left, falls = u, slope
+            rises, side = (rises / 2 if side < 0 else rises), -1
+        slack = abs(slope) * (right - left)
         if slack <= 1e-9 * (down + up):
             break
     return u, slack
@@ -105,11 +112,13 @@ def _common_mean(state: State, base: int, high: int, low: int) -> tuple[float, f
 
 @compiled
 def _direct(memory: FloatArray, base: int, arm: int, u: float) -> tuple[float, float]:
-    values, weights = memory[base + 3 : base + 3 + ATOMS, arm], memory[base + 3 + ATOMS : base + 3 + 2 * ATOMS, arm]
-    return k_inf(values, weights, int(memory[base + SIZE, arm]), u)
+    size, first = int(memory[base + SIZE, arm]), base + 3
+    values, weights = memory[first : first + size, arm], memory[first + ATOMS : first + ATOMS + size, arm]
+    return k_inf(values, weights, size, u)
 
 
 @compiled
 def _mirrored(memory: FloatArray, base: int, arm: int, u: float) -> tuple[float, float]:
-    values, weights = memory[base + 3 : base + 3 + ATOMS, arm], memory[base + 3 + ATOMS : base + 3 + 2 * ATOMS, arm]
-    return k_inf(1 - values, weights, int(memory[base + SIZE, arm]), 1 - u)
+    size, first = int(memory[base + SIZE, arm]), base + 3
+    values, weights = memory[first : first + size, arm], memory[first + ATOMS : first + ATOMS + size, arm]
+    return k_inf(1 - values, weights, size, 1 - u)
