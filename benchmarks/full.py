@@ -37,6 +37,9 @@ MANY = 100
 FEW = ("wager", "kl-lucb", "kl-lucb-heuristic", "lil-kl-ucb", "lil-ucb-heuristic", "naive-best-arm", "vd-best-arm-id")
 REAL = ("*_top20", "*_n20_mid", "*_n20_hard", "books_n100_mid", "lcb_repair", "lcb_testgen", "c540u_n100_mid")
 REAL_MOST = 12
+ABOUT_REAL = (
+    f"Here, of the instances that match {', '.join(REAL)}, the first {REAL_MOST} by name, spread evenly over the files"
+)
 HERE = Path(__file__).resolve().parent.parent
 SHOWN = ("algorithm", "standing", "runs", "wrong", "undecided", "mean", "median", "q95", "max", "ratio", "microseconds")
 PICTURED = (
@@ -123,7 +126,7 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
         "# Benchmarks",
         f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
         f"{sum(row['runs'] for row in unique):,} replications, {sum(row['seconds'] for row in unique) / 60:.0f} minutes of "
-        "processor time. Every number and sentence below comes from them; "
+        "processor time. Every number below comes from them; "
         "each replication is the same on every machine and for any number of workers.",
         "A row is an algorithm on an instance at a δ. *wrong* counts decided runs that named a worse arm, *undecided* those "
         "stopped at "
@@ -140,7 +143,8 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
     for suite, own in rows.items():
         parts += [
             f"## {suite}",
-            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. Mean pulls over the lower bound:",
+            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. {ABOUT_REAL + '. ' if suite == 'real' else ''}"
+            "Mean pulls over the lower bound:",
         ]
         lines = summary_rows(own)
         parts.append(
