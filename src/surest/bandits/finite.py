@@ -253,6 +253,8 @@ def _counts(rng: np.random.Generator, times: int, probabilities: FloatArray) -> 
 
 def _inverse(uniforms: FloatArray, probabilities: FloatArray) -> npt.NDArray[np.intp]:
     """Which atom each uniform number falls on."""
+    if len(probabilities) == 2:  # the same, in a third of the time
+        return np.asarray(uniforms >= probabilities[0], np.intp)
     return np.searchsorted(np.cumsum(probabilities)[:-1], uniforms, side="right")
 
 
