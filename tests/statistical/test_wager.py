@@ -12,7 +12,7 @@ from surest.algorithms.wager import Ledger
 from surest.api import identify
 from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
 from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, terms
-from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, certificate, log_value
+from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, Pair, certificate, log_value
 from surest.protocol import atoms_of
 
 
@@ -30,8 +30,8 @@ def bets_on(ledger: Ledger, j: int) -> int:
     return terms(ledger.counts[j], 1 - ledger.empirical[j])
 
 
-def inputs(ledger: Ledger, j: int) -> tuple:
-    """What `log_value` takes of a ledger, for the latest nominee against arm j."""
+def pair(ledger: Ledger, j: int) -> Pair:
+    """What a ledger says of the latest nominee against arm j."""
     a, used = ledger.nominees[-1], len(ledger.nominees)
     base = (1 - wager.W) + wager.W * wager.unused_share(used) + wager.W * ledger.shares[j]
     rows = [
@@ -39,7 +39,7 @@ def inputs(ledger: Ledger, j: int) -> tuple:
         for d, i in ((ledger.before, j), (ledger.since, j), (ledger.since, a))
     ]
     share = wager.W * wager.slot_share(used)
-    return (*rows, bets_on(ledger, j), base, share, ledger.guesses_nominee[j], ledger.guesses[j])
+    return Pair(*rows, bets_on(ledger, j), base, share, ledger.guesses_nominee[j], ledger.guesses[j])
 
 
 # --- the theorem, with a single bet: M itself, close to δ ---------------------------------------------------------------
@@ -95,7 +95,7 @@ def slow_value(x: float, history: list[tuple[int, float]], opened: int, a: int, 
         for p, s in enumerate(scales)
         for q, t in enumerate(scales)
     )
-    base, share = inputs(ledger, j)[4:6]
+    base, share = pair(ledger, j).base, pair(ledger, j).share
     return math.log(base * full + share * before * joint)
 
 
@@ -114,7 +114,7 @@ def test_values_agree_with_a_slow_transcription() -> None:
         a = ledger.nominees[-1]
         for j in {0, 1, 2} - {a}:
             for x in (0.05, 0.4, 0.8):
-                value = log_value(x, 0.0, *inputs(ledger, j))[0]
+                value = log_value(x, 0.0, pair(ledger, j))[0]
                 assert value == pytest.approx(slow_value(x, history, opened, a, j, ledger), abs=1e-9)
 
 
@@ -130,7 +130,7 @@ def many_nominations(seed: int) -> float:
         ledger.nominate(a)
         for _ in range(8):
             tell(ledger, [a], [rng.integers(0, 2, 8)])
-            highest = max(highest, log_value(0.5, 0.0, *inputs(ledger, 0))[0])
+            highest = max(highest, log_value(0.5, 0.0, pair(ledger, 0))[0])
     return highest
 
 
@@ -144,7 +144,7 @@ def luckiest_nominee(seed: int) -> float:
     highest = -np.inf
     for _ in range(20):
         tell(ledger, [0, a], [rng.integers(0, 2, 4), rng.integers(0, 2, 4)])
-        highest = max(highest, log_value(0.5, 0.0, *inputs(ledger, 0))[0])
+        highest = max(highest, log_value(0.5, 0.0, pair(ledger, 0))[0])
     return highest
 
 
@@ -157,7 +157,7 @@ def starved_best_arm(seed: int) -> float:
     for _ in range(60):
         arm = 0 if ledger.empirical[0] < 0.5 else 1
         tell(ledger, [arm], [rng.integers(0, 2, 3)])
-        highest = max(highest, log_value(0.5, 0.0, *inputs(ledger, 0))[0])
+        highest = max(highest, log_value(0.5, 0.0, pair(ledger, 0))[0])
     return highest
 
 
@@ -239,7 +239,7 @@ def test_the_best_arm_of_an_adversary_is_not_rejected_too_often() -> None:
         for _ in range(40):
             arm = 0 if ledger.empirical[0] < 0.5 else 1
             tell(ledger, [arm], [rng.integers(0, 2, 3)])
-            bound, _ = certificate(0.5, math.inf, 0.0, *inputs(ledger, 0))
+            bound, _ = certificate(0.5, math.inf, 0.0, pair(ledger, 0))
             if bound >= ledger.goal:
                 rejected += 1
                 break

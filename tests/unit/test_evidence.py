@@ -213,7 +213,7 @@ def test_a_certificate_is_never_above_any_value_and_close_to_the_least(
 ) -> None:
     early, late, own = parts(before, since, nominee)
     bets = 9 + int(math.log2(2 + sum(t for _, t in before + since)))
-    rest = (epsilon, early, late, own, bets, 0.55, 0.45, bet_nominee, bet)
+    rest = epsilon, cert.Pair(early, late, own, bets, 0.55, 0.45, bet_nominee, bet)
     bound, where = cert.certificate(start, math.inf, *rest)
     grid = np.concatenate([10.0 ** np.arange(-12, -2), np.linspace(0.01, 0.99, 99), 1 - 10.0 ** np.arange(-12, -2)])
     grid = np.append(grid * (1 - epsilon), np.clip(where, 1e-12, 1 - epsilon - 1e-12))
@@ -229,7 +229,7 @@ def test_a_certificate_is_never_above_any_value_and_close_to_the_least(
 def test_the_infimum_runs_over_all_levels_not_only_between_the_means() -> None:
     """A challenger with 10^5 pulls at 0.5 since, against a leader with 40 fresh pulls at 0.95."""
     early, late, own = parts([], [(0.0, 50_000), (1.0, 50_000)], [(0.0, 2), (1.0, 38)])
-    rest = (0.0, early, late, own, 25, 0.55, 0.45, 0.5, 0.5)
+    rest = 0.0, cert.Pair(early, late, own, 25, 0.55, 0.45, 0.5, 0.5)
     bound, where = cert.certificate(0.7, math.inf, *rest)
     between = min(cert.log_value(x, *rest)[0] for x in np.linspace(0.5, 0.95, 200))
     assert between > 1
@@ -246,6 +246,7 @@ def test_before_any_reward_all_that_can_be_bet_is_one() -> None:
     for own_slots, used in (([], 1), ([1], 2), ([1], 3), ([2], 3)):
         other_slots = sum(slot_share(k) for k in range(1, used) if k not in own_slots)
         base = (1 - W) + W * unused_share(used) + W * sum(slot_share(k) for k in own_slots)
-        value, slope = cert.log_value(0.4, 0.0, *nothing, 10, base, W * slot_share(used), 0.1, 0.1)
+        pair = cert.Pair(*nothing, 10, base, W * slot_share(used), 0.1, 0.1)
+        value, slope = cert.log_value(0.4, 0.0, pair)
         assert math.exp(value) / counted + W * other_slots == pytest.approx(1.0)
         assert slope == 0.0

@@ -209,12 +209,12 @@ class Ledger:
             return
         worth = self.apart >= LOOK * self.goal if self.rounds % EVERYWHERE else np.isfinite(self.apart)
         todo = np.flatnonzero(worth & (self.certified < self.goal))
-        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, *self._evidence())
+        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
         used = len(self.nominees)
-        return (
+        return Evidence(
             self.nominees[-1],
             self.prices,
             (self.before.values, self.before.weights, self.before.size),
@@ -244,7 +244,7 @@ class Ledger:
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
             todo = np.flatnonzero(others & (certified < self.goal))
-            raise_certificates(certified, starts, todo, np.inf, self.epsilon, *self._evidence())
+            raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
         weakest = float(certified[others].min())
         total = Digests(n)
         for part in (self.before, self.since):
@@ -278,4 +278,4 @@ class Ledger:
         apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
         doubtful = np.argsort(apart)
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
-        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, *self._evidence())
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, self._evidence())

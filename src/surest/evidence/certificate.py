@@ -17,6 +17,7 @@ most δ. For ε > 0 the nominee is bet on at x and arm j at x + ε. docs/wager.m
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,30 +47,57 @@ JOINT = _joint_weights()
 """The weight of each pair (bet on the nominee, bet on the challenger); the rest, IDLE, bets nothing."""
 
 
-@compiled
-def log_value(
-    x: float,
-    epsilon: float,
-    before: tuple[FloatArray, FloatArray, int],
-    since: tuple[FloatArray, FloatArray, int],
-    nominee: tuple[FloatArray, FloatArray, int],
-    bets: int,
-    base: float,
-    share: float,
-    guess_nominee: float,
-    guess: float,
-) -> tuple[float, float]:
-    """The function of x whose infimum is the certificate, and its derivative. It is convex: a log of log-convex summands.
+Digest = tuple[FloatArray, FloatArray, int]
+"""An arm's rewards: values, weights, number of atoms."""
+Digests = tuple[FloatArray, FloatArray, IntArray]
+"""The same of all arms."""
 
-    `before` and `since` are the challenger's rewards (values, weights, number of atoms), `nominee` the nominee's fresh ones;
-    `bets` is how many of the wide mixture's bets to count, `share` is w·π_k, and the slot's bets are placed around the guesses.
-    """
+
+class Pair(NamedTuple):
+    """What the certificate of a nominee against one challenger rests on."""
+
+    before: Digest
+    """The challenger's rewards before the nomination, …"""
+    since: Digest
+    """… and since."""
+    nominee: Digest
+    """The nominee's since."""
+    bets: int
+    """How many of the wide mixture's bets to count."""
+    base: float
+    share: float
+    """w·π_k."""
+    guess_nominee: float
+    """The slot's bets on the nominee are placed around this, …"""
+    guess: float
+    """… and those on the challenger around this."""
+
+
+class Evidence(NamedTuple):
+    """What the certificates of a nominee against all others rest on: a `Pair` an arm."""
+
+    nominee: int
+    prices: FloatArray
+    """Evidence needed against each arm beyond the goal."""
+    before: Digests
+    since: Digests
+    bets: IntArray
+    base: FloatArray
+    share: float
+    guesses_nominee: FloatArray
+    guesses: FloatArray
+
+
+@compiled
+def log_value(x: float, epsilon: float, pair: Pair) -> tuple[float, float]:
+    """The function of x whose infimum is the certificate, and its derivative. It is convex: a log of log-convex summands."""
+    before, since, nominee = pair.before, pair.since, pair.nominee
     y = x + epsilon
     # B^before and B, by one pass over the bets
     early_top, early, early_slope = math.log(WAIT), 1.0, 0.0
     full_top, full, full_slope = math.log(WAIT), 1.0, 0.0
     log_share, alpha = math.log((1.0 - WAIT) * (1.0 - DECAY)), ALPHA
-    for _ in range(bets):
+    for _ in range(pair.bets):
         log, slope = growth(before[0], before[1], before[2], y, alpha, False)
         more, more_slope = growth(since[0], since[1], since[2], y, alpha, False)
         early_top, early, early_slope = _accumulate(early_top, early, early_slope, log_share + log, slope)
@@ -82,8 +110,8 @@ def log_value(
     up_top, down_top = 0.0, 0.0
     scale = RHO**-DOWN
     for k in range(steps):
-        up[k], up_slope[k] = growth(nominee[0], nominee[1], nominee[2], x, min(guess_nominee * scale, ALPHA), True)
-        down[k], down_slope[k] = growth(since[0], since[1], since[2], y, min(guess * scale, ALPHA), False)
+        up[k], up_slope[k] = growth(nominee[0], nominee[1], nominee[2], x, min(pair.guess_nominee * scale, ALPHA), True)
+        down[k], down_slope[k] = growth(since[0], since[1], since[2], y, min(pair.guess * scale, ALPHA), False)
         up_top, down_top = max(up_top, up[k]), max(down_top, down[k])
         scale *= RHO
     for k in range(steps):
@@ -94,8 +122,8 @@ def log_value(
             part = JOINT[k, m] * up[k] * down[m]
             joint += part
             joint_slope += part * (up_slope[k] + down_slope[m])
-    first = math.log(base) + full_top + math.log(full)
-    second = math.log(share) + early_top + math.log(early) + up_top + down_top + math.log(joint)
+    first = math.log(pair.base) + full_top + math.log(full)
+    second = math.log(pair.share) + early_top + math.log(early) + up_top + down_top + math.log(joint)
     top = max(first, second)
     a, b = math.exp(first - top), math.exp(second - top)
     slope = (a * full_slope / full + b * (early_slope / early + joint_slope / joint)) / (a + b)
@@ -113,19 +141,7 @@ def _accumulate(top: float, total: float, slope: float, log: float, derivative: 
 
 
 @compiled
-def certificate(
-    start: float,
-    goal: float,
-    epsilon: float,
-    before: tuple[FloatArray, FloatArray, int],
-    since: tuple[FloatArray, FloatArray, int],
-    nominee: tuple[FloatArray, FloatArray, int],
-    bets: int,
-    base: float,
-    share: float,
-    guess_nominee: float,
-    guess: float,
-) -> tuple[float, float]:
+def certificate(start: float, goal: float, epsilon: float, pair: Pair) -> tuple[float, float]:
     """A lower bound of the infimum over all of (0, 1 − ε), and where the search ended: a good start for the next one.
 
     The search stops as soon as the bound reaches `goal`, or a value of the function is below it (then what is returned is
@@ -138,7 +154,7 @@ def certificate(
     right, right_value, right_slope = 2.0, 0.0, 0.0
     x, bound, least = min(max(start, 1e-9 * end), end * (1.0 - 1e-9)), -np.inf, np.inf
     for _ in range(200):
-        value, slope = log_value(x, epsilon, before, since, nominee, bets, base, share, guess_nominee, guess)
+        value, slope = log_value(x, epsilon, pair)
         least = min(least, value)
         if slope < 0.0:
             left, left_value, left_slope = x, value, slope
@@ -161,121 +177,47 @@ def certificate(
     return bound, x
 
 
-Table = tuple[FloatArray, FloatArray, IntArray]
-"""Digests of all arms: values, weights, sizes."""
-Evidence = tuple[int, FloatArray, Table, Table, IntArray, FloatArray, float, FloatArray, FloatArray]
-"""What certificates rest on: the nominee; each arm's price, digests before and since, number of wide bets, and base; the
-slot's share; and its guesses, for the nominee and for each arm. A price is evidence needed beyond the goal."""
-
-
 @compiled
-def _against(
-    j: int,
-    start: float,
-    goal: float,
-    epsilon: float,
-    nominee: int,
-    prices: FloatArray,
-    before: Table,
-    since: Table,
-    bets: IntArray,
-    base: FloatArray,
-    share: float,
-    guesses_nominee: FloatArray,
-    guesses: FloatArray,
-) -> tuple[float, float]:
+def _against(j: int, start: float, goal: float, epsilon: float, evidence: Evidence) -> tuple[float, float]:
     """The certificate of the nominee against arm j, less the arm's price."""
-    early = (before[0][j], before[1][j], before[2][j])
-    late = (since[0][j], since[1][j], since[2][j])
-    own = (since[0][nominee], since[1][nominee], since[2][nominee])
-    bound, minimiser = certificate(
-        start, goal + prices[j], epsilon, early, late, own, bets[j], base[j], share, guesses_nominee[j], guesses[j]
+    before, since, nominee, price = evidence.before, evidence.since, evidence.nominee, evidence.prices[j]
+    pair = Pair(
+        (before[0][j], before[1][j], before[2][j]),
+        (since[0][j], since[1][j], since[2][j]),
+        (since[0][nominee], since[1][nominee], since[2][nominee]),
+        evidence.bets[j],
+        evidence.base[j],
+        evidence.share,
+        evidence.guesses_nominee[j],
+        evidence.guesses[j],
     )
-    return bound - prices[j], minimiser
+    bound, minimiser = certificate(start, goal + price, epsilon, pair)
+    return bound - price, minimiser
 
 
 @compiled
 def raise_certificates(
-    certified: FloatArray,
-    minimisers: FloatArray,
-    todo: IntArray,
-    goal: float,
-    epsilon: float,
-    nominee: int,
-    prices: FloatArray,
-    before: Table,
-    since: Table,
-    bets: IntArray,
-    base: FloatArray,
-    share: float,
-    guesses_nominee: FloatArray,
-    guesses: FloatArray,
+    certified: FloatArray, minimisers: FloatArray, todo: IntArray, goal: float, epsilon: float, evidence: Evidence
 ) -> None:
     """Compute the certificates of the nominee against the arms `todo`, and keep the largest seen so far in `certified`."""
     for j in todo:
-        bound, minimisers[j] = _against(
-            j, minimisers[j], goal, epsilon, nominee, prices, before, since, bets, base, share, guesses_nominee, guesses
-        )
+        bound, minimisers[j] = _against(j, minimisers[j], goal, epsilon, evidence)
         certified[j] = max(certified[j], bound)
 
 
 @compiled
 def smallest_epsilon(
-    least: float,
-    doubtful: IntArray,
-    goal: float,
-    minimisers: FloatArray,
-    nominee: int,
-    prices: FloatArray,
-    before: Table,
-    since: Table,
-    bets: IntArray,
-    base: FloatArray,
-    share: float,
-    guesses_nominee: FloatArray,
-    guesses: FloatArray,
+    least: float, doubtful: IntArray, goal: float, minimisers: FloatArray, evidence: Evidence
 ) -> float:
     """The smallest ε ≥ `least`, to 1e-4 and not below it, at which the nominee is certified against all of `doubtful`."""
     smallest = least
     for j in doubtful:
         low, high = smallest, smallest  # most arms hold at the ε that the first ones needed
-        while high < 1.0:
-            bound, _ = _against(
-                j,
-                minimisers[j],
-                goal,
-                high,
-                nominee,
-                prices,
-                before,
-                since,
-                bets,
-                base,
-                share,
-                guesses_nominee,
-                guesses,
-            )
-            if bound >= goal:
-                break
+        while high < 1.0 and not _against(j, minimisers[j], goal, high, evidence)[0] >= goal:
             low, high = high, min(1.0, 2.0 * high + 1e-3)
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
-            bound, _ = _against(
-                j,
-                minimisers[j],
-                goal,
-                middle,
-                nominee,
-                prices,
-                before,
-                since,
-                bets,
-                base,
-                share,
-                guesses_nominee,
-                guesses,
-            )
-            if bound >= goal:
+            if _against(j, minimisers[j], goal, middle, evidence)[0] >= goal:
                 high = middle
             else:
                 low = middle
