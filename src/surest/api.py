@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def identify(
     _check_executor(executor, source, vectorised, retries, on_failure)
     looks = history_hook() if history else None
     watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
-    stopped = None
+    stopped, session = None, None
     began = time.perf_counter()
     try:
         if hasattr(source, "answer"):
@@ -135,7 +136,7 @@ def identify(
         if watched.running is None:
             raise
         running, stopped = watched.running, str(stop) or "stopped"
-    return result_of(
+    found = result_of(
         running,
         labels,
         algorithm=algorithm,
@@ -148,6 +149,7 @@ def identify(
         history=tuple(looks.points) if looks is not None else (),
         stopped=stopped,
     )
+    return found if session is None else replace(found, health=session.health)
 
 
 class _Watched:

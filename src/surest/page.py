@@ -119,7 +119,7 @@ def summary(report: Report) -> list[str]:
 def health(report: Report) -> list[str]:
     """The health line, and what failed commands said last."""
     known = report.result.health
-    line = health_line(known) if known is not None else "not kept (a stored study counts what failed and expired)"
+    line = health_line(known) if known is not None else "simulated or recorded rewards: no evaluation can fail"
     return [
         line.removeprefix("health: "),
         *(f"{arm} failed last with: {said}" for arm, said in report.last_failures.items()),

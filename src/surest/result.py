@@ -66,7 +66,7 @@ class Result:
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     health: dict[str, dict[str, int]] | None = None
-    """A stored study's failed, retried and expired evaluations by arm, where there were any."""
+    """Failed, timed out, retried, expired and imputed evaluations by arm, where there were any; None for simulated arms."""
 
     @property
     def arms(self) -> ArmTable:

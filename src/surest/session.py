@@ -5,6 +5,7 @@ Rewards count in the order in which they were asked for, whatever the order in w
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite, isnan, nan
 from numbers import Real
 from typing import Any, NamedTuple, SupportsFloat
@@ -91,6 +92,8 @@ class Session:
         )
         self.running = Running(procedure, len(self.labels), budget=budget, record=record)
         self._first = 0  # the id of the current request's first ticket
+        self.health: dict[str, dict[str, int]] = {}
+        """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self._told = array("d")  # every reward of the requests before, by ticket id
         self._open()
 
@@ -130,6 +133,7 @@ class Session:
         fresh = range(self._handed, min(self._handed + int(k) - len(again), len(self._rewards)))
         for place in again:
             del self._again[place]
+            self.note(place + self._first, "retried")
         self._handed += len(fresh)
         return self._tickets([*again, *fresh])
 
@@ -196,23 +200,34 @@ class Session:
 
         Refused by algorithms whose guarantee would not hold.
         """
-        if not lookup(self.algorithm).growing:
+        entry = lookup(self.algorithm)
+        if not entry.growing:
             raise UsageError(f"{self.algorithm} cannot take in new arms while it runs; start again with all arms")
-        if self.algorithm == "wager" and not self.options.get("reserve"):
-            raise UsageError("nothing of delta was kept for arms that come later; start with reserve=0.1 to allow them")
+        if entry.reserve is not None and not self.options.get(entry.reserve):
+            raise UsageError(
+                f"nothing of delta was kept for arms that come later; start with {entry.reserve}=0.1 "
+                f"(--option {entry.reserve}=0.1) to allow them"
+            )
         if self.finished:
             raise UsageError("the search has ended; start a new one with all arms")
         self.labels = distinct((*self.labels, *labels))
         self.running.grow(len(labels))
         self._arrivals.append(len(labels))
 
-    def fail(self, ticket: int, reason: str = "") -> None:
+    def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
         place = self._place(ticket)
         if place < 0 or not isnan(self._rewards[place]):
             why = f" ({reason})" if reason else ""
             raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
-        self._again.setdefault(place)
+        if place not in self._again:
+            self._again[place] = None
+            self.note(ticket, kind)
+
+    def note(self, ticket: int, kind: str) -> None:
+        """Count what befell a ticket of the current request, for the health line."""
+        of_arm = self.health.setdefault(self.labels[self._arms_of([self._place(ticket)])[0]], {})
+        of_arm[kind] = of_arm.get(kind, 0) + 1
 
     def status(self) -> Status:
         """What the algorithm can say of its state now."""
@@ -223,7 +238,7 @@ class Session:
 
     def result(self, history: tuple[Point, ...] = ()) -> Result:
         """The verdict; before the end, the answer so far, not certified. `history` is evidence over time, if it was kept."""
-        return result_of(
+        found = result_of(
             self.running,
             self.labels,
             algorithm=self.algorithm,
@@ -234,6 +249,7 @@ class Session:
             bounds=(self.low, self.high),
             history=history,
         )
+        return replace(found, health={label: dict(of_arm) for label, of_arm in self.health.items()})
 
     def _close(self) -> None:
         """All rewards of the request are there: count them, in the order in which they were asked for."""

@@ -196,7 +196,8 @@ def test_algorithms_are_listed(run) -> None:
     listed = {row["name"]: row for row in json.loads(out)}
     assert status == 0
     assert listed.keys() == REGISTRY.keys()
-    assert all(set(row) >= {"name", "reference", "goal", "standing"} and all(row.values()) for row in listed.values())
+    assert all(row[key] for row in listed.values() for key in ("name", "reference", "goal", "standing", "summary"))
+    assert {name for name, row in listed.items() if "h1" in row["options"]} == {"ucb-e", "ugape-b"}
     for name in ("vd-best-arm-id", "vd-best-arm-id-star", "naive-best-arm", "best-arm-est", "naive-best-arm-est"):
         assert name in listed
     status, out, _ = run("algorithms")

@@ -1,6 +1,7 @@
 """Shell commands as arms, from `surest identify --command`."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from surest.bandits.commands import Command, CommandFailed, Runner, Scale, last_
 from surest.bandits.seeds import ticket_seed
 from surest.cli import main
 from surest.errors import RewardError, SourceError, UsageError
+from surest.study.study import open_study
 
 DRAW = """
 n=$(( ($2 * 7919 + 12345) % 1000 ))
@@ -22,6 +24,13 @@ echo noise
 if [ $n -lt $4 ]; then echo 1; else echo 0; fi
 """
 """A shell script that pays 1 with a probability of so many in a thousand, decided by the seed alone."""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of our own: a search that is stopped leaves a file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUREST_STORAGE", raising=False)
 
 
 @pytest.fixture
@@ -66,8 +75,8 @@ def test_costs_are_minimised_and_shown_in_their_own_units(capsys: pytest.Capture
     assert status == 0
     assert "Arm quick is the best" in out
     assert [line.split()[:2] for line in out.splitlines() if line.startswith(("quick", "slow"))] == [
-        ["quick", "5"],
-        ["slow", "55"],
+        ["quick", "5.000"],
+        ["slow", "55.000"],
     ]
 
 
@@ -166,24 +175,160 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_an_interrupt_ends_the_commands(tmp_path: Path) -> None:
-    script = f"echo $$ > {tmp_path}/pid; exec sleep 60"
+def started(*arguments: str, until: Path) -> subprocess.Popen[str]:
+    """A search in a process of its own, once a file has something in it."""
     run = subprocess.Popen(
-        [sys.executable, "-m", "surest", "identify", f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1"],
+        [sys.executable, "-m", "surest", "identify", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     for _ in range(1500):
-        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+        if until.exists() and until.read_text():
             break
         time.sleep(0.02)
-    run.send_signal(signal.SIGINT)
+    return run
+
+
+def go_on(err: str) -> tuple[int, str, str]:
+    """Paste the command that was printed into a shell."""
+    (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
+    run = f'surest() {{ {shlex.quote(sys.executable)} -m surest "$@"; }}\n{line}'
+    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def kept_files() -> list[str]:
+    return sorted(path.name for path in Path().glob("surest-identify-*"))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_search_ends_its_commands_and_goes_on_when_the_printed_command_is_pasted(
+    tmp_path: Path, number: int, status: int
+) -> None:
+    script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo $$ > {tmp_path}/pid; exec sleep 60; fi; echo 0"
+    run = started(
+        "--command=b=echo 1",
+        f"--command=it's=sh -c {shlex.quote(script)}",
+        "--delta=0.2",
+        "--workers=2",
+        until=tmp_path / "pid",
+    )
+    run.send_signal(number)
     out, err = run.communicate(timeout=20)
-    assert run.returncode == 130
+    assert run.returncode == status
     assert "Not decided (interrupted)" in out
     assert "Traceback" not in err
     assert not alive(int((tmp_path / "pid").read_text()))
+    assert len(kept_files()) == 1  # no journal is left open
+    told = int(err.split(" rewards are kept")[0].split()[-1])
+    code, out, err = go_on(err)
+    assert code == 0, err
+    assert "Arm b is the best: wrong with probability at most 0.2" in out
+    assert "it's: 1 interrupted, 1 retried" in out
+    study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
+    assert study.status().told >= told >= 2
+
+
+def test_a_killed_search_goes_on_at_once(tmp_path: Path) -> None:
+    """Its tickets were leased to a process that is no more: nobody waits for the lease to end."""
+    script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo $$ > {tmp_path}/pid; exec sleep 60; fi; echo 0"
+    arms = ["--command=b=echo 1", f"--command=a=sh -c {shlex.quote(script)}", "--study=s", "--delta=0.2"]
+    run = started(*arms, until=tmp_path / "pid")
+    run.kill()
+    run.communicate()
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    again = subprocess.run(
+        [sys.executable, "-m", "surest", "identify", *arms], capture_output=True, text=True, timeout=60
+    )
+    assert again.returncode == 0, again.stderr
+    assert "health: a: 1 expired, 1 retried" in again.stdout
+    assert kept_files() == []
+
+
+def test_a_search_that_is_over_leaves_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert surest("--command=a=echo 1", "--command=b=echo 0", capsys=capsys)[0] == 0
+    assert surest("--command=a=echo 1", "--command=b=echo 0", "--budget=4", capsys=capsys)[0] == 3
+    assert surest("--command=a=false", "--command=b=echo 0", "--retries=0", capsys=capsys)[0] == 2
+    assert os.listdir() == []
+
+
+def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho no licence >&2; exit 1\n")
+    tool.chmod(0o755)
+    status, _, err = surest("--command=a=echo 1", f"--command=b={tool}", "--retries=1", "--seed=3", capsys=capsys)
+    assert status == 2
+    assert "failed 2 times" in err
+    assert "2 rewards are kept" in err
+    tool.write_text("#!/bin/sh\necho 0\n")
+    code, out, err = go_on(err)
+    assert code == 0, err
+    assert "health: b: 2 failed, 1 interrupted" not in out
+    assert "health: b: 2 failed, 2 retried" in out
+
+
+def test_failures_are_counted_by_arm_in_text_json_and_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = "if mkdir one 2>/dev/null; then exit 1; fi; if mkdir two 2>/dev/null; then sleep 9; fi; echo 0"
+    given = [f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--timeout=1"]
+    _, out, _ = surest(*given, "--json", capsys=capsys)
+    found = json.loads(out)
+    assert found["health"] == {"a": {"failed": 1, "retried": 2, "timed out": 1}}
+    (tmp_path / "result.json").write_text(out)
+    with pytest.raises(SystemExit):
+        main(["report", "result.json", "--output", "report.md"])
+    assert "a: 1 failed, 2 retried, 1 timed out" in (tmp_path / "report.md").read_text()
+    capsys.readouterr()
+    _, out, _ = surest(*given, capsys=capsys)
+    assert "health: no evaluation failed or expired" in out
+    given = ["--command=a=false", "--command=b=echo 1", "--on-failure=0.25", "--retries=1", "--json", "--budget=8"]
+    found = json.loads(surest(*given, capsys=capsys)[1])
+    runs = found["pulls_per_arm"][0]
+    assert found["health"] == {"a": {"failed": 2 * runs, "imputed": runs, "retried": runs}}
+    assert found["means"][0] == 0.25
+
+
+def test_two_processes_share_a_named_study(draw: Path) -> None:
+    given = [*arms(draw, good=900, bad=300), "--seed=4", "--study=s", "--workers=2", "--json"]
+    runs = [
+        subprocess.Popen([sys.executable, "-m", "surest", "identify", *given], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    found = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert found[0]["pulls_per_arm"] == found[1]["pulls_per_arm"]
+    study = open_study("sqlite:///surest.db", "s")
+    seeds = [int(line.split()[1]) for name in ("good", "bad") for line in Path(f"{name}.log").read_text().splitlines()]
+    assert sorted(seeds) == sorted(ticket_seed(4, ticket) for ticket in range(study.status().told))
+    assert len({ticket[3] for ticket in study.export()["tickets"]}) == 2
+
+
+def test_a_named_study_is_gone_on_with_as_it_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--command=a=echo 1", "--command=b=echo 0", "--study=s"]
+    assert surest(*given, "--delta=0.2", "--workers=3", "--seed=5", capsys=capsys)[0] == 0
+    _, out, _ = surest(*given, "--workers=1", "--json", capsys=capsys)  # nothing is left to do
+    assert (json.loads(out)["delta"], json.loads(out)["seed"]) == (0.2, 5)
+    assert "--study" not in json.loads(out)["command"]
+    for other in (["--delta=0.1"], ["--seed=6"], ["--option=reserve=0.5"], ["--bounds=0,2"], ["--command=c=echo 1"]):
+        status, _, err = surest(*given, *other, capsys=capsys)
+        assert status == 2
+        assert "study 's' was made with" in err
+
+
+def test_a_picture_of_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--command=slow=echo 55", "--command=quick=echo 5", "--bounds=0,60", "--minimise"]
+    assert surest(*given, "--plot=costs.svg", capsys=capsys)[0] == 0
+    assert "<svg" in (tmp_path / "costs.svg").read_text()
+    (tmp_path / "rows.csv").write_text("arm,value\na,0.1\nb,0.9\n")
+    assert surest("rows.csv", "--suggest=2", "--plot=rows.png", capsys=capsys)[0] == 3
+    assert (tmp_path / "rows.png").stat().st_size > 10_000
+    status, out, err = surest(*given, "--plot=nowhere/x.png", capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "nowhere" in err
 
 
 @pytest.mark.parametrize("output", ["", "\n\n", "0.5 seconds", "nan", "0,5"])
@@ -233,6 +378,9 @@ def test_a_reward_beyond_the_bounds_is_no_failure_to_be_retried() -> None:
         ["--command=a=echo 1", "--command=b=echo 0", "--on-failure=2"],
         ["--command=a=echo 1", "--command=b=echo 0", "--timeout=-1"],
         ["--command=a=echo 1", "--command=b=echo 0", "--workers=0"],
+        ["--command=a=echo 1", "--command=b=echo 0", "--storage=sqlite:///x.db"],
+        ["--study=s", "bernoulli:0.5,0.4"],
+        ["--storage=sqlite:///x.db", "bernoulli:0.5,0.4"],
     ],
 )
 def test_options_that_do_not_go_together_exit_2(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,7 @@
-"""All algorithms by name. A new one is a file, a line here, and a page in docs/algorithms/."""
+"""All algorithms by name. A new one is a file, a line here, a page in docs/algorithms/, and its options in options.py."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from surest.algorithms.entry import Entry as Entry
 from surest.algorithms.entry import Problem as Problem
+from surest.algorithms.options import OPTIONS, Option, check_options
 from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
@@ -31,6 +34,7 @@ REGISTRY: dict[str, Entry] = {
         "docs/wager.md",
         "The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
         growing=True,
+        reserve="reserve",
     ),
     "vd-best-arm-id": Entry(
         lambda p, **options: _answer(vd_best_arm_id(p.arms, p.delta, rng=p.rng, **options)),
@@ -73,6 +77,7 @@ REGISTRY: dict[str, Entry] = {
     ),
     **RIVALS,
 }
+REGISTRY |= {name: replace(entry, options=OPTIONS.get(name, {})) for name, entry in REGISTRY.items()}
 DEFAULT = "wager"
 
 
@@ -87,6 +92,15 @@ def lookup(name: str) -> Entry:
         hint = f"did you mean {' or '.join(near)}?" if near else "'surest algorithms' lists them"
         raise UsageError(f"there is no algorithm {name!r}; {hint}")
     return REGISTRY[name]
+
+
+def options_of(name: str) -> Mapping[str, Option]:
+    """The options that an algorithm is known to have; most have none.
+
+    >>> sorted(options_of("wager")), sorted(options_of("lucb"))
+    (['batch', 'reserve'], [])
+    """
+    return lookup(name).options or {}
 
 
 def start(
@@ -107,6 +121,8 @@ def start(
     array([0, 1, 2])
     """
     entry = lookup(name)
+    if entry.options is not None:
+        check_options(name, entry.options, options)
     if n < 1:
         raise UsageError("there are no arms; give at least one")
     checked_delta(delta)

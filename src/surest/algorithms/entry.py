@@ -1,11 +1,12 @@
 """What the registry says of an algorithm, and what a user asks of one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from surest.algorithms.options import Option
 from surest.algorithms.stepwise import Stepwise
 from surest.protocol import Answer, IntArray, Procedure
 
@@ -42,3 +43,7 @@ class Entry:
     """For an algorithm that decides pull by pull: its compiled rule, from the same arguments; see `drivers.blocks`."""
     growing: bool = False
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Problem.arrivals`."""
+    reserve: str | None = None
+    """The option that must keep a part of δ beforehand for arms that are added, where there is one."""
+    options: Mapping[str, Option] | None = None
+    """Its own options by name. None stands for an algorithm that checks them itself: one that a user has added, say."""

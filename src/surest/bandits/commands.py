@@ -24,6 +24,10 @@ class CommandFailed(Exception):
     """A run that gave no reward. It may be retried."""
 
 
+class CommandTimedOut(CommandFailed, TimeoutError):
+    """A run that took too long."""
+
+
 @dataclass(frozen=True)
 class Scale:
     """What the numbers mean: their range, and whether small ones are good."""
@@ -146,7 +150,8 @@ class Runner:
         except RewardError as error:
             raise RewardError(f"arm {command.label!r} gave {error}") from None
         except CommandFailed as error:
-            self.said[command.label] = str(error)
+            if not self._stopped:  # those that were ended have not failed
+                self.said[command.label] = str(error)
             raise
 
     def _output(self, command: Command, words: list[str]) -> str:
@@ -156,7 +161,7 @@ class Runner:
         except subprocess.TimeoutExpired:
             _kill(process)
             _, errors = process.communicate()
-            raise CommandFailed(f"it took longer than {self.timeout:g} s{_shown(errors)}") from None
+            raise CommandTimedOut(f"it took longer than {self.timeout:g} s{_shown(errors)}") from None
         finally:
             with self._lock:
                 self._live.discard(process)

@@ -7,6 +7,7 @@ import traceback
 import click
 
 from surest import __version__
+from surest.cli.signals import Terminated, heeding_sigterm
 from surest.errors import SurestError, UsageError
 
 COMMANDS = {
@@ -55,9 +56,13 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     try:
-        status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
+        with heeding_sigterm():
+            status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
-    except click.exceptions.Abort:
+    except click.exceptions.Abort as error:
+        ended = isinstance(error.__cause__, Terminated)
+        _fail("terminated" if ended else "interrupted", 143 if ended else 130, debug)
+    except KeyboardInterrupt:
         _fail("interrupted", 130, debug)
     except click.ClickException as error:
         error.show()

@@ -5,8 +5,9 @@ import json
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from surest.algorithms import REGISTRY
+from surest.algorithms import REGISTRY, options_of
 
 
 @click.command()
@@ -15,14 +16,22 @@ def algorithms(as_json: bool) -> None:
     """List the algorithms: what each one looks for, and whether a theorem covers it."""
     rows = [
         {"name": name, "goal": e.goal, "standing": e.standing, "reference": e.reference, "summary": e.summary}
+        | {"options": {option: meaning for option, (_, meaning) in options_of(name).items()}}
         for name, e in REGISTRY.items()
     ]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in rows[0]:
+    columns = ("name", "goal", "standing", "reference", "summary")
+    for column in columns:
         table.add_column(column, no_wrap=column in ("name", "standing"))
     for row in rows:
-        table.add_row(*row.values())
-    Console().print(table)
+        table.add_row(*(str(row[column]) for column in columns))
+    console = Console()
+    console.print(table)
+    console.print("\n--option NAME=VALUE:", style="bold", highlight=False)
+    for name in REGISTRY:
+        for option, (kind, meaning) in options_of(name).items():
+            if kind != "Constants":  # which a command line cannot write
+                console.print(Text(f"{name}: {option}, {meaning}"))

@@ -2,28 +2,30 @@
 
 import functools
 import json
-import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from surest.api import identify as find_best
+from surest import plot
+from surest.algorithms import options_of
 from surest.bandits.commands import Command, Runner, Scale, parse_commands
 from surest.bandits.recorded import InOrder, read_in_order
-from surest.cli.progress import Watch, count
+from surest.cli.options import options_given
+from surest.cli.progress import Watch, count, status_of
 from surest.cli.reproduce import command_again
+from surest.drivers.call import work_of
 from surest.drivers.once import Fed, feed
-from surest.errors import RewardError, SourceError
-from surest.protocol import FloatArray
-from surest.result import Result, cost, emphasised
+from surest.errors import RewardError, SourceError, Stop
+from surest.result import Result, cost, emphasised, verdict
 from surest.session import Session
-from surest.table import SHOWN
 
 BATCH = 10
 """Evaluations that --suggest asks for at a time, at least. Fixed: a run must not depend on how it is shown."""
@@ -50,6 +52,10 @@ OPTIONS = [
         metavar="K",
         help="Count each row of SOURCE once, in order; say what to run next (at most K arms) if that does not decide.",
     ),
+    click.option("--study", metavar="NAME", help="Keep a search by commands in a study; go on with it if it is there."),
+    click.option(
+        "--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]"
+    ),
     click.option("--arm", "labels", multiple=True, metavar="NAME", help="With --suggest: an arm, recorded yet or not."),
 ]
 COMMAND_ONLY = ("workers", "timeout", "retries", "on_failure")
@@ -60,7 +66,9 @@ def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(identify)
     def command(**given: Any) -> int:
-        mine = {name: given.pop(name) for name in ("commands", "minimise", "clip", "suggest", "labels")}
+        mine = {
+            name: given.pop(name) for name in ("commands", "minimise", "clip", "suggest", "labels", "study", "storage")
+        }
         mine |= {name: given.pop(name) for name in COMMAND_ONLY}
         _check(mine, given)
         if mine["commands"]:
@@ -87,41 +95,46 @@ def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         raise click.UsageError("--arm goes with --suggest")
     if not commands and suggest is None and (mine["minimise"] or mine["clip"]):
         raise click.UsageError("--minimise and --clip go with --command or --suggest")
-    if (commands or suggest is not None) and (given["vectorised"] or given["picture"] is not None):
-        raise click.UsageError("--vectorised and --plot do not go with --command or --suggest")
+    if (commands or suggest is not None) and given["vectorised"]:
+        raise click.UsageError("--vectorised does not go with --command or --suggest")
+    if given["picture"] is not None:
+        plot.checked_path(given["picture"])
+    by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
+    if not commands and (mine["study"] is not None or by_hand):
+        raise click.UsageError("--study and --storage go with --command")
+    if mine["study"] is None and by_hand:
+        raise click.UsageError("--storage goes with --study NAME")
 
 
 def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    from surest.cli.identify import INTERRUPTED
+    from surest.cli.keeping import kept  # a database takes a while to load
+    from surest.study.work import work_on
 
     commands = parse_commands(mine["commands"])
     scale = _scale(mine, given)
     runner = Runner(scale, mine["timeout"])
     workers = mine["workers"] or 1
-    on_failure = None if mine["on_failure"] is None else scale.reward(mine["on_failure"])
+    settings = _settings(given) | {"bounds": scale.bounds}
+    if mine["on_failure"] is not None:
+        settings |= {"on_failure": scale.reward(mine["on_failure"]), "retries": mine["retries"] or 0}
     labels = tuple(command.label for command in commands)
-    with Watch(labels, quiet=given["quiet"]) as watch, ThreadPoolExecutor(workers) as pool:
-        try:
-            result = find_best(
-                {command.label: _arm(runner, command) for command in commands},
-                seeded=True,
-                executor=pool,
-                in_flight=workers,
-                retries=mine["retries"],
-                on_failure=on_failure,
-                bounds=scale.bounds,
-                on_request=watch,
-                history=given["as_json"],
-                **_settings(given),
-            )
-        finally:
-            runner.stop()  # before the pool waits for its threads
-    runner.said = {} if result.reason == "interrupted" else runner.said  # those that were ended have not failed
-    failures = {label: runner.said[label] for label in labels if label in runner.said}
-    _tell(result, scale, given["as_json"], {"last_failures": failures})
+    stopped, began = None, time.perf_counter()
+    with kept(mine, labels, workers, settings) as study:
+        work = work_of([_arm(runner, command) for command in commands], study.settings.seed, seeded=True)
+        with Watch(labels, quiet=given["quiet"]) as watch, ThreadPoolExecutor(workers) as pool:
+            try:
+                work_on(study, work, pool, in_flight=workers, retries=mine["retries"], on_request=watch)
+            except Stop as stop:
+                stopped = str(stop)
+            finally:
+                runner.stop()  # before the pool waits for its threads
+        result = study.result(history=given["as_json"] or given["picture"] is not None)
+        result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
+        failures = {label: runner.said[label] for label in labels if label in runner.said}
+        _tell(result, scale, given, {"last_failures": failures})
     for label, said in failures.items():
         click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
-    return 0 if result.certified else INTERRUPTED if result.reason == "interrupted" else 3
+    return status_of(result, watch)
 
 
 def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
@@ -134,17 +147,18 @@ def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
     labels = _labels(recorded, mine["labels"], given["source"])
     settings = _settings(given)
     settings["seed"] = settings["seed"] or 0  # the next call must continue the same run
-    if settings["algorithm"] == "wager":
-        settings["batch"] = BATCH
-    session = Session(labels, bounds=scale.bounds, **settings)
+    options = settings.pop("options")
+    if "batch" in options_of(settings["algorithm"]):
+        options = {"batch": BATCH, **options}
+    session = Session(labels, bounds=scale.bounds, **settings, **options)
     fed = feed(session, [_rewards(recorded, label, scale) for label in labels])
     next_ = [{"arm": labels[i], "times": times} for i, times in fed.missing.items()][: mine["suggest"]]
     rows = sum(map(len, recorded.numbers.values()))
     facts = {"rows": rows, "unused": rows - sum(fed.used), "suggestions": next_}
-    result = session.result()
+    result = replace(session.result(), health=None)  # nothing was evaluated here
     if fed.missing:
         result = replace(result, reason="more rewards needed")
-    _tell(result, scale, given["as_json"], facts, fed)
+    _tell(result, scale, given, facts, fed)
     for file in recorded.unfinished:
         click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     return 0 if result.certified else 3
@@ -171,7 +185,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     from surest.cli.identify import whole_budget
 
     names = ("delta", "epsilon", "seed", "algorithm")
-    return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"])}
+    options = options_given(given["algorithm"], given["options"])
+    return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"]), "options": options}
 
 
 def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
@@ -180,12 +195,18 @@ def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
     return Scale(*parse_bounds(given["bounds"]), minimise=mine["minimise"], clip=mine["clip"])
 
 
-def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any], fed: Fed | None = None) -> None:
+def _tell(
+    result: Result, scale: Scale, given: Mapping[str, Any], facts: Mapping[str, Any], fed: Fed | None = None
+) -> None:
     from surest.cli.identify import plain
+    from surest.study.health import health_line
 
-    means = -result.means if scale.minimise else result.means  # costs were counted as rewards below zero
-    if as_json:
-        data = {**_in_costs(result.to_json(), scale), **facts}
+    shown = in_costs(result) if scale.minimise else result
+    arms = replace(shown.arms, smallest=scale.minimise)
+    if given["picture"] is not None:
+        plot.save(given["picture"], arms, result.history, verdict(result))
+    if given["as_json"]:
+        data = {**shown.to_json(), **({"minimise": True} if scale.minimise else {}), **facts}
         data["command"] = command_again(click.get_current_context(), result.seed)
         click.echo(json.dumps(plain(data), ensure_ascii=False))
         return
@@ -198,25 +219,17 @@ def _tell(result: Result, scale: Scale, as_json: bool, facts: Mapping[str, Any],
     if fed is not None and fed.missing:
         console.print(_next(facts["suggestions"], len(fed.missing)))
     console.print()
-    console.print(_means(result, means))
+    console.print(arms)
+    if result.health is not None:
+        console.print(Text(f"\n{health_line(result.health)}"))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
 
 
-def _in_costs(data: dict[str, Any], scale: Scale) -> dict[str, Any]:
+def in_costs(result: Result) -> Result:
     """Figures as the commands printed them: where small is good, rewards were costs below zero."""
-    if not scale.minimise:
-        return data
-    return data | {
-        "minimise": True,
-        "means": _negated(data["means"]),
-        "low": _negated(data["high"]),
-        "high": _negated(data["low"]),
-        "bounds": _negated(data["bounds"][::-1]),
-    }
-
-
-def _negated(values: list[float | None] | None) -> list[float | None] | None:
-    return None if values is None else [None if value is None else 0.0 - value for value in values]
+    low, high = result.bounds
+    bounds = None if result.intervals is None else (0.0 - result.intervals[1], 0.0 - result.intervals[0])
+    return replace(result, means=0.0 - result.means, intervals=bounds, bounds=(0.0 - high, 0.0 - low))
 
 
 def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:
@@ -227,18 +240,4 @@ def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:
         table.add_row(suggestion["arm"], count(suggestion["times"]))
     if arms > len(suggestions):
         table.add_row(Text(f"… {arms - len(suggestions):,} more", style="dim"))
-    return table
-
-
-def _means(result: Result, means: FloatArray) -> Table:
-    """The leading arms, costs shown as costs."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("arm")
-    table.add_column("mean", justify="right")
-    table.add_column("runs counted", justify="right")
-    for i in result.arms.leading(SHOWN):
-        mean = "–" if math.isnan(means[i]) else f"{means[i]:.4g}"
-        table.add_row(result.labels[i], mean, count(result.pulls_per_arm[i]))
-    if len(result.labels) > SHOWN:
-        table.add_row(Text(f"… {len(result.labels) - SHOWN:,} more", style="dim"))
     return table

@@ -15,7 +15,8 @@ from surest.api import named
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
 from surest.cli.commands import other_arms
-from surest.cli.progress import Watch, count
+from surest.cli.options import option_option, options_given
+from surest.cli.progress import Watch, count, status_of
 from surest.cli.python_arms import is_python, load
 from surest.cli.reproduce import command_again
 from surest.result import Result, cost, emphasised, verdict
@@ -24,13 +25,12 @@ from surest.theory.characteristic import characteristic, size
 
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
-INTERRUPTED = 130
-"""The exit status of a search that was stopped with Ctrl-C, as shells have it."""
 
 
 @click.command()
 @click.argument("source", required=False)
 @click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
+@option_option
 @click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
 @click.option("--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be.")
 @click.option("--budget", type=float, metavar="N", help="The most pulls to make (1e6 is understood).")
@@ -45,6 +45,7 @@ INTERRUPTED = 130
 def identify(
     source: str,
     algorithm: str,
+    options: tuple[str, ...],
     delta: float,
     epsilon: float,
     budget: float | None,
@@ -80,15 +81,19 @@ def identify(
             vectorised=vectorised,
             on_request=watch,
             history=as_json or picture is not None,
+            **options_given(algorithm, options),
         )
+    command = command_again(click.get_current_context(), result.seed)
     if as_json:
-        data = {**result.to_json(), "command": command_again(click.get_current_context(), result.seed)}
+        data = {**result.to_json(), "command": command}
         click.echo(json.dumps(plain(data), ensure_ascii=False))
     else:
         tell(result, arms if isinstance(arms, FiniteArms) else None)
     if picture is not None:
         plot.save(picture, result.arms, result.history, verdict(result))
-    return 0 if result.certified else INTERRUPTED if result.reason == "interrupted" else 3
+    if watch.stopped_by is not None:
+        click.echo(f"surest: nothing is kept of it. To do it again:\n  {command}", err=True)
+    return status_of(result, watch)
 
 
 def parse_arms(source: str, instance: str | None, bounds: tuple[float, float]) -> Any:

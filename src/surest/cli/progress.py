@@ -14,8 +14,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.cli.signals import SIGNALLED, Terminated
 from surest.errors import Stop, UsageError
 from surest.protocol import Answer, Status
+from surest.result import Result
 from surest.running import Running
 from surest.table import count as count
 from surest.watching import Looks
@@ -26,11 +28,18 @@ SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
 
+def status_of(result: Result, watch: "Watch") -> int:
+    """The exit status of a search: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise."""
+    if result.certified:
+        return 0
+    return 3 if watch.stopped_by is None or result.reason != "interrupted" else SIGNALLED + watch.stopped_by
+
+
 class Watch:
     """Called with the state of a run before each request; shows it now and then, on standard error.
 
-    The first Ctrl-C ends the search where its state is sound: before the next request, or in an arm's own code. The
-    answer so far is then reported. A second one interrupts at once.
+    The first Ctrl-C, or SIGTERM, ends the search where its state is sound: before the next request, or in an arm's own code.
+    The answer so far is then reported. A second one interrupts at once.
     """
 
     def __init__(self, labels: tuple[str, ...], *, quiet: bool) -> None:
@@ -39,13 +48,15 @@ class Watch:
         live = sys.stderr.isatty() and not quiet
         self.live = Live(console=self.console, transient=True, auto_refresh=False) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY_LIVE if live else EVERY_LINE)
-        self.interrupted = False
+        self.stopped_by: int | None = None
+        """The signal that ended it, if one did."""
         self._in_arm = False
-        self._handler: Any = None
+        self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "Watch":
         if threading.current_thread() is threading.main_thread():
-            self._handler = signal.signal(signal.SIGINT, self._interrupt)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._interrupt)
         if self.live is not None:
             self.live.start()
         return self
@@ -53,12 +64,12 @@ class Watch:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self.live is not None:
             self.live.stop()
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
-        if self.interrupted:
+        if self.stopped_by is not None:
             raise Stop("interrupted")
         if self.looks is not None:
             self.looks(running)
@@ -81,9 +92,9 @@ class Watch:
         return guarded
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted or self._in_arm:
-            raise KeyboardInterrupt
-        self.interrupted = True
+        again, self.stopped_by = self.stopped_by is not None, number
+        if again or self._in_arm:
+            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
     def show(self, running: Running[Answer], status: Status | None) -> None:
         """Show the state of the run."""

@@ -5,12 +5,12 @@ from click.core import ParameterSource
 
 from surest.table import shell_line
 
-LEFT_OUT = ("as_json", "quiet", "picture")
-"""Options that say how a result is shown."""
+LEFT_OUT = ("as_json", "quiet", "picture", "study", "storage")
+"""Options that say how a result is shown, and where a search is kept."""
 
 
-def command_again(context: click.Context, seed: int | None) -> str:
-    """What was given on the command line, with the seed that was used.
+def command_again(context: click.Context, seed: int | None, **more: str) -> str:
+    """What was given on the command line, with the seed that was used, and more options.
 
     >>> @click.command("identify")
     ... @click.argument("source")
@@ -34,4 +34,5 @@ def command_again(context: click.Context, seed: int | None) -> str:
             words += [f"{parameter.opts[0]}={one}" for one in (value if isinstance(value, tuple) else (value,))]
     if seed is not None:
         words.append(f"--seed={seed}")
+    words += [f"--{name}={value}" for name, value in more.items()]
     return shell_line(words)

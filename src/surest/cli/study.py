@@ -13,6 +13,8 @@ from rich.text import Text
 
 from surest.algorithms import DEFAULT
 from surest.cli.identify import plain, whole_budget
+from surest.cli.keeping import STORAGE
+from surest.cli.options import option_option, options_given
 from surest.errors import SourceError
 from surest.result import emphasised
 from surest.study.health import Progress, health_line
@@ -27,7 +29,7 @@ storage_option = click.option(
     "--storage",
     metavar="URL",
     envvar="SUREST_STORAGE",
-    default="sqlite:///surest.db",
+    default=STORAGE,
     show_default=True,
     show_envvar=True,
     help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
@@ -66,6 +68,7 @@ def study() -> None:
 @click.option("--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be.")
 @click.option("--budget", type=float, metavar="N", help="The most evaluations to ask for (1e6 is understood).")
 @click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
+@option_option
 @click.option("--bounds", default="0,1", show_default=True, metavar="LO,HI", help="The range of the rewards.")
 @click.option("--seed", type=int, metavar="S", help="Makes random choices of the algorithm repeatable.")
 @click.option(
@@ -77,8 +80,8 @@ def study() -> None:
 @click.option("--retries", type=int, metavar="K", help="… after so many retries. [default: 0]")
 @common
 def create(
-    name: str, labels: tuple[str, ...], arms: int | None, budget: float | None, bounds: str, storage: str, as_json: bool,
-    **given: Any,
+    name: str, labels: tuple[str, ...], arms: int | None, budget: float | None, bounds: str, options: tuple[str, ...],
+    storage: str, as_json: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Make a study."""
     if bool(labels) == (arms is not None):
@@ -91,6 +94,7 @@ def create(
         bounds=_bounds(bounds),
         load_if_exists=False,
         **given,
+        **options_given(given["algorithm"], options),
     )
     say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {len(made.labels)} arms")
     return 0
@@ -106,6 +110,21 @@ def list_(storage: str, as_json: bool) -> int:
     ]
     lines = [f"{r['name']}\t{r['arms']} arms\tδ = {r['delta']}\t{r['algorithm']}" for r in rows]
     say(as_json, rows, "\n".join(lines) or "no studies")
+    return 0
+
+
+@study.command(name="add-arms")
+@click.argument("name")
+@click.argument("labels", nargs=-1, required=True, metavar="LABEL...")
+@common
+def add_arms(name: str, labels: tuple[str, ...], storage: str, as_json: bool) -> int:
+    """Add arms while a study runs.
+
+    Its algorithm must allow it: wager does, in a study made with --option reserve=0.1.
+    """
+    opened = open_study(storage, name)
+    opened.add_arms(labels)
+    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {len(opened.labels)} arms")
     return 0
 
 

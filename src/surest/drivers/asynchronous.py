@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import isawaitable
@@ -83,8 +82,8 @@ async def evaluate(
     retries: int | None = None,
     on_failure: float | None = None,
     on_request: Callable[[Running[Answer]], None] | None = None,
-) -> Counter[str]:
-    """Keep up to `in_flight` awaitables under way until the session is finished; how many failed, by arm."""
+) -> None:
+    """Keep up to `in_flight` awaitables under way until the session is finished. What failed is in the session's `health`."""
     checked_in_flight(in_flight)
     failures = Failures(session, retries, on_failure)
     flying: dict[asyncio.Task[Any], Ticket] = {}
@@ -113,7 +112,6 @@ async def evaluate(
         for task in flying:
             task.cancel()
         await asyncio.gather(*flying, return_exceptions=True)
-    return failures.by_arm
 
 
 async def _awaited(function: Arm, *arguments: Any) -> Any:

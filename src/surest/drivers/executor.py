@@ -3,12 +3,12 @@
 Rewards count in the order of the tickets, whatever the order in which they come: `Session` sees to that.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from surest.algorithms import options_of
 from surest.drivers.call import Work
 from surest.drivers.failures import Failures, described
 from surest.errors import EvaluationError, TicketError, UsageError
@@ -19,7 +19,7 @@ from surest.session import Session, Ticket
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
 BATCHES = 2
-"""A batch of Wager's, in terms of what is in flight: workers wait at the end of each batch only."""
+"""The least batch, in terms of what is in flight: workers wait at the end of each batch only."""
 LOOK = 0.2
 """Seconds after which the hook is called again while nothing is done."""
 
@@ -37,8 +37,8 @@ def evaluate(
     retries: int | None = None,
     on_failure: float | None = None,
     on_request: Hook | None = None,
-) -> Counter[str]:
-    """Keep up to `in_flight` evaluations under way until the session is finished; how many failed, by arm.
+) -> None:
+    """Keep up to `in_flight` evaluations under way until the session is finished. What failed is in the session's `health`.
 
     The executor stays open. If this ends with an error, what has not begun is cancelled.
 
@@ -46,9 +46,9 @@ def evaluate(
     >>> import random
     >>> session = Session(2, delta=0.1, batch=16)
     >>> with ThreadPoolExecutor(4) as pool:
-    ...     failed = evaluate(session, lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
-    >>> session.result().best, failed
-    ('0', Counter())
+    ...     evaluate(session, lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
+    >>> session.result().best, session.health
+    ('0', {})
     """
     checked_in_flight(in_flight)
     failures = Failures(session, retries, on_failure)
@@ -81,7 +81,6 @@ def evaluate(
     finally:
         for future in flying:
             future.cancel()
-    return failures.by_arm
 
 
 def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]:
@@ -131,7 +130,8 @@ def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dic
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
     ({'batch': 16}, {'batch': 1}, {})
     """
-    return {"batch": BATCHES * checked_in_flight(in_flight), **options} if algorithm == "wager" else dict(options)
+    least = {"batch": BATCHES * checked_in_flight(in_flight)} if "batch" in options_of(algorithm) else {}
+    return {**least, **options}
 
 
 def checked_in_flight(in_flight: int) -> int:

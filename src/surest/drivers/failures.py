@@ -10,7 +10,7 @@ RETRIES = 3
 
 
 class Failures:
-    """Counts a session's failed evaluations and decides what becomes of each.
+    """Decides what becomes of each of a session's failed evaluations.
 
     Parameters
     ----------
@@ -21,34 +21,48 @@ class Failures:
     """
 
     def __init__(self, session: Session, retries: int | None = None, on_failure: float | None = None) -> None:
-        self.retries = retries if retries is not None else RETRIES if on_failure is None else 0
-        if self.retries < 0:
-            raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
+        self.retries = checked_retries(retries, on_failure)
         if on_failure is not None and not session.low <= on_failure <= session.high:
             raise UsageError(
                 f"a failure is to count as {on_failure}, which is outside the bounds [{session.low:g}, {session.high:g}]"
             )
         self.session, self.on_failure = session, on_failure
         self._by_ticket: Counter[int] = Counter()
-        self.by_arm: Counter[str] = Counter()
-        """How many evaluations of each arm failed so far."""
 
     def count(self, ticket: Ticket, error: BaseException) -> None:
         """Take note of a failed evaluation. A mistake of the caller's, which would only come again, and `Stop` are raised."""
         if isinstance(error, SurestError):
             raise error
-        self.by_arm[ticket.label] += 1
         self._by_ticket[ticket.id] += 1
         failed = self._by_ticket[ticket.id]
         if failed <= self.retries:
-            self.session.fail(ticket.id, str(error))
-        elif self.on_failure is not None:
-            self.session.tell(ticket.id, self.on_failure)
-        else:
-            raise EvaluationError(
-                f"arm {ticket.label!r}: an evaluation (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
-                f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
-            ) from error
+            self.session.fail(ticket.id, str(error), kind=kind_of(error))
+            return
+        self.session.note(ticket.id, kind_of(error))
+        if self.on_failure is None:
+            raise exhausted(ticket, failed, error) from error
+        self.session.note(ticket.id, "imputed")
+        self.session.tell(ticket.id, self.on_failure)
+
+
+def checked_retries(retries: int | None, on_failure: float | None) -> int:
+    """How often to retry a failed evaluation: as told, else 3 times, or not at all where it has a stated reward."""
+    if retries is not None and retries < 0:
+        raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
+    return retries if retries is not None else RETRIES if on_failure is None else 0
+
+
+def kind_of(error: BaseException) -> str:
+    """What a health line calls a failure."""
+    return "timed out" if isinstance(error, TimeoutError) else "failed"
+
+
+def exhausted(ticket: Ticket, failed: int, error: BaseException) -> EvaluationError:
+    """What to say when an evaluation cannot be retried any more."""
+    return EvaluationError(
+        f"arm {ticket.label!r}: an evaluation (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
+        f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
+    )
 
 
 def described(error: BaseException) -> str:

@@ -14,7 +14,8 @@ from surest.study.schema import events, tickets
 from surest.study.settings import Settings
 
 Health = dict[str, dict[str, int]]
-"""How often evaluations of an arm failed, expired, were retried, or were counted as a stated reward (imputed)."""
+"""How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
+(imputed)."""
 RECENT = 200
 """Rewards from which the speed is taken."""
 

@@ -80,7 +80,7 @@ events = sa.Table(
     sa.Column("study", sa.Integer, nullable=False, index=True),
     sa.Column("ticket", _Number, nullable=False),
     sa.Column("arm", sa.Integer, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),  # failed, expired, retried, imputed
+    sa.Column("kind", sa.Text, nullable=False),  # failed, timed out, expired, interrupted, retried, imputed
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("at", _Real, nullable=False),

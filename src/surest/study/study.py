@@ -194,10 +194,10 @@ class Study:
                     fresh[int(number)] = value
             log.write_rewards(connection, self.id, {n: (told[n].arm, v) for n, v in fresh.items()}, self.store.now())
 
-    def fail(self, ticket: int, reason: str = "", reward: SupportsFloat | None = None) -> None:
+    def fail(self, ticket: int, reason: str = "", reward: SupportsFloat | None = None, *, kind: str = "failed") -> None:
         """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as a stated reward.
 
-        That reward is `reward` or else, once the study's `retries` are used up, its `on_failure`.
+        That reward is `reward` or else, once the study's `retries` are used up, its `on_failure`. `kind` is what health calls it.
         """
         with self.store.writing() as connection:
             number = _number(ticket)
@@ -207,7 +207,7 @@ class Study:
                 raise TicketError(f"ticket {number} was already told {found.reward}; it cannot fail now ({reason})")
             lease = log.Lease(self.id, found.worker, connection.execute(sa.select(self.store.now())).scalar_one())
             if found.lease != 0:
-                log.write_event(connection, lease, number, found.arm, "failed", str(reason))
+                log.write_event(connection, lease, number, found.arm, kind, str(reason))
             if stated is None and found.attempts > self.settings.retries:
                 stated = self.settings.on_failure
             if stated is None:

@@ -1,0 +1,72 @@
+"""Searches whose evaluations are dear are kept in a study while they run: whatever ends them, they go on where they were."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from surest.cli.reproduce import command_again
+from surest.drivers.executor import keep_busy
+from surest.errors import UsageError
+from surest.study.study import Study, open_study
+
+STORAGE = "sqlite:///surest.db"
+"""Where studies are, if nothing else is said."""
+
+
+@contextmanager
+def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Iterator[Study]:
+    """The study that keeps a search: the one that was named, or one in a file of its own, gone once the search is over.
+
+    What ends unfinished is kept, and the command that goes on with it is printed.
+    """
+    scratch = None if given["study"] is not None else _scratch()
+    storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
+    name = given["study"] or "identify"
+    study = _opened(storage, name, labels, workers, settings)
+    try:
+        yield study
+    finally:
+        told = 0 if study.finished else study.status().told
+        if told or (scratch is None and not study.finished):
+            _tell_how_to_go_on(study, storage, told)
+        elif scratch is not None:
+            study.store.engine.dispose()
+            for end in ("", "-wal", "-shm"):
+                Path(f"{scratch}{end}").unlink(missing_ok=True)
+
+
+def _scratch() -> Path:
+    """A new file in this folder, or where there is room for passing things."""
+    folder = Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
+    return folder / f"surest-identify-{secrets.token_hex(4)}.db"
+
+
+def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:
+    """The study, made if it is not there. Of one that is there, only what the command line says must agree with it."""
+    options = dict(settings["options"])
+    plain = {key: value for key, value in settings.items() if key != "options"}
+    try:
+        found = open_study(storage, name)
+    except UsageError:  # there is none yet; a mistake in what was given is told below
+        return open_study(storage, name, labels, **plain, **keep_busy(plain["algorithm"], workers, options))
+    context = click.get_current_context()
+    said = {key: v for key, v in plain.items() if context.get_parameter_source(key) is not ParameterSource.DEFAULT}
+    said["bounds"] = plain["bounds"]  # by which every number is read
+    return open_study(storage, name, labels, **said, **({**found.settings.options, **options} if options else {}))
+
+
+def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
+    where = {"study": study.name, "storage": storage}
+    hidden = study.store.url.password is not None
+    if hidden:
+        del where["storage"]
+    line = command_again(click.get_current_context(), study.settings.seed, **where)
+    how = f"To go on{', with --storage as before' if hidden else ''}:"
+    click.echo(f"surest: {told:,} rewards are kept in {study.store.shown}. {how}\n  {line}", err=True)

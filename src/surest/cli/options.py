@@ -1,0 +1,46 @@
+"""``--option NAME=VALUE``: an algorithm's own options on the command line."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from surest.algorithms import options_of
+from surest.algorithms.options import check_options
+from surest.errors import UsageError
+
+option_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
+)
+
+
+def options_given(algorithm: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Options of an algorithm, refused where it has no such option."""
+    options = parse_options(texts)
+    check_options(algorithm, options_of(algorithm), options)
+    return options
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, Any]:
+    """Options from a command line: values that are JSON are read as such, others are text.
+
+    >>> parse_options(["reserve=0.1", "batch=16", "mode=quick"])
+    {'reserve': 0.1, 'batch': 16, 'mode': 'quick'}
+    """
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--option {text!r}: write NAME=VALUE, as in reserve=0.1")
+        if name in options:
+            raise UsageError(f"--option {name} is given twice")
+        try:
+            options[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            options[name] = value
+    return options

@@ -1,0 +1,153 @@
+"""Let an executor work on a study: what `drivers.executor` does for a session, on a log that outlives the process.
+
+Any number of processes may do so at a time. Whoever stops in good order gives its tickets back.
+"""
+
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import sqlalchemy as sa
+
+from surest.drivers.call import Work
+from surest.drivers.executor import LOOK, Hook, checked_in_flight, outcome, submitted
+from surest.drivers.failures import checked_retries, exhausted, kind_of
+from surest.errors import SurestError, TicketError
+from surest.session import Ticket
+from surest.study import log
+from surest.study.schema import tickets as ticket_table
+from surest.study.study import Study
+
+POLL = 0.2
+"""Seconds after which one asks again where the rewards of others are awaited."""
+
+
+def work_on(
+    study: Study,
+    work: Work,
+    executor: Executor,
+    *,
+    in_flight: int,
+    retries: int | None = None,
+    on_request: Hook | None = None,
+) -> None:
+    """Keep up to `in_flight` evaluations of a study under way until it is finished. The executor stays open.
+
+    A failed evaluation is retried as the study's settings say. Where they name no reward for a failure, it is retried so
+    often (`retries`, 3 unless told), and then the work ends with an error.
+
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> from surest import open_study
+    >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    ...     study = open_study(f"sqlite:///{folder}/studies.db", "demo", ["a", "b"], 0.1, seed=1, batch=8)
+    ...     work_on(study, lambda ticket: (float, ticket.label == "b"), pool, in_flight=2)
+    ...     study.result().best
+    'b'
+    """
+    checked_in_flight(in_flight)
+    limit = checked_retries(retries, study.settings.on_failure)
+    failed: Counter[int] = Counter()
+    flying: dict[Future[Any], Ticket] = {}
+    done: SimpleQueue[Future[Any]] = SimpleQueue()
+    look = _every(LOOK, lambda: on_request(study.running) if on_request is not None else None)
+    take_from_the_dead(study)
+    try:
+        while True:
+            look()
+            for ticket in study.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
+                future = submitted(executor, work(ticket))
+                flying[future] = ticket
+                future.add_done_callback(done.put)
+            if not flying:
+                if study.finished:
+                    return
+                time.sleep(POLL)  # the rewards that others owe are needed first
+            for future in _finished(done):
+                ticket = flying.pop(future)
+                reward, error = outcome(future)
+                if error is None:
+                    with suppress(
+                        TicketError
+                    ):  # our lease ran out, and another worker was faster: the first one counts
+                        study.tell(ticket.id, reward)
+                    continue
+                if isinstance(error, SurestError):  # a mistake, which would only come again
+                    flying[future] = ticket
+                    raise error
+                study.fail(ticket.id, str(error), kind=kind_of(error))
+                failed[ticket.id] += 1
+                if study.settings.on_failure is None and failed[ticket.id] > limit:
+                    raise exhausted(ticket, failed[ticket.id], error)
+    finally:
+        for future in flying:
+            future.cancel()
+        give_back(study, [ticket.id for ticket in flying.values()])
+
+
+def give_back(study: Study, numbers: Sequence[int]) -> None:
+    """Let tickets that are not evaluated any more be handed out again at once."""
+    if not numbers:
+        return
+    with study.store.writing() as connection:
+        found = log.read_tickets(connection, study.id, numbers)
+        at = connection.execute(sa.select(study.store.now())).scalar_one()
+        for number, row in found.items():
+            if row.reward is None and row.lease != 0:
+                lease = log.Lease(study.id, row.worker, at)
+                log.write_event(connection, lease, number, row.arm, "interrupted", "its worker was stopped")
+                log.give_back(connection, study.id, number)
+
+
+def take_from_the_dead(study: Study) -> None:
+    """Let the leases of processes of this machine that are no more run out now. A SQLite file is used on one machine only."""
+    if not study.store.is_sqlite:
+        return
+    mine = f"{socket.gethostname()}:"
+    with study.store.writing() as connection:
+        at = connection.execute(sa.select(study.store.now())).scalar_one()
+        out = (ticket_table.c.study == study.id, ticket_table.c.reward.is_(None), ticket_table.c.lease > at)
+        workers = connection.execute(sa.select(ticket_table.c.worker).where(*out).distinct()).scalars().all()
+        dead = [worker for worker in workers if worker.startswith(mine) and not _alive(worker.removeprefix(mine))]
+        if dead:
+            past = sa.update(ticket_table).where(*out, ticket_table.c.worker.in_(dead)).values(lease=at)
+            connection.execute(past)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OverflowError, PermissionError):
+        return True  # no process of ours: who knows
+    return True
+
+
+def _every(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
+    """Do something when called, but not more often than this."""
+    last = -float("inf")
+
+    def maybe() -> None:
+        nonlocal last
+        if time.monotonic() - last >= seconds:
+            do()
+            last = time.monotonic()
+
+    return maybe
+
+
+def _finished(done: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
+    """What is finished: waits a little for the first, and for no other."""
+    found = []
+    with suppress(Empty):
+        found.append(done.get(timeout=LOOK))
+        while True:
+            found.append(done.get_nowait())
+    return found
