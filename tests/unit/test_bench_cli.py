@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -89,7 +90,8 @@ def test_finished_runs_are_kept_where_told_and_taken_from_there(bench, tmp_path)
     assert timeless(more) == timeless(bench(*given[:4], "--workers", "1", "--runs", "3")[1])
 
 
-def test_an_interrupted_benchmark_goes_on(bench, tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_benchmark_goes_on(bench, tmp_path, number, status):
     given = ["example1:30", "--algorithms", "lucb", "--runs", "60", "--json", "--seed", "4", "--quiet"]
     process = subprocess.Popen(
         [sys.executable, "-m", "surest", "bench", *given, "--workers", "1"],
@@ -101,14 +103,14 @@ def test_an_interrupted_benchmark_goes_on(bench, tmp_path):
     deadline = time.monotonic() + 60
     while not _lines(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert out == b""
-    assert b"--resume" in err
+    (printed,) = [line for line in err.decode().splitlines() if line.startswith("  surest bench ")]
     before = _lines(tmp_path)
     assert 0 < before < 60
-    _, resumed, _ = bench(*given, "--resume", "--workers", "1")
+    _, resumed, _ = bench(*shlex.split(printed)[2:])
     _, whole, _ = bench(*given, "--workers", "1")
     assert timeless(resumed) == timeless(whole)
     assert _lines(tmp_path) == 0

@@ -18,6 +18,7 @@ from surest.bench.run import Case, cases, processors, usual_runs
 from surest.bench.suites import SUITES, instances_of
 from surest.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
 from surest.cli.identify import plain, whole_budget
+from surest.cli.reproduce import command_again
 from surest.errors import UsageError
 
 EVERY_LINE = 10.0
@@ -178,6 +179,7 @@ class Bar:
 
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total, self.done, self.quiet, self.last = total, 0, quiet, time.monotonic()
+        self.context = click.get_current_context()
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
         self.live = Progress(*columns, console=Console(stderr=True), transient=True)
         self.task = self.live.add_task("replications", total=total)
@@ -191,9 +193,11 @@ class Bar:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self.shown:
             self.live.stop()
-        if kind is KeyboardInterrupt:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            line = command_again(self.context, self.context.params["seed"])
+            resumed = line if self.context.params["resume"] else f"{line} --resume"
             click.echo(
-                f"surest: {self.done:,} of {self.total:,} replications are kept; add --resume to go on", err=True
+                f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True
             )
 
     def __call__(self, case: Case, fresh: int) -> None:

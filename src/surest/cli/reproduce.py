@@ -26,12 +26,13 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if name in LEFT_OUT or context.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
             continue
+        values = value if isinstance(value, tuple) else (value,)
         if isinstance(parameter, click.Argument):
-            words.append(str(value))
-        elif getattr(parameter, "is_flag", False):
-            words.append(parameter.opts[0])
+            words += map(str, values)
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            words += [parameter.opts[0]] * (value == parameter.flag_value)  # several flags may set one value
         elif name != "seed":
-            words += [f"{parameter.opts[0]}={one}" for one in (value if isinstance(value, tuple) else (value,))]
+            words += [f"{parameter.opts[0]}={one}" for one in values]
     if seed is not None:
         words.append(f"--seed={seed}")
     words += [f"--{name}={value}" for name, value in more.items()]
