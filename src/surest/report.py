@@ -1,5 +1,6 @@
 """A report on a result or a stored study: where its facts come from, and the file it is written to."""
 
+import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from surest.errors import UsageError
 from surest.page import Report, to_html, to_markdown
 from surest.result import Result
 from surest.session import checked_bounds
+from surest.study.additions import additions_of
 from surest.study.study import Study
 from surest.table import shell_line
 from surest.watching import Point
@@ -133,23 +135,31 @@ def report_of_study(study: Study) -> Report:
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
     result = study.result(history=True)
-    if not study.settings.options and len(result.labels) <= MOST_ARMS_NAMED:
-        commands["Start the same study anew"] = shell_line(_create(study, result))
+    if len(result.labels) <= MOST_ARMS_NAMED:
+        commands |= _anew(study, where)
     return Report(result, study.name, beyond, commands)
 
 
-def _create(study: Study, result: Result) -> list[str]:
-    """The command that makes a study of the same arms and settings."""
-    settings = study.settings
-    numbered = result.labels == tuple(str(i) for i in range(len(result.labels)))
-    arms = [f"--arms={len(result.labels)}"] if numbered else [f"--arm={label}" for label in result.labels]
+def _anew(study: Study, where: list[str]) -> dict[str, str]:
+    """The commands that make a study of the same arms and settings, and add later arms when they came."""
+    settings, name = study.settings, f"{study.name}-again"
+    first, *later = additions_of(study)
+    numbered = first.labels == tuple(str(i) for i in range(len(first.labels)))
+    arms = [f"--arms={len(first.labels)}"] if numbered else [f"--arm={label}" for label in first.labels]
     given = {
         "delta": settings.delta, "epsilon": settings.epsilon or None, "budget": settings.budget,
         "algorithm": settings.algorithm, "bounds": f"{settings.bounds[0]!r},{settings.bounds[1]!r}", "seed": settings.seed,
         "lease-seconds": settings.lease_seconds, "on-failure": settings.on_failure, "retries": settings.retries or None,
     }  # fmt: skip
-    options = [f"--{name}={value}" for name, value in given.items() if value is not None]
-    return ["surest", "study", "create", *arms, *options, "--", study.name]
+    options = [f"--{key}={value}" for key, value in given.items() if value is not None]
+    options += [f"--option={key}={json.dumps(value)}" for key, value in settings.options.items()]
+    made = ["surest", "study", "create", *where, *arms, *options, "--", name]
+    commands = {"Start the same study anew": shell_line(made)}
+    for added in later:
+        line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
+        when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
+        commands[when] = shell_line(line)
+    return commands
 
 
 def write_report(report: Report, path: str | Path) -> None:

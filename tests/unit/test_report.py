@@ -25,6 +25,7 @@ from surest.errors import UsageError
 from surest.page import Report, settings_rows, to_html, to_markdown
 from surest.report import read_report, to_json, write_report
 from surest.result import Result, verdict
+from surest.study.study import Study
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -245,7 +246,7 @@ def test_costs_are_shown_as_costs(run: Run) -> None:
 def test_a_study(run: Run) -> None:
     storage = "sqlite:///s.db"
     study = surest.open_study(
-        storage, "my study", ["fast", "it's\nsafe"], 0.1, seed=3, budget=500, retries=1, on_failure=0
+        storage, "my study", ["fast", "it's\nsafe"], 0.1, seed=3, budget=500, retries=1, on_failure=0, reserve=0.2
     )
     for _ in range(3):
         study.fail(study.ask()[0].id, "no memory")
@@ -262,10 +263,41 @@ def test_a_study(run: Run) -> None:
     status, out, _ = run(*shlex.split(replayed)[1:])
     assert status == 3
     assert out.startswith("Not decided (still running).")
-    script = made.replace("surest study create", '"$PYTHON" -m surest study create --storage sqlite:///other.db')
-    subprocess.run(["bash", "-c", script], env={"PYTHON": sys.executable, "LC_ALL": "C.UTF-8"}, check=True)
-    other = surest.open_study("sqlite:///other.db", "my study")
+    pasted(made)
+    other = surest.open_study(storage, "my study-again")
     assert (other.settings, other.labels) == (study.settings, study.labels)
+
+
+def pasted(line: str) -> None:
+    """Run a command as a person would who copies it from the page."""
+    script = f'surest() {{ "$PYTHON" -m surest "$@"; }}\n{line}'
+    subprocess.run(["bash", "-c", script], env={"PYTHON": sys.executable, "LC_ALL": "C.UTF-8"}, check=True)
+
+
+def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -> None:
+    def answer(study: Study, until: int) -> None:
+        while not study.finished and study.status().told < until:
+            tickets = study.ask(min(50, until - study.status().told))
+            study.tell_all(tickets, [[0.4, 0.3, 0.9, 0.1][ticket.arm] for ticket in tickets])
+
+    storage = "sqlite:///s.db"
+    study = surest.open_study(storage, "s", 2, 0.1, seed=3, reserve=0.1, batch=10)
+    answer(study, 20)
+    study.add_arms(["the best", "$(worst)"])
+    answer(study, 10**6)
+    assert study.result().best == "the best"
+    assert run("report", "s", "--storage", storage, "--output", "s.json")[0] == 0
+    commands = json.loads(Path("s.json").read_text())["commands"]
+    _, made, added = commands.values()
+    (when,) = [int(word) for word in list(commands)[2].split() if word.isdigit()][:1]
+    assert when <= 20
+    pasted(made)
+    again = surest.open_study(storage, "s-again")
+    answer(again, when)
+    pasted(added)
+    answer(again, 10**6)
+    assert again.export()["tickets"][-1][:2] == study.export()["tickets"][-1][:2]
+    assert again.result().to_json() == study.result().to_json()
 
 
 def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:

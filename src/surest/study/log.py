@@ -114,6 +114,12 @@ def last_request(connection: Connection, study: int) -> Recorded | None:
     return None if row is None else _recorded(row)
 
 
+def request_before(connection: Connection, study: int, end: int) -> int:
+    """The first ticket of the request that ends before a ticket."""
+    query = sa.select(sa.func.max(requests.c.first)).where(requests.c.study == study, requests.c.first < end)
+    return connection.execute(query).scalar() or 0
+
+
 def _recorded(row: Any) -> Recorded:
     if row.seal != seal(row.first, row.total, row.statistic, row.runs):
         raise StorageError(f"the study's log is damaged: the request at ticket {row.first} is not what was written")

@@ -1,0 +1,23 @@
+"""When the arms of a study came."""
+
+from typing import NamedTuple
+
+from surest.study import log
+from surest.study.study import Study
+
+
+class Addition(NamedTuple):
+    """Arms that came together, while a request was under way: after so many rewards, and before so many."""
+
+    labels: tuple[str, ...]
+    after: int
+    before: int
+
+
+def additions_of(study: Study) -> list[Addition]:
+    """The arms of the beginning, and those of each addition, in order."""
+    with study.store.reading() as connection:
+        arms = log.read_arms(connection, study.id)
+        moments = sorted({arm.added_at for arm in arms})
+        after = {at: log.request_before(connection, study.id, at) for at in moments}
+    return [Addition(tuple(arm.label for arm in arms if arm.added_at == at), after[at], at) for at in moments]
