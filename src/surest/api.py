@@ -169,9 +169,12 @@ def _check_executor(executor: Workers | None, source: Any, vectorised: bool, *ho
     """Refuse what would be ignored."""
     if executor is None and any(option is not None for option in how):
         raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
-    if executor is not None and (vectorised or not isinstance(source, list)):
+    if executor is not None and not isinstance(source, list):
+        raise UsageError("recorded rewards and simulated arms need no executor; leave it out")
+    if executor is not None and vectorised:
         raise UsageError(
-            "an executor calls functions that return one reward a call; these arms are answered without it"
+            "an executor calls functions that return one reward a call; leave out vectorised=True and return one, or leave "
+            "out the executor"
         )
 
 

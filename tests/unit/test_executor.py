@@ -1,5 +1,6 @@
 """Callables on threads, processes, loky's and Dask's workers: the same transcript, whatever the timing and whoever dies."""
 
+import importlib
 import os
 import time
 from collections.abc import Callable
@@ -153,7 +154,7 @@ def test_what_makes_no_sense_is_refused() -> None:
             run(pool, retries=-1)
         with pytest.raises(UsageError, match="outside the bounds"):
             run(pool, on_failure=2.0)
-        with pytest.raises(UsageError, match="one reward a call"):
+        with pytest.raises(UsageError, match="need no executor"):
             surest.identify([[0.1], [0.2]], executor=pool)
         with pytest.raises(UsageError, match="one reward a call"):
             surest.identify({"a": low, "b": low}, executor=pool, vectorised=True)
@@ -262,6 +263,43 @@ def test_dask_with_a_worker_killed(tmp_path: Path, sequential: list[tuple[object
     assert len(before) == 2
     assert after != before
     assert transcript(result) == sequential
+
+
+def test_dask_workers_that_cannot_import_an_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that gets what it cannot load drops the connection, and Dask waits for ever: this must not come to that."""
+    distributed = pytest.importorskip("distributed", reason="DASK IS NOT INSTALLED: pip install 'surest[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        (tmp_path / "arms_out_of_reach.py").write_text("def good():\n    return 1\n\n\ndef bad():\n    return 0\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        module = importlib.import_module("arms_out_of_reach")
+        arms = {"good": module.good, "bad": module.bad}
+        with pytest.raises(UsageError, match=r"cannot load arm 'good': ModuleNotFoundError.*upload_file"):
+            surest.identify(arms, executor=client.get_executor())
+        client.upload_file(str(tmp_path / "arms_out_of_reach.py"))
+        assert surest.identify(arms, executor=client.get_executor(pure=False), seed=1).best == "good"
+
+
+def test_a_result_says_what_failed() -> None:
+    """Failed, timed out, retried and imputed evaluations, by arm, as a study counts them."""
+    errors = iter([ValueError("x"), TimeoutError("y"), TimeoutError("z")])
+
+    def flaky() -> float:
+        error = next(errors, None)
+        if error is not None:
+            raise error
+        return 1.0
+
+    with ThreadPoolExecutor(1) as pool:
+        how = {"executor": pool, "in_flight": 1, "retries": 1, "on_failure": 0.5}
+        result = surest.identify({"flaky": flaky, "low": lambda: 0.0}, seed=1, **how)
+    assert result.health == {"flaky": {"failed": 1, "retried": 2, "timed out": 2, "imputed": 1}}
+    assert surest.identify([lambda: 1.0, lambda: 0.0]).health == {}
+    assert surest.identify([[0.5], [0.2]]).health is None
 
 
 def test_no_two_tickets_share_a_seed() -> None:

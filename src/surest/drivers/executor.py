@@ -10,6 +10,7 @@ from typing import Any
 
 from surest.algorithms import options_of
 from surest.drivers.call import Work
+from surest.drivers.dask import Reach
 from surest.drivers.failures import Failures, described
 from surest.errors import EvaluationError, TicketError, UsageError
 from surest.protocol import Answer
@@ -53,6 +54,7 @@ def evaluate(
     checked_in_flight(in_flight)
     failures = Failures(session, retries, on_failure)
     pool, renew = started(executor)
+    reach = Reach()
     flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()
     try:
@@ -60,7 +62,9 @@ def evaluate(
             if on_request is not None:
                 on_request(session.running)
             for ticket in session.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
-                future = submitted(pool, work(ticket))
+                job = work(ticket)
+                reach.check(pool, ticket, job[0])
+                future = submitted(pool, job)
                 flying[future] = ticket, pool
                 future.add_done_callback(done.put)
             if not flying:
