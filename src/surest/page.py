@@ -122,7 +122,7 @@ def health(report: Report) -> list[str]:
     line = health_line(known) if known is not None else "simulated or recorded rewards: no evaluation can fail"
     return [
         line.removeprefix("health: "),
-        *(f"{arm} failed last with: {said}" for arm, said in report.last_failures.items()),
+        *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
     ]
 
 

@@ -54,9 +54,11 @@ def test_medoid(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     out = printed("medoid.py", capsys, monkeypatch)
     assert "image 424 is the medoid: certified True" in out
     assert "computed from all of them: image 424" in out
-    part = re.search(r"of 1,613,706, ([\d.]+)%", out)
+    part = re.search(r"([\d,]+) similarities of 1,613,706, ([\d.]+)%", out)
     assert part is not None
-    assert 4 < float(part[1]) < 12
+    assert 4 < float(part[2]) < 12
+    page = (EXAMPLES.parent / "docs" / "arms.md").read_text(encoding="utf-8")
+    assert f"{part[1]} of 1,613,706 distances ({part[2]} %" in page
 
 
 def test_shared_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -149,13 +150,15 @@ def test_a_spent_budget_in_numbers(run) -> None:
 ENDLESS = [sys.executable, "-m", "surest", "identify", "bernoulli:0.5,0.5,0.4", "--seed", "1"]
 
 
-def test_ctrl_c_ends_with_the_answer_so_far_and_a_pipe_gets_plain_lines() -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_ends_with_the_answer_so_far_and_a_pipe_gets_plain_lines(number: int, status: int) -> None:
     process = subprocess.Popen(ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     first = process.stderr.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
+    assert "To do it again:\n  surest identify bernoulli:0.5,0.5,0.4 --seed=1\n" in err
     assert "Not decided (interrupted). Arm" in out
     assert "Traceback" not in err
     assert first.startswith("pulls ")
@@ -176,6 +179,40 @@ def test_ctrl_c_in_a_slow_arm_does_not_wait(folder: Path) -> None:
     assert time.monotonic() - began < 20
     assert process.returncode == 130
     assert json.loads(out)["reason"] == "interrupted"
+
+
+def test_python_arms_are_kept_in_a_study_and_gone_on_with(folder: Path, run) -> None:
+    command = [sys.executable, "-m", "surest", "identify", "arms_of_test.py:sleepy", "--study=s", "--seed=1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (folder / "napping").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert "Not decided (interrupted)" in out
+    (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
+    source = folder / "arms_of_test.py"
+    source.write_text(source.read_text() + "\n\nsleepy = {label: (lambda k=k: k) for k, label in enumerate(sleepy)}\n")
+    status, out, _ = run(*shlex.split(line)[2:], "--json")
+    found = json.loads(out)
+    assert (status, found["certified"], found["seed"]) == (0, True, 1)
+    assert sum(of_arm.get("interrupted", 0) for of_arm in found["health"].values()) == 1
+    for given in (["bernoulli:0.5,0.4"], ["arms_of_test.py:sleepy", "--vectorised"]):
+        assert run(*given, "--study=s")[0] == 2
+
+
+def test_an_output_that_nobody_reads_to_its_end_is_no_fault() -> None:
+    for command in (["algorithms"], ["algorithms", "--json"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "surest", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        assert (process.wait(60), err) == (0, b"")
 
 
 def test_a_terminal_shows_a_live_view() -> None:

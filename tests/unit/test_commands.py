@@ -293,7 +293,10 @@ def test_failures_are_counted_by_arm_in_text_json_and_report(
 
 
 def test_two_processes_share_a_named_study(draw: Path) -> None:
-    given = [*arms(draw, good=900, bad=300), "--seed=4", "--study=s", "--workers=2", "--json"]
+    # No command ends before both processes have started one.
+    both = 'mkdir -p p$PPID; for i in $(seq 600); do [ $(ls -d p* | wc -l) = 2 ] && break; sleep 0.05; done; exec "$@"'
+    of_both = [arm.replace("=sh ", f"=sh -c {shlex.quote(both)} sh sh ") for arm in arms(draw, good=900, bad=300)]
+    given = [*of_both, "--seed=4", "--study=s", "--workers=2", "--json"]
     runs = [
         subprocess.Popen([sys.executable, "-m", "surest", "identify", *given], stdout=subprocess.PIPE, text=True)
         for _ in range(2)

@@ -1,6 +1,7 @@
 """The command ``surest``. Each command is a thin function over a library call, loaded when it is used."""
 
 import importlib
+import os
 import sys
 import traceback
 
@@ -21,6 +22,10 @@ COMMANDS = {
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 
 
+class Unread(Exception):
+    """Whoever read standard output has seen enough, as ``head`` has."""
+
+
 class Lazy(click.Group):
     """A group that imports a command when it is called: `surest --help` is quick."""
 
@@ -34,6 +39,13 @@ class Lazy(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"surest.cli.{name}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command. Click would exit with status 1 when nobody reads its output any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise Unread from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -71,7 +83,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(str(error), 2, debug)
     except SurestError as error:
         _fail(str(error), 1, debug)
-    except BrokenPipeError:
+    except Unread:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is still to be flushed may go
         sys.exit(0)
     except Exception as error:
         _fail(f"a fault of surest: {type(error).__name__}: {error} (add --debug for a traceback)", 1, debug)

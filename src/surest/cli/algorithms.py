@@ -3,11 +3,11 @@
 import json
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from surest.algorithms import REGISTRY, options_of
+from surest.cli.console import Output
 
 
 @click.command()
@@ -28,7 +28,7 @@ def algorithms(as_json: bool) -> None:
         table.add_column(column, no_wrap=column in ("name", "standing"))
     for row in rows:
         table.add_row(*(str(row[column]) for column in columns))
-    console = Console()
+    console = Output()
     console.print(table)
     console.print("\n--option NAME=VALUE:", style="bold", highlight=False)
     for name in REGISTRY:

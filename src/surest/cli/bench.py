@@ -17,6 +17,7 @@ from surest.bench.record import benchmark, name_of
 from surest.bench.run import Case, cases, processors, usual_runs
 from surest.bench.suites import SUITES, instances_of
 from surest.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
+from surest.cli.console import Output
 from surest.cli.identify import plain, whole_budget
 from surest.cli.reproduce import command_again
 from surest.errors import UsageError
@@ -166,9 +167,9 @@ def show(rows: Sequence[Row], form: str | None) -> None:
             table.add_column(title, justify="left" if key in TEXT else "right", no_wrap=True)
         for row in rows:
             table.add_row(*cells(row))
-        wide = Console(highlight=False)
+        wide = Output(highlight=False)
         if not wide.is_terminal:
-            wide = Console(highlight=False, width=250)
+            wide = Output(highlight=False, width=250)
         wide.print(table)
         for note in notes(rows):
             wide.print(f"\n{note}", style="dim")

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
+from surest.cli.console import Output
 from surest.cli.identify import SHOWN, plain
 from surest.cli.progress import count
 from surest.protocol import checked_delta
@@ -64,7 +64,7 @@ def facts(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta:
 
 def tell(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta: float) -> None:
     """The same, for a person."""
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     name = Text(f"Arm {arms.labels[hard.best]}", style="bold")
     if len(arms) == 1:
         console.print(name + Text(" is the only arm: nothing has to be pulled."))

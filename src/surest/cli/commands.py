@@ -4,20 +4,21 @@ import functools
 import json
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from surest import plot
 from surest.algorithms import options_of
+from surest.api import named
 from surest.bandits.commands import Command, Runner, Scale, parse_commands
 from surest.bandits.recorded import InOrder, read_in_order
+from surest.cli.console import Output
 from surest.cli.options import options_given
 from surest.cli.progress import Watch, count, status_of
 from surest.cli.reproduce import command_again
@@ -52,7 +53,11 @@ OPTIONS = [
         metavar="K",
         help="Count each row of SOURCE once, in order; say what to run next (at most K arms) if that does not decide.",
     ),
-    click.option("--study", metavar="NAME", help="Keep a search by commands in a study; go on with it if it is there."),
+    click.option(
+        "--study",
+        metavar="NAME",
+        help="Keep rewards of commands or Python arms in a study; go on with it if it is there.",
+    ),
     click.option(
         "--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]"
     ),
@@ -75,6 +80,8 @@ def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
             return _identify_commands(mine, given)
         if mine["suggest"] is not None:
             return _identify_recorded(mine, given)
+        if mine["study"] is not None:
+            return _identify_python(mine, given)
         return identify(**given)
 
     for option in reversed(OPTIONS):
@@ -100,37 +107,84 @@ def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     if given["picture"] is not None:
         plot.checked_path(given["picture"])
     by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
-    if not commands and (mine["study"] is not None or by_hand):
-        raise click.UsageError("--study and --storage go with --command")
+    if mine["study"] is not None and (suggest is not None or given["vectorised"]):
+        raise click.UsageError("--study does not go with --suggest or --vectorised")
     if mine["study"] is None and by_hand:
         raise click.UsageError("--storage goes with --study NAME")
 
 
 def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    from surest.cli.keeping import kept  # a database takes a while to load
-    from surest.study.work import work_on
-
     commands = parse_commands(mine["commands"])
     scale = _scale(mine, given)
     runner = Runner(scale, mine["timeout"])
     workers = mine["workers"] or 1
+    arms = {command.label: _arm(runner, command) for command in commands}
+    with ThreadPoolExecutor(workers) as pool:
+        how = Search(arms, pool, workers, seeded=True, end=runner.stop, said=runner.said)
+        return _kept_search(mine, given, scale, how)
+
+
+def _identify_python(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
+    from surest.cli.identify import parse_arms, parse_bounds
+
+    limits = parse_bounds(given["bounds"])
+    labels, arms = named(parse_arms(given["source"], given["instance"], limits), limits)
+    if not isinstance(arms, list):
+        raise click.UsageError("--study goes with --command and Python callables; other rewards come again with --seed")
+    return _kept_search(mine, given, Scale(*limits), Search(dict(zip(labels, arms, strict=True)), Here(), 1))
+
+
+@dataclass(frozen=True)
+class Search:
+    """Arms that are evaluated, and by whom."""
+
+    arms: Mapping[str, Callable[..., Any]]
+    pool: Executor
+    workers: int
+    seeded: bool = False
+    end: Callable[[], None] = lambda: None
+    """Ends what is under way, before the pool is waited for."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What a failed evaluation said last, by arm."""
+
+
+class Here(Executor):
+    """Calls functions where it is asked to, at once."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """What the function gives, or raises."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **more))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def _kept_search(mine: Mapping[str, Any], given: Mapping[str, Any], scale: Scale, how: Search) -> int:
+    from surest.cli.keeping import kept  # a database takes a while to load
+    from surest.study.work import work_on
+
     settings = _settings(given) | {"bounds": scale.bounds}
     if mine["on_failure"] is not None:
         settings |= {"on_failure": scale.reward(mine["on_failure"]), "retries": mine["retries"] or 0}
-    labels = tuple(command.label for command in commands)
+    labels = tuple(how.arms)
     stopped, began = None, time.perf_counter()
-    with kept(mine, labels, workers, settings) as study:
-        work = work_of([_arm(runner, command) for command in commands], study.settings.seed, seeded=True)
-        with Watch(labels, quiet=given["quiet"]) as watch, ThreadPoolExecutor(workers) as pool:
+    with kept(mine, labels, how.workers, settings) as study:
+        with Watch(labels, quiet=given["quiet"]) as watch:
+            arms = list(how.arms.values()) if how.seeded else [watch.arm(*pair) for pair in how.arms.items()]
+            work = work_of(arms, study.settings.seed, seeded=how.seeded)
             try:
-                work_on(study, work, pool, in_flight=workers, retries=mine["retries"], on_request=watch)
+                work_on(study, work, how.pool, in_flight=how.workers, retries=mine["retries"], on_request=watch)
             except Stop as stop:
                 stopped = str(stop)
             finally:
-                runner.stop()  # before the pool waits for its threads
+                how.end()
+                how.pool.shutdown()
         result = study.result(history=given["as_json"] or given["picture"] is not None)
         result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
-        failures = {label: runner.said[label] for label in labels if label in runner.said}
+        failures = {label: how.said[label] for label in labels if label in how.said}
         _tell(result, scale, given, {"last_failures": failures})
     for label, said in failures.items():
         click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
@@ -210,7 +264,7 @@ def _tell(
         data["command"] = command_again(click.get_current_context(), result.seed)
         click.echo(json.dumps(plain(data), ensure_ascii=False))
         return
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     console.print(emphasised(result))
     if fed is None:
         console.print(cost(result))

@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from surest import plot
@@ -15,6 +14,7 @@ from surest.api import named
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
 from surest.cli.commands import other_arms
+from surest.cli.console import Output
 from surest.cli.options import option_option, options_given
 from surest.cli.progress import Watch, count, status_of
 from surest.cli.python_arms import is_python, load
@@ -92,7 +92,8 @@ def identify(
     if picture is not None:
         plot.save(picture, result.arms, result.history, verdict(result))
     if watch.stopped_by is not None:
-        click.echo(f"surest: nothing is kept of it. To do it again:\n  {command}", err=True)
+        kept = "rewards are not kept without --study NAME. " if isinstance(arms, dict) else ""
+        click.echo(f"surest: {kept}To do it again:\n  {command}", err=True)
     return status_of(result, watch)
 
 
@@ -146,7 +147,7 @@ def plain(value: Any) -> Any:
 
 def tell(result: Result, arms: FiniteArms | None) -> None:
     """The verdict, for a person."""
-    console = Console(highlight=False)
+    console = Output(highlight=False)
     console.print(emphasised(result))
     console.print(cost(result))
     for line in comparison(result, arms) if arms is not None else []:

@@ -28,7 +28,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
     """
     scratch = None if given["study"] is not None else _scratch()
     storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
-    name = given["study"] or "identify"
+    name = "identify" if scratch is not None else given["study"]
     study = _opened(storage, name, labels, workers, settings)
     try:
         yield study

@@ -16,10 +16,13 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
     ... @click.argument("source")
     ... @click.option("--delta", default=0.05)
     ... @click.option("--arm", multiple=True)
+    ... @click.option("--minimise", is_flag=True)
+    ... @click.option("--csv", "form", flag_value="csv")
+    ... @click.option("--markdown", "form", flag_value="markdown")
     ... def identify(**given):
     ...     print(command_again(click.get_current_context(), 7))
-    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b"], standalone_mode=False)
-    surest identify 'my file.csv' --arm=a --arm=b --seed=7
+    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "--minimise", "--csv"], standalone_mode=False)
+    surest identify 'my file.csv' --arm=a --arm=b --minimise --csv --seed=7
     """
     words = ["surest", str(context.command.name)]
     for parameter in context.command.params:
@@ -30,7 +33,10 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
         if isinstance(parameter, click.Argument):
             words += map(str, values)
         elif isinstance(parameter, click.Option) and parameter.is_flag:
-            words += [parameter.opts[0]] * (value == parameter.flag_value)  # several flags may set one value
+            chosen = (
+                bool(value) if parameter.is_bool_flag else value == parameter.flag_value
+            )  # several may set one value
+            words += [parameter.opts[0]] * chosen
         elif name != "seed":
             words += [f"{parameter.opts[0]}={one}" for one in values]
     if seed is not None:

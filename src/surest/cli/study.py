@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from surest.algorithms import DEFAULT
+from surest.cli.console import Output
 from surest.cli.identify import plain, whole_budget
 from surest.cli.keeping import STORAGE
 from surest.cli.options import option_option, options_given
@@ -196,7 +196,7 @@ def result(name: str, storage: str, as_json: bool) -> int:
     if as_json:
         say(True, found.to_json(), "")
     else:
-        console = Console(highlight=False)
+        console = Output(highlight=False)
         console.print(emphasised(found))
         console.print(Text(health_line(found.health or {})))
     return 0 if found.certified else 3
@@ -265,7 +265,7 @@ def _bounds(text: str) -> tuple[float, float]:
 
 def _show(opened: Study, progress: Progress) -> None:
     """A study at a glance."""
-    found, console = progress.result, Console(highlight=False)
+    found, console = progress.result, Output(highlight=False)
     console.print(_headline(progress))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     console.print(Text(f"{count(progress.told)} rewards told, {progress.out:,} tickets with workers{waiting}."))
