@@ -55,6 +55,7 @@ th:first-child { text-align: left; padding-left: 0; }
 .leader th { color: var(--leader); }
 dl { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .3rem 1rem; margin: 0; }
 dd, section > p { margin: 0; }
+section > p + p { margin-top: .4rem; }
 pre { background: var(--panel); padding: .7rem; margin: .3rem 0 1rem; white-space: pre-wrap; font-size: .9rem; }
 footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
 @media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; }
@@ -132,7 +133,7 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
         ("δ, allowed probability of a wrong answer", f"{result.delta!r}"),
-        ("ε, how far below the best an answer may be", f"{result.epsilon!r}"),
+        (f"ε, how far {'above' if report.minimise else 'below'} the best an answer may be", f"{result.epsilon!r}"),
         ("costs" if report.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),

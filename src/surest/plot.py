@@ -187,7 +187,8 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
     pulls = [point.pulls for point in history]
     evidence = [max(point.evidence, 0.0) for point in history]
     threshold = history[-1].threshold
-    ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker="o" if len(pulls) < 25 else None, markersize=4)
+    marker = "o" if len(pulls) < 25 else None
+    ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
     ax.axhline(threshold, color=LEADER, linewidth=1.2, linestyle="--")
     ax.annotate(
         "needed to decide", (0.005, threshold), (0, 3), xycoords=("axes fraction", "data"),
