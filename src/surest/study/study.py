@@ -151,7 +151,7 @@ class Study:
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
-        who = _own_name() if worker is None else worker
+        who = own_name() if worker is None else worker
         storable(who, "a worker's name")
         with self._writing() as connection:
             lease = log.Lease(self.id, who, connection.execute(sa.select(self.store.now())).scalar_one())
@@ -394,5 +394,6 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _own_name() -> str:
+def own_name() -> str:
+    """What the log calls this process."""
     return f"{socket.gethostname()}:{os.getpid()}"

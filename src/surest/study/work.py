@@ -22,8 +22,10 @@ from surest.errors import SurestError, TicketError
 from surest.session import Ticket
 from surest.study import log
 from surest.study.schema import tickets as ticket_table
-from surest.study.study import Study
+from surest.study.study import Study, own_name
 
+RENEWALS = 4
+"""How often leases are lengthened in the time of one."""
 POLL = 0.2
 """Seconds after which one asks again where the rewards of others are awaited."""
 
@@ -57,10 +59,12 @@ def work_on(
     flying: dict[Future[Any], Ticket] = {}
     done: SimpleQueue[Future[Any]] = SimpleQueue()
     look = _every(LOOK, lambda: on_request(study.running) if on_request is not None else None)
+    keep = _every(study.settings.lease_seconds / RENEWALS, lambda: renew(study, [t.id for t in flying.values()]))
     take_from_the_dead(study)
     try:
         while True:
             look()
+            keep()
             for ticket in study.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
                 future = submitted(executor, work(ticket))
                 flying[future] = ticket
@@ -70,25 +74,33 @@ def work_on(
                     return
                 time.sleep(POLL)  # the rewards that others owe are needed first
             for future in _finished(done):
-                ticket = flying.pop(future)
+                ticket = flying[future]
                 reward, error = outcome(future)
-                if error is None:
-                    with suppress(
-                        TicketError
-                    ):  # our lease ran out, and another worker was faster: the first one counts
-                        study.tell(ticket.id, reward)
-                    continue
                 if isinstance(error, SurestError):  # a mistake, which would only come again
-                    flying[future] = ticket
                     raise error
-                study.fail(ticket.id, str(error), kind=kind_of(error))
-                failed[ticket.id] += 1
-                if study.settings.on_failure is None and failed[ticket.id] > limit:
+                with suppress(TicketError):  # our lease ran out, and another worker was faster: its reward counts
+                    if error is None:
+                        study.tell(ticket.id, reward)
+                    else:
+                        study.fail(ticket.id, str(error), kind=kind_of(error))
+                        failed[ticket.id] += 1
+                del flying[future]
+                if error is not None and study.settings.on_failure is None and failed[ticket.id] > limit:
                     raise exhausted(ticket, failed[ticket.id], error)
     finally:
         for future in flying:
             future.cancel()
         give_back(study, [ticket.id for ticket in flying.values()])
+
+
+def renew(study: Study, numbers: Sequence[int]) -> None:
+    """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
+    if not numbers:
+        return
+    table, until = ticket_table.c, study.store.now() + study.settings.lease_seconds
+    ours = (table.study == study.id, table.id.in_(numbers), table.worker == own_name(), table.reward.is_(None))
+    with study.store.writing() as connection:
+        connection.execute(sa.update(ticket_table).where(*ours, table.lease != 0).values(lease=until))
 
 
 def give_back(study: Study, numbers: Sequence[int]) -> None:

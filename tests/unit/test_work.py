@@ -1,0 +1,80 @@
+"""An executor at work on a study."""
+
+import os
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from surest import open_study
+from surest.errors import EvaluationError, RewardError, Stop
+from surest.running import Running
+from surest.study.schema import tickets
+from surest.study.study import Study
+from surest.study.work import renew, take_from_the_dead, work_on
+
+LEASE = 40.0
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.2, seed=1, batch=4, lease_seconds=LEASE)
+
+
+def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
+    mine, told, gone = study.ask(3)
+    other = study.ask(1, "somebody else")[0]
+    study.tell(told.id, 0)
+    study.fail(gone.id)
+    with study.store.writing() as connection:
+        connection.execute(sa.update(tickets).where(tickets.c.lease != 0).values(lease=1.0))
+    renew(study, [mine.id, told.id, gone.id, other.id])
+    with study.store.reading() as connection:
+        leases = list(connection.execute(sa.select(tickets.c.lease).order_by(tickets.c.id)).scalars())
+    assert leases[0] > time.time() + LEASE / 2
+    assert leases[1:] == [1.0, 0.0, 1.0]
+
+
+def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed: list[list[int]] = []
+    monkeypatch.setattr("surest.study.work.RENEWALS", 10 * LEASE)
+    monkeypatch.setattr("surest.study.work.renew", lambda study, numbers: renewed.append(numbers))
+    with ThreadPoolExecutor(2) as pool:
+        work_on(study, lambda t: (lambda: time.sleep(0.5 * (t.id == 0)) or t.arm,), pool, in_flight=2)
+    assert [0] in renewed
+    assert study.health() == {}
+    assert study.result().best == "b"
+
+
+def test_the_tickets_of_the_dead_are_handed_out_at_once_and_those_of_the_living_are_not(study: Study) -> None:
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    host = socket.gethostname()
+    names = [f"{host}:{gone}", f"{host}:{os.getpid()}", f"elsewhere:{gone}", f"{host}:no number"]
+    for name in names:
+        study.ask(1, name)
+    take_from_the_dead(study)
+    assert [ticket.id for ticket in study.ask(10)] == [0]
+    assert study.health() == {"a": {"expired": 1, "retried": 1}}
+
+
+def test_whatever_ends_the_work_its_tickets_are_given_back(study: Study) -> None:
+    def stop(running: Running[object]) -> None:
+        if study.status().told >= 3:
+            raise Stop("enough")
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(Stop):
+            work_on(study, lambda t: (time.sleep, 0.3) if t.id > 2 else (float, 1), pool, in_flight=3, on_request=stop)
+        assert study.status().out == 0
+        with pytest.raises(RewardError):
+            work_on(study, lambda t: (float, 7), pool, in_flight=1)
+        assert study.status().out == 0
+        with pytest.raises(EvaluationError, match="failed 2 times"):
+            work_on(study, lambda t: (float, "x"), pool, in_flight=1, retries=1)
+        assert (study.status().out, study.status().told) == (0, 3)
