@@ -110,6 +110,8 @@ def test_an_interrupted_benchmark_goes_on(bench, tmp_path, number, status):
     (printed,) = [line for line in err.decode().splitlines() if line.startswith("  surest bench ")]
     before = _lines(tmp_path)
     assert 0 < before < 60
+    if number == signal.SIGTERM:
+        return  # what follows would be the same
     _, resumed, _ = bench(*shlex.split(printed)[2:])
     _, whole, _ = bench(*given, "--workers", "1")
     assert timeless(resumed) == timeless(whole)

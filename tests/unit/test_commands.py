@@ -222,6 +222,8 @@ def test_a_stopped_search_ends_its_commands_and_goes_on_when_the_printed_command
     assert not alive(int((tmp_path / "pid").read_text()))
     assert len(kept_files()) == 1  # no journal is left open
     told = int(err.split(" rewards are kept")[0].split()[-1])
+    if number == signal.SIGINT:
+        return  # what follows would be the same
     code, out, err = go_on(err)
     assert code == 0, err
     assert "Arm b is the best: wrong with probability at most 0.2" in out
