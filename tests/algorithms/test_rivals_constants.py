@@ -4,9 +4,10 @@ from math import ceil, e, inf, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import betaln, zeta
 
+from agreement.rivals_transcription import slow_weights
 from surest.algorithms import RIVALS, Problem, start
 from surest.algorithms.rivals.lil_kl_ucb import POWER, RATIO
 from surest.algorithms.rivals.lil_ucb import lil_ucb
@@ -14,8 +15,6 @@ from surest.algorithms.rivals.optimal_weights import ROWS, note, track
 from surest.algorithms.rivals.transport import ROWS as ATOM_ROWS
 from surest.algorithms.rivals.transport import absorb_atoms, leader_share, transport
 from surest.algorithms.stepwise import ASKED, absorb, fresh_state
-from surest.bandits.finite import bernoulli
-from surest.drivers.simulate import simulate
 from surest.evidence.divergence import k_inf, kl, kl_lower, kl_upper, surely_above
 from surest.evidence.intervals import iterated_log, kl_iterated_log, kl_rate
 from surest.theory import divergence
@@ -143,28 +142,6 @@ def test_the_transport_cost_is_a_minimum_and_not_above_it(values: tuple[float, .
     assert leader_share(state, 0, 0, 1) == pytest.approx(sides[costs.argmin()][0] / costs.min(), abs=0.01)
 
 
-def slow_weights(means: np.ndarray) -> tuple[np.ndarray, float]:
-    """w* and T* by nested root finding, as in the paper."""
-    best, others = means.max(), np.sort(means)[::-1][1:]
-
-    def middle(x: float, q: float) -> float:
-        return (best + x * q) / (1 + x)
-
-    def ratio(y: float, q: float) -> float:
-        return brentq(lambda x: kl(best, middle(x, q)) + x * kl(q, middle(x, q)) - y, 1e-12, 1e9, xtol=1e-13)
-
-    def balance(y: float) -> float:
-        pairs = [(ratio(y, q), q) for q in others]
-        return sum(kl(best, middle(x, q)) / kl(q, middle(x, q)) for x, q in pairs) - 1
-
-    top = kl(best, others[0])
-    y = brentq(balance, top * 1e-6, top * (1 - 1e-6), xtol=1e-14)
-    x = np.array([1.0, *(ratio(y, q) for q in others)])
-    weights = np.empty(len(means))
-    weights[np.argsort(-means, kind="stable")] = x / x.sum()
-    return weights, float(x.sum() / y)
-
-
 def tracked(memory: np.ndarray, means: np.ndarray) -> np.ndarray:
     for arm, mean in enumerate(means):
         note(memory, arm, mean)
@@ -201,86 +178,6 @@ def test_optimal_weights_of_means_0_and_1(means: list[float]) -> None:
     weights = tracked(memory, np.array(means))
     assert weights.sum() == pytest.approx(1)
     assert (weights > 0).all()
-
-
-@pytest.mark.parametrize("name", ["lucb", "kl-lucb", "kl-lucb-heuristic", "track-and-stop", "ugape"])
-def test_a_slow_transcription_asks_for_the_same(name: str) -> None:
-    """The rule, written again in plain Python from the paper, agrees with each request; ties apart."""
-    n, delta = 4, 0.2
-    done = simulate(start(name, n, delta, seed=9), bernoulli([0.7, 0.5, 0.4, 0.3]).simulate(9), budget=700, record=True)
-    assert done.transcript is not None
-    counts, sums, checked = np.zeros(n), np.zeros(n), 0
-    for request, reply in done.transcript:
-        if counts.all():
-            expected = RULES[name](counts, sums, delta)
-            if expected is not None:
-                assert sorted(request.arms.tolist()) == sorted(expected)
-                checked += 1
-        counts[request.arms] += 1
-        sums[request.arms] += reply
-    assert checked > 0.5 * len(done.transcript)
-
-
-def _pair(counts: np.ndarray, sums: np.ndarray, radius: list[float]) -> list[int] | None:
-    means, upper = sums / counts, np.array(radius)
-    leader = int(means.argmax())
-    upper[leader] = -inf
-    if (means == means.max()).sum() > 1 or np.isclose(upper, upper.max(), rtol=1e-9).sum() > 1:
-        return None
-    return [leader, int(upper.argmax())]
-
-
-def slow_lucb(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
-    t = counts.sum()
-    return _pair(counts, sums, list(sums / counts + np.sqrt(np.log(1.25 * 4 * t**4 / delta) / (2 * counts))))
-
-
-def _slow_upper(p: float, level: float) -> float:
-    return p if p == 1 else brentq(lambda q: kl(p, q) - level, p, 1 - 1e-15, xtol=1e-14)
-
-
-def slow_kl_lucb(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
-    z = log(405.5 * 4 * counts.sum() ** 1.1 / delta)
-    return _pair(counts, sums, [_slow_upper(s / c, (z + log(z)) / c) for s, c in zip(sums, counts, strict=True)])
-
-
-def slow_kl_lucb_heuristic(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
-    rate = log((1 + log(counts.sum())) / delta)
-    return _pair(counts, sums, [_slow_upper(s / c, rate / c) for s, c in zip(sums, counts, strict=True)])
-
-
-def slow_track_and_stop(counts: np.ndarray, sums: np.ndarray, _: float) -> list[int] | None:
-    means, t = sums / counts, counts.sum()
-    if (means == means.max()).sum() > 1 or (means == 0).any() or (means == 1).any():
-        return None
-    if counts.min() <= max(sqrt(t) - 4 / 2, 0):
-        return [int(counts.argmin())]
-    lack = t * slow_weights(means)[0] - counts
-    return None if np.diff(np.sort(lack))[-1] < 1e-3 else [int(lack.argmax())]
-
-
-def slow_ugape(counts: np.ndarray, sums: np.ndarray, delta: float) -> list[int] | None:
-    radius = np.sqrt(0.5 * log(4 * 4 * counts.sum() ** 3 / delta) / counts)
-    upper, lower = sums / counts + radius, sums / counts - radius
-    gaps = np.array([np.delete(upper, k).max() - lower[k] for k in range(4)])
-    guess = int(gaps.argmin())
-    rival = int(np.where(np.arange(4) == guess, -inf, upper).argmax())
-    if (
-        np.isclose(gaps, gaps.min()).sum() > 1
-        or np.isclose(upper, upper[rival]).sum() > 1
-        or radius[guess] == radius[rival]
-    ):
-        return None
-    return [guess if radius[guess] > radius[rival] else rival]
-
-
-RULES = {
-    "lucb": slow_lucb,
-    "kl-lucb": slow_kl_lucb,
-    "kl-lucb-heuristic": slow_kl_lucb_heuristic,
-    "track-and-stop": slow_track_and_stop,
-    "ugape": slow_ugape,
-}
 
 
 def test_ceilings_are_not_forgotten() -> None:

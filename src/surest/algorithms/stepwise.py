@@ -132,3 +132,19 @@ def empirical_best(state: State) -> int:
                 best = arm
     state.marks[LEADER] = best
     return best
+
+
+@compiled
+def first_of(values: FloatArray, n: int, other_than: int, noise: npt.NDArray[np.uint64]) -> int:
+    """The arm with the largest of n values, one at random where several have it; `other_than` (−1: none) is passed over."""
+    first, ties = -1, 1
+    for arm in range(n):
+        if arm == other_than:
+            continue
+        if first < 0 or values[arm] > values[first]:
+            first, ties = arm, 1
+        elif values[arm] == values[first]:
+            ties += 1
+            if below(noise, ties) == 0:
+                first = arm
+    return first

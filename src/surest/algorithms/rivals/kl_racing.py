@@ -24,10 +24,9 @@ def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -
 def _decide(state: State) -> int:
     if state.marks[TOTAL] == 0:
         return everyone(state)
-    best = empirical_best(state)
-    count = state.counts[best]
-    if count > 1 and _beaten(state, best, _worst(state)):
-        state.active[_worst(state)] = False
+    best, worst = empirical_best(state), _worst(state)
+    if _beaten(state, best, worst):
+        state.active[worst] = False
     asked = everyone(state)
     if asked == 1:
         state.marks[LEADER] = state.pick[0]

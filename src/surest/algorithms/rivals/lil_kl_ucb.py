@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 from scipy.special import zeta
 
-from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
+from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, empirical_best, everyone, first_of, fresh_state
 from surest.compiled import compiled
 from surest.evidence.divergence import kl_upper, surely_above
 from surest.evidence.intervals import kl_iterated_log
@@ -38,16 +38,7 @@ def _decide(state: State) -> int:
         mean, count = state.sums[arm] / state.counts[arm], state.counts[arm]
         upper[arm] = kl_upper(mean, kl_iterated_log(count, log_upper, RATIO, POWER, log_zeta) / count)
     leader = empirical_best(state)
-    challenger, ties = -1, 1
-    for arm in range(len(state.counts)):
-        if arm == leader:
-            continue
-        if challenger < 0 or upper[arm] > upper[challenger]:
-            challenger, ties = arm, 1
-        elif upper[arm] == upper[challenger]:
-            ties += 1
-            if below(state.noise, ties) == 0:
-                challenger = arm
+    challenger = first_of(upper, len(state.counts), leader, state.noise)
     state.pick[0], state.pick[1] = leader, challenger
     mean, count = state.sums[leader] / state.counts[leader], state.counts[leader]
     level = kl_iterated_log(count, log_lower, RATIO, POWER, log_zeta) / count

@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, below, everyone, fresh_state
+from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, everyone, first_of, fresh_state
 from surest.compiled import compiled
 from surest.evidence.intervals import iterated_log, lil_factor
 from surest.protocol import FloatArray, IntArray
@@ -51,15 +51,7 @@ def _decide(state: State) -> int:
             state.marks[LEADER] = arm
     if _settled(state, stop, upper, lower):
         return 0
-    choice, ties = 0, 1
-    for arm in range(1, len(state.counts)):
-        if index[arm] > index[choice]:
-            choice, ties = arm, 1
-        elif index[arm] == index[choice]:
-            ties += 1
-            if below(state.noise, ties) == 0:
-                choice = arm
-    state.pick[0] = choice
+    state.pick[0] = first_of(index, len(state.counts), -1, state.noise)
     return 1
 
 

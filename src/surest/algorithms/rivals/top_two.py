@@ -25,9 +25,7 @@ def top_two(arms: IntArray, delta: float, *, rng: np.random.Generator, informati
     probability equal to its part of the transport cost.
     """
     settings = (log((len(arms) - 1) / delta) + 2, float(information_directed))
-    state = fresh_state(len(arms), settings, rows=BASE + ROWS, rng=rng)
-    state.memory[GLOBAL, 0] = -1
-    return Stepwise(_decide, state)
+    return Stepwise(_decide, fresh_state(len(arms), settings, rows=BASE + ROWS, rng=rng))
 
 
 @compiled

@@ -1,0 +1,245 @@
+"""A rival's run, request for request, against its slow transcription; ends and answers included."""
+
+from math import ceil, log, sqrt
+
+import numpy as np
+
+from agreement.rivals_transcription import RULES, Seen
+from surest.algorithms.entry import Entry, Problem
+from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.drivers.simulate import simulate
+from surest.protocol import IntArray
+from surest.running import Running
+
+BINARY = bernoulli([0.3, 0.85, 0.2])
+GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])
+"""Rewards between 0 and 1, of different variances, the best arm last."""
+FOUR = bernoulli([0.6, 0.45, 0.4, 0.3])
+EIGHT = bernoulli([0.85] + [0.3] * 7)
+"""The leader's part of the transport cost is about 1/(1 + √7) here, far from one half."""
+EQUAL = bernoulli([0.5, 0.5, 0.5])
+LIMIT, LIMIT_TOP_TWO = 5000, 900
+"""Pulls within which a run should end; each costs Top Two milliseconds."""
+
+
+def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
+    options = {"h1": problem.pop("h1")} if "h1" in problem else {}
+    n, budget = len(arms), problem.get("budget")
+    asked = Problem(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
+    with np.errstate(all="ignore"):  # plain Python and machine code treat 1/0 and overflow alike then
+        limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
+        return simulate(entry.start(asked, **options), arms.simulate(seed), budget=limit, record=True)
+
+
+def check_rule(name: str, entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> int:
+    """Each request is one that the rule allows, and so are the end and the answer. How many moves were compared."""
+    n, done = len(arms), run_once(entry, arms, delta, seed, **problem)
+    seen = Seen(
+        n, delta, problem.get("epsilon", 0.0), problem.get("budget", 0), problem.get("h1", 1.0), [[] for _ in range(n)]
+    )
+    moves = [("pull", tuple(sorted(request.arms.tolist()))) for request, _ in done.transcript]
+    assert moves[0] == ("pull", tuple(range(n))), "every arm once, to begin with"
+    assert done.value is not None, "it should have ended"
+    compared = 0
+    for k, (request, reply) in enumerate(done.transcript):
+        for arm, reward in zip(request.arms, reply, strict=True):
+            seen.rewards[arm].append(float(reward))
+        seen.asked = moves[k][1]
+        allowed = RULES[name](seen)
+        move = moves[k + 1] if k + 1 < len(moves) else ("stop", done.value.arm)
+        if allowed is not None:
+            compared += 1
+            assert move in allowed, f"{name} after {seen.total} pulls: {move}, not {allowed}"
+        coins = seen.notes.get("coins", [])
+        if len(coins) > len(seen.notes.setdefault("pulled", [])):
+            seen.notes["pulled"].append(move == ("pull", (coins[-1][0],)))
+    check_coins(seen)
+    return compared
+
+
+def check_coins(seen: Seen) -> None:
+    """The leader is pulled as often as its chances say, within four standard deviations."""
+    chances = np.array([chance for _, chance in seen.notes.get("coins", [])])
+    spread = sqrt(float((chances * (1 - chances)).sum()))
+    assert abs(sum(seen.notes.get("pulled", [])) - chances.sum()) <= 4 * spread
+
+
+MIDDLE = bernoulli([0.75, 0.5, 0.4, 0.3])
+PROBLEMS: list[tuple[FiniteArms, dict[str, float]]] = [(BINARY, {}), (GRADED, {})]
+NEAR = [(FOUR, {"epsilon": 0.25})]
+SPENDING = [(FOUR, {"budget": 400}), (GRADED, {"budget": 150}), *[(EQUAL, {"budget": 60})] * 8]
+
+
+def problems(name: str) -> list[tuple[FiniteArms, dict[str, float]]]:
+    if name in ("ucb-e", "ugape-b"):
+        return [(arms, {**kwargs, "h1": 150.0}) for arms, kwargs in SPENDING]
+    if name == "top-two-ids":
+        return [*PROBLEMS, (EIGHT, {})]
+    if name.endswith("-adaptive"):
+        return SPENDING
+    if name.endswith("-heuristic") or name in ("track-and-stop", "chernoff-racing"):  # these end soon
+        return [(MIDDLE, {}), (GRADED, {}), (MIDDLE, {})]
+    return PROBLEMS + NEAR * (name in ("lucb", "kl-lucb", "ugape", "ugape-v", "lil-kl-ucb"))
+
+
+def check_stepwise(name: str, entry: Entry) -> None:
+    compared = sum(
+        check_rule(name, entry, arms, 0.3, seed, **kwargs) for seed, (arms, kwargs) in enumerate(problems(name))
+    )
+    assert compared >= 60
+
+
+Step = tuple[IntArray, IntArray, np.ndarray]
+
+
+class Walk:
+    """A transcript, read from the beginning; every request is checked as it is taken."""
+
+    def __init__(self, done: Running) -> None:
+        self.done = done
+        self.steps: list[Step] = [(request.arms, request.times, reply) for request, reply in done.transcript]
+
+    def take(self, arms: set[int] | None, times: int) -> tuple[list[int], np.ndarray]:
+        assert self.steps, "it ended too soon"
+        got, counts, means = self.steps.pop(0)
+        assert arms is None or set(got.tolist()) == arms
+        assert (counts == times).all(), f"{counts.tolist()} pulls, not {times}"
+        return got.tolist(), means
+
+    def end(self, answer: int) -> None:
+        assert not self.steps
+        assert self.done.value.arm == answer
+
+
+def best_half(left: list[int], means: np.ndarray) -> set[int]:
+    assert len(set(means)) == len(means), "no ties in this test"
+    return {left[i] for i in np.argsort(-means)[: ceil(len(left) / 2)]}
+
+
+def walk_median(walk: Walk, arms: set[int], epsilon: float, delta: float) -> int:
+    left, epsilon_l, delta_l = arms, epsilon / 4, delta / 2
+    while len(left) > 1:
+        left = best_half(*walk.take(left, ceil(4 / epsilon_l**2 * log(3 / delta_l))))
+        epsilon_l, delta_l = 3 / 4 * epsilon_l, delta_l / 2
+    return next(iter(left))
+
+
+def check_median(entry: Entry) -> None:
+    walk = Walk(run_once(entry, TEN, 0.2, 3, epsilon=0.05, budget=10**15))
+    walk.end(walk_median(walk, set(range(10)), 0.05, 0.2))
+
+
+TEN = bernoulli([0.2, 0.3, 0.45, 0.5, 0.52, 0.6, 0.62, 0.7, 0.71, 0.8])
+
+
+def check_exponential_gap(entry: Entry) -> None:
+    walk, left, r = Walk(run_once(entry, TEN, 0.2, 4, budget=10**15)), set(range(10)), 1
+    while len(left) > 1:
+        epsilon, delta = 2.0**-r / 4, 0.2 / (50 * r**3)
+        arms, means = walk.take(left, ceil(2 / epsilon**2 * log(2 / delta)))
+        reference = walk_median(walk, left, epsilon / 2, delta)
+        left = {a for a, m in zip(arms, means, strict=True) if m >= means[arms.index(reference)] - epsilon}
+        r += 1
+    walk.end(next(iter(left)))
+
+
+def walk_fraction(walk: Walk, low: float, high: float, delta: float, threshold: float, slack: float) -> bool:
+    """(ln(2/δ)/2)·(3/Δ)² arms drawn, each estimated to half of high − low with probability 1 − Δ/3."""
+    draws = ceil(log(2 / delta) * (3 / slack) ** 2 / 2)
+    times, seen, below = ceil(log(2 / (slack / 3)) / (2 * ((high - low) / 2) ** 2)), 0, 0
+    while seen < draws:
+        arms, means = walk.take(None, times)
+        seen += len(arms)
+        below += int((means < (low + high) / 2).sum())
+    assert seen == draws
+    return below > threshold * draws
+
+
+def check_distribution_based(entry: Entry) -> None:
+    delta, left, r, h = 0.2, set(range(4)), 1, 1
+    walk = Walk(run_once(entry, bernoulli([0.1, 0.75, 0.3, 0.6]), delta, 5, budget=10**15))
+    while len(left) > 1:
+        epsilon = 2.0**-r
+        some = walk_median(walk, left, epsilon / 4, 0.01)
+        _, (mean,) = walk.take({some}, sample_size(epsilon / 4, delta / (50 * r**2)))
+        if walk_fraction(walk, mean - 1.5 * epsilon, mean - 1.25 * epsilon, delta / (50 * r**2), 0.4, 0.1):
+            share = delta / (50 * h**2)
+            good = walk_median(walk, left, epsilon / 4, share)
+            _, (mean,) = walk.take({good}, sample_size(epsilon / 4, share))
+            left = walk_elimination(walk, left, mean - 0.5 * epsilon, mean - 0.25 * epsilon, share)
+            h += 1
+        r += 1
+    walk.end(next(iter(left)))
+
+
+def sample_size(epsilon: float, delta: float) -> int:
+    return ceil(log(2 / delta) / (2 * epsilon**2))
+
+
+def walk_elimination(walk: Walk, left: set[int], low: float, high: float, delta: float) -> set[int]:
+    middle, r = (low + high) / 2, 1
+    while len(left) > 1 and walk_fraction(walk, low, middle, delta / (10 * 2**r), 0.075, 0.025):
+        arms, means = walk.take(left, sample_size((high - middle) / 2, delta / (10 * 2**r)))
+        left = {a for a, m in zip(arms, means, strict=True) if m >= (middle + high) / 2}
+        r += 1
+    return left
+
+
+def check_sequential_halving(entry: Entry) -> None:
+    walk, left = Walk(run_once(entry, TEN, 0.2, 6, budget=30_011)), set(range(10))
+    while len(left) > 1:
+        left = best_half(*walk.take(left, 30_011 // (len(left) * 4)))
+    walk.end(next(iter(left)))
+
+
+def check_successive_rejects(entry: Entry) -> None:
+    n, budget = 10, 3011
+    log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
+    close = finite_arms([([0.0, 0.4 + i / 71, 1.0], [1, 1, 1]) for i in range(n)])
+    for seed in range(5):
+        walk = Walk(run_once(entry, close, 0.2, seed, budget=budget))
+        left, done, sums = list(range(n)), 0, np.zeros(n)
+        for k in range(1, n):
+            end = ceil((budget - n) / (log_bar * (n + 1 - k)))
+            arms, means = walk.take(set(left), end - done)
+            sums[arms] += (end - done) * means
+            done = end
+            left = sorted(left, key=lambda a: -sums[a])[:-1]
+        walk.end(left[0])
+
+
+WALKS = {
+    "median-elimination": check_median,
+    "exponential-gap-elimination": check_exponential_gap,
+    "distribution-based-elimination": check_distribution_based,
+    "sequential-halving": check_sequential_halving,
+    "successive-rejects": check_successive_rejects,
+}
+
+
+def check_settings(entries: dict[str, Entry]) -> None:
+    """Constants to the last digit, where a small change would move few decisions; many arms, for which lil'UCB differs."""
+
+    def settings(name: str, n: int) -> list[float]:
+        build = entries[name].stepwise
+        return build(Problem(np.arange(n), 0.3, 0.0, None, np.random.default_rng(0))).state.settings.tolist()
+
+    np.testing.assert_allclose(settings("kl-lucb", 5)[:2], [log(405.5 * 5 / 0.3), 1.1], rtol=1e-12)
+    np.testing.assert_allclose(settings("kl-racing", 5)[:2], [log(405.5 * 5 / 0.3), 1.1], rtol=1e-12)
+    c = 2.01 / 0.01 * log(1.01) ** -1.01
+    for n, level in ((5, (sqrt(1.3) - 1) ** 2 / (4 * c)), (1000, 0.3 / (3 * c * 1000))):
+        np.testing.assert_allclose(settings("lil-ucb", n), [0.01, 1, level, 9, 0.3 / (c * n)], rtol=1e-12)
+
+
+def check_ties(entries: dict[str, Entry]) -> None:
+    """Of three equal arms the leader is not always the same one."""
+    runs = [run_once(entries["lucb"], finite_arms([([0.5], [1])] * 3), 0.3, seed, budget=5) for seed in range(20)]
+    assert len({tuple(done.transcript[1][0].arms.tolist()) for done in runs}) > 1
+
+
+def check(name: str, entry: Entry) -> None:
+    """Whether an entry does what the transcription of that name says."""
+    if name in WALKS:
+        WALKS[name](entry)
+    else:
+        check_stepwise(name, entry)

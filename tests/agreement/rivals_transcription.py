@@ -1,0 +1,377 @@
+"""The rivals that decide pull by pull, written again from docs/rivals.md: slow, plain, sharing no line with the library.
+
+A rule looks at all rewards so far and names every move that it would allow: several where means or bounds tie, or where
+a number is so close to its threshold that rounding decides. A move is ("pull", arms in order) or ("stop", answer).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, log, sqrt
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import zeta
+
+from surest.theory.divergence import k_inf_above, k_inf_below
+from surest.theory.divergence import kl as kl_of_theory
+
+CLOSE = 1e-9
+Move = tuple[str, tuple[int, ...] | int]
+
+
+def kl(p: float, q: float) -> float:
+    return float(kl_of_theory(p, q))
+
+
+@dataclass
+class Seen:
+    """All that a rule may look at."""
+
+    n: int
+    delta: float
+    epsilon: float
+    budget: int
+    h1: float
+    rewards: list[list[float]]
+    asked: tuple[int, ...] = ()
+    """The arms of the last request."""
+    notes: dict = field(default_factory=dict)
+    """A rule's own."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.array([len(r) for r in self.rewards], float)
+
+    @property
+    def means(self) -> np.ndarray:
+        return np.array([np.mean(r) for r in self.rewards])
+
+    @property
+    def total(self) -> int:
+        return sum(len(r) for r in self.rewards)
+
+
+Rule = Callable[[Seen], set[Move] | None]
+
+
+def top(values: np.ndarray, among: list[int]) -> list[int]:
+    """Every arm that may count as the one with the largest value."""
+    return [a for a in among if values[a] >= max(values[b] for b in among) - CLOSE]
+
+
+def others(n: int, arm: int) -> list[int]:
+    return [a for a in range(n) if a != arm]
+
+
+def pull(*arms: int) -> Move:
+    return ("pull", tuple(sorted(arms)))
+
+
+def either(over: float, go_on: Move, stop: Move) -> set[Move]:
+    """Stop if `over` is positive; where rounding decides, both."""
+    return {stop} if over > CLOSE else {go_on} if over < -CLOSE else {go_on, stop}
+
+
+def kl_upper(p: float, level: float) -> float:
+    end = 1 - 1e-15
+    return 1.0 if p == 1 or kl(p, end) < level else brentq(lambda q: kl(p, q) - level, p, end, xtol=1e-15, rtol=1e-14)
+
+
+def kl_lower(p: float, level: float) -> float:
+    return 1 - kl_upper(1 - p, level)
+
+
+def leader_and_challenger(seen: Seen, upper: np.ndarray, lower: np.ndarray) -> set[Move]:
+    """LUCB: pull the leader and the others' largest upper bound, until that is no more than ε above its lower bound."""
+    moves: set[Move] = set()
+    for leader in top(seen.means, list(range(seen.n))):
+        for challenger in top(upper, others(seen.n, leader)):
+            over = seen.epsilon - (upper[challenger] - lower[leader])
+            moves |= either(over, pull(leader, challenger), ("stop", leader))
+    return moves
+
+
+def lucb(seen: Seen) -> set[Move]:
+    radius = np.sqrt(np.log(5 / 4 * seen.n * seen.total**4 / seen.delta) / (2 * seen.counts))
+    return leader_and_challenger(seen, seen.means + radius, seen.means - radius)
+
+
+def proven_rate(seen: Seen) -> float:
+    z = log(405.5 * seen.n * seen.total**1.1 / seen.delta)
+    return z + log(z)
+
+
+def heuristic_rate(seen: Seen) -> float:
+    return log((1 + log(seen.total)) / seen.delta)
+
+
+def kl_lucb(rate: Callable[[Seen], float]) -> Rule:
+    def rule(seen: Seen) -> set[Move]:
+        levels = rate(seen) / seen.counts
+        upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, levels, strict=True)])
+        lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, levels, strict=True)])
+        return leader_and_challenger(seen, upper, lower)
+
+    return rule
+
+
+def lil_kl_ucb(seen: Seen) -> set[Move]:
+    def levels(share: float) -> np.ndarray:
+        return 1.2 * np.log(zeta(1.25) * (1 + np.log(seen.counts) / log(1.2)) ** 1.25 / share) / seen.counts
+
+    up, down = levels(seen.delta / 2), levels(seen.delta / (2 * (seen.n - 1)))
+    upper = np.array([kl_upper(p, c) for p, c in zip(seen.means, up, strict=True)])
+    lower = np.array([kl_lower(p, c) for p, c in zip(seen.means, down, strict=True)])
+    return leader_and_challenger(seen, upper, lower)
+
+
+def racing(clearly_worse: Callable[[Seen, float, float, float], float]) -> Rule:
+    """Drop the worst arm when it is clearly worse than the best."""
+
+    def rule(seen: Seen) -> set[Move]:
+        left, count = list(seen.asked), seen.counts[seen.asked[0]]
+        moves: set[Move] = set()
+        for worst in top(-seen.means, left):
+            over = clearly_worse(seen, count, seen.means[left].max(), seen.means[worst])
+            stay = [a for a in left if a != worst]
+            moves |= either(over, pull(*left), pull(*stay) if len(stay) > 1 else ("stop", stay[0]))
+        return moves
+
+    return rule
+
+
+def apart(rate: Callable[[Seen], float]) -> Callable[[Seen, float, float, float], float]:
+    return lambda s, count, high, low: kl_lower(high, rate(s) / count) - kl_upper(low, rate(s) / count)
+
+
+def likelihood_ratio(seen: Seen, count: float, high: float, low: float) -> float:
+    middle = (high + low) / 2
+    return count * (kl(high, middle) + kl(low, middle)) - heuristic_rate(seen)
+
+
+def successive_elimination(seen: Seen) -> set[Move] | None:
+    left, t = list(seen.asked), seen.counts[seen.asked[0]]
+    radius = sqrt(log(5 * seen.n * t**2 / seen.delta) / t)
+    lead = seen.means[left].max() - seen.means[left]
+    if (abs(lead - 2 * radius) < CLOSE).any():
+        return None
+    stay = [a for a, gap in zip(left, lead, strict=True) if gap < 2 * radius]
+    return {pull(*stay)} if len(stay) > 1 else {("stop", stay[0])}
+
+
+def lil_radius(counts: np.ndarray, epsilon: float, failure: float) -> np.ndarray:
+    inner = np.maximum(np.log((1 + epsilon) * counts), 1)
+    return (1 + sqrt(epsilon)) * np.sqrt(2 * 0.25 * (1 + epsilon) * np.log(inner / failure) / counts)
+
+
+def lil_ucb(kind: str) -> Rule:
+    def rule(seen: Seen) -> set[Move]:
+        n, nu, counts = seen.n, seen.delta, seen.counts
+        if kind == "heuristic":
+            epsilon, beta, lam, level = 0.0, 0.5, 1 + 10 / n, nu / 5
+        else:
+            epsilon, beta, lam = 0.01, 1.0, 9.0
+            c = (2 + epsilon) / epsilon * (1 / log(1 + epsilon)) ** (1 + epsilon)
+            level = min((sqrt(1 + nu) - 1) ** 2 / (4 * c), nu / (3 * c * n))
+        if kind == "lucb stop":
+            radius = lil_radius(counts, epsilon, nu / (c * n))
+            lower, upper = seen.means - radius, seen.means + radius
+            ends = [a for a in range(n) if lower[a] >= max(upper[others(n, a)])]
+        else:
+            ends = [a for a in range(n) if counts[a] >= 1 + lam * (seen.total - counts[a])]
+        if ends:
+            return {("stop", a) for a in ends}
+        index = seen.means + (1 + beta) * lil_radius(counts, epsilon, level)
+        return {pull(a) for a in top(index, list(range(n)))}
+
+    return rule
+
+
+def gap_indices(seen: Seen, radius: np.ndarray) -> tuple[np.ndarray, set[tuple[int, int]]]:
+    """B_k of UGapE, and the pairs of the arm with the smallest one and the others' largest upper bound."""
+    upper, lower = seen.means + radius, seen.means - radius
+    b = np.array([max(upper[others(seen.n, k)]) - lower[k] for k in range(seen.n)])
+    return b, {(k, i) for k in top(-b, list(range(seen.n))) for i in top(upper, others(seen.n, k))}
+
+
+def wider(radius: np.ndarray, pairs: set[tuple[int, int]]) -> set[Move]:
+    return {pull(a) for pair in pairs for a in top(radius, list(pair))}
+
+
+def ugape(variance: bool) -> Rule:
+    def rule(seen: Seen) -> set[Move]:
+        if variance and seen.total == seen.n:
+            return {pull(*range(seen.n))}
+        length, counts = log(4 * seen.n * seen.total**3 / seen.delta), seen.counts
+        radius = np.sqrt(0.5 * length / counts)
+        if variance:
+            spread = np.array([np.var(r, ddof=1) for r in seen.rewards])
+            radius = np.sqrt(2 * spread * length / counts) + 7 * length / (3 * (counts - 1))
+        b, pairs = gap_indices(seen, radius)
+        stops: set[Move] = {("stop", k) for k, _ in pairs}
+        goes_on = wider(radius, pairs)
+        return (
+            stops if b.min() < seen.epsilon - CLOSE else goes_on if b.min() > seen.epsilon + CLOSE else stops | goes_on
+        )
+
+    return rule
+
+
+def ugape_b(adaptive: bool) -> Rule:
+    def rule(seen: Seen) -> set[Move]:
+        h1 = estimated_h1(seen) if adaptive else seen.h1
+        radius = np.sqrt((seen.budget - seen.n) / (16 * h1) / seen.counts)
+        b, pairs = gap_indices(seen, radius)
+        if b.min() <= seen.notes.get("least", inf) + CLOSE:
+            kept = seen.notes.get("answers", set()) if b.min() > seen.notes.get("least", inf) - CLOSE else set()
+            seen.notes.update(least=b.min(), answers=kept | {k for k, _ in pairs})
+        return {("stop", k) for k in seen.notes["answers"]} if seen.total >= seen.budget else wider(radius, pairs)
+
+    return rule
+
+
+def estimated_h1(seen: Seen) -> float:
+    means = np.sort(seen.means)[::-1]
+    gaps = means[0] - means
+    gaps[0] = gaps[1]
+    return float((1 / np.maximum(gaps**2, 1 / seen.total)).sum())
+
+
+def ucb_e(adaptive: bool) -> Rule:
+    def rule(seen: Seen) -> set[Move]:
+        n, t, budget = seen.n, seen.total, seen.budget
+        if t >= budget:
+            return {("stop", a) for a in top(seen.means, list(range(n)))}
+        a = seen.notes.get("a", budget / n) if adaptive else 25 / 36 * (budget - n) / seen.h1
+        if adaptive:
+            log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
+            ends = [int(np.ceil((budget - n) / (log_bar * (n + 1 - k)))) for k in range(1, n)]
+            gaps = np.sort(seen.means.max() - seen.means)
+            for k in range(1, n):  # phase k of Successive Rejects: its rejected arms, and n + 1 − k that go on
+                if t == sum(ends[: k - 1]) + (n + 1 - k) * ends[k - 1]:
+                    h2 = max(i / max(gaps[i - 1] ** 2, 1 / t) for i in range(n + 1 - k, n + 1))
+                    seen.notes["a"] = a = budget / h2
+        return {pull(arm) for arm in top(seen.means + np.sqrt(a / seen.counts), list(range(n)))}
+
+    return rule
+
+
+def slow_weights(means: np.ndarray) -> tuple[np.ndarray, float]:
+    """w* and T* by nested root finding, as in the paper."""
+    best, rest = means.max(), np.sort(means)[::-1][1:]
+
+    def middle(x: float, q: float) -> float:
+        return (best + x * q) / (1 + x)
+
+    def ratio(y: float, q: float) -> float:
+        return brentq(lambda x: kl(best, middle(x, q)) + x * kl(q, middle(x, q)) - y, 1e-12, 1e6, xtol=1e-13)
+
+    def balance(y: float) -> float:
+        pairs = [(ratio(y, q), q) for q in rest]
+        return sum(kl(best, middle(x, q)) / kl(q, middle(x, q)) for x, q in pairs) - 1
+
+    most = kl(best, rest[0])
+    y = brentq(balance, most * 1e-6, most * (1 - 1e-3), xtol=1e-14)
+    x = np.array([1.0, *(ratio(y, q) for q in rest)])
+    weights = np.empty(len(means))
+    weights[np.argsort(-means, kind="stable")] = x / x.sum()
+    return weights, float(x.sum() / y)
+
+
+def track_and_stop(threshold: Callable[[Seen], float]) -> Rule:
+    def rule(seen: Seen) -> set[Move] | None:
+        n, counts, means, t = seen.n, seen.counts, seen.means, seen.total
+        tied = [a for a in range(n) if means[a] > means.max() - 2e-5]
+        if len(tied) > 1:
+            return {pull(a) for a in tied}
+        best = tied[0]
+        mixed = (counts[best] * means[best] + counts * means) / (counts[best] + counts)
+        ratios = [
+            counts[best] * kl(means[best], mixed[a]) + counts[a] * kl(means[a], mixed[a]) for a in others(n, best)
+        ]
+        over = min(ratios) - threshold(seen)
+        if over > CLOSE:
+            return {("stop", best)}
+        if abs(over) <= CLOSE or ((means == 0) | (means == 1)).any():
+            return None  # weights are not defined by the paper's nested search at means of 0 and 1
+        if counts.min() <= max(sqrt(t) - n / 2, 0):
+            return {pull(a) for a in top(-counts, list(range(n)))}
+        lack = t * slow_weights(means)[0] - counts
+        return {pull(a) for a in range(n) if lack[a] > lack.max() - 1e-3 * t**0.5}
+
+    return rule
+
+
+def proven_threshold(seen: Seen) -> float:
+    return log(2 * seen.total * (seen.n - 1) / seen.delta)
+
+
+def transport(high: list[float], low: list[float]) -> tuple[float, float]:
+    """The least N_a·K_inf(below u) + N_b·K_inf(above u) over u, and the first arm's part of it."""
+    if np.mean(high) <= np.mean(low):
+        return 0.0, 0.5
+    if set(high) | set(low) == {0.0, 1.0}:  # Bernoulli laws: K_inf is kl, and the best u the mean of all
+        u = float(np.mean(high + low))
+        down, up = len(high) * kl(float(np.mean(high)), u), len(low) * kl(float(np.mean(low)), u)
+        return down + up, down / (down + up)
+    laws = [(np.array(r), np.full(len(r), 1 / len(r))) for r in (high, low)]
+
+    def sides(u: float) -> tuple[float, float]:
+        return len(high) * float(k_inf_below(*laws[0], u).value), len(low) * float(k_inf_above(*laws[1], u).value)
+
+    found = minimize_scalar(
+        lambda u: sum(sides(u)), bounds=(np.mean(low), np.mean(high)), method="bounded", options={"xatol": 1e-9}
+    )
+    down, up = sides(found.x)
+    return down + up, down / (down + up) if down + up > 0 else 0.5
+
+
+def top_two(information_directed: bool) -> Rule:
+    """Keeps the chances of the leader in `notes`, for a look at the coin."""
+
+    def rule(seen: Seen) -> set[Move] | None:
+        n = seen.n
+        leaders = top(seen.means, list(range(n)))
+        if len(leaders) > 1:
+            return None
+        leader = leaders[0]
+        costs = {a: transport(seen.rewards[leader], seen.rewards[a]) for a in others(n, leader)}
+        least = min(cost for cost, _ in costs.values())
+        threshold = log((n - 1) / seen.delta) + 2 * log(1 + seen.total / 2) + 2
+        if abs(least - threshold) < 1e-6:
+            return None
+        if least > threshold:
+            return {("stop", leader)}
+        keys = {a: cost + log(len(seen.rewards[a])) for a, (cost, _) in costs.items()}
+        challengers = [a for a in keys if keys[a] < min(keys.values()) + 1e-6]
+        if len(challengers) == 1:
+            chance = costs[challengers[0]][1] if information_directed else 0.5
+            seen.notes.setdefault("coins", []).append((leader, chance))
+        return {pull(leader), *(pull(a) for a in challengers)}
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "lucb": lucb,
+    "kl-lucb": kl_lucb(proven_rate),
+    "kl-lucb-heuristic": kl_lucb(heuristic_rate),
+    "lil-kl-ucb": lil_kl_ucb,
+    "kl-racing": racing(apart(proven_rate)),
+    "kl-racing-heuristic": racing(apart(heuristic_rate)),
+    "chernoff-racing": racing(likelihood_ratio),
+    "successive-elimination": successive_elimination,
+    "lil-ucb": lil_ucb("proven"),
+    "lil-ucb-lucb-stop": lil_ucb("lucb stop"),
+    "lil-ucb-heuristic": lil_ucb("heuristic"),
+    "ugape": ugape(False),
+    "ugape-v": ugape(True),
+    "ugape-b": ugape_b(False),
+    "ugape-b-adaptive": ugape_b(True),
+    "ucb-e": ucb_e(False),
+    "ucb-e-adaptive": ucb_e(True),
+    "track-and-stop": track_and_stop(proven_threshold),
+    "track-and-stop-heuristic": track_and_stop(heuristic_rate),
+    "top-two": top_two(False),
+    "top-two-ids": top_two(True),
+}
