@@ -112,7 +112,8 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
         fontsize=8,
         handlelength=2.6,
     )
-    axes.set_title(f"Performance profile, δ = {rows[0]['delta']:g}", loc="left", fontsize=10)
+    levels = " and ".join(f"{delta:g}" for delta in dict.fromkeys(row["delta"] for row in rows))
+    axes.set_title(f"Performance profile, δ = {levels}", loc="left", fontsize=10)
     return figure
 
 
