@@ -20,7 +20,7 @@ test: $(READY)
 evidence: $(READY)
 	$(BIN)/pytest -q -n auto -m slow
 
-# Every suite and algorithm: docs/benchmarks.md and its pictures. DATA is a folder of recorded rewards.
+# Every suite and algorithm: docs/benchmarks.md and its pictures, in half an hour on two cores. DATA is a folder of recorded rewards.
 DATA ?= ../shared/data
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/full.py $(if $(wildcard $(DATA)),--data $(DATA))
