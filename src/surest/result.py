@@ -159,6 +159,8 @@ def verdict(result: Result) -> str:
     name = f"Arm {result.best}"
     if result.reason == "the only arm":
         return f"{name} is the only arm: nothing had to be pulled."
+    if not result.certified and result.pulls == 0:
+        return f"Not decided ({result.reason}). Nothing has been pulled yet."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *_so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
@@ -204,6 +206,8 @@ def emphasised(result: Result) -> Text:
     """The verdict for a terminal: the arm in bold, a missing guarantee in yellow."""
     text = Text(verdict(result))
     start = text.plain.find(f"Arm {result.best}")
+    if start < 0:  # nothing was pulled
+        start = len(text)
     text.stylize("bold", start, start + len(f"Arm {result.best}"))
     if not result.certified:
         text.stylize("yellow", 0, start)

@@ -35,8 +35,8 @@ def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
     assert json.loads(run("tell", "s", "0", "0.75", "--json")) == {"ticket": 0, "reward": 0.75}
     assert run("fail", "s", "1", "no memory") == "health: fast: 1 failed\n"
     shown = run("status", "s")
-    assert "Running. Arm fast leads." in shown
-    assert "1 rewards told, 1 tickets with workers, 1 to be handed out again." in shown
+    assert "Running. No arm leads yet" in shown
+    assert "1 reward told, 1 ticket with workers, 1 to be handed out again." in shown
     assert "health: fast: 1 failed" in shown
     status = json.loads(run("status", "s", "--json"))
     assert (status["told"], status["out"], status["waiting"], status["finished"]) == (1, 1, 1, False)
@@ -51,6 +51,17 @@ def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
     assert json.loads(run("delete", "copy", "--json")) == {"deleted": "copy"}
     with pytest.raises(UsageError, match="no study 'copy'"):
         run("status", "copy")
+
+
+def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> None:
+    run("create", "w", "--arm", "fast", "--arm", "safe", "--seed", "1")
+    first = json.loads(run("ask", "w", "-k", "100", "--json"))
+    for ticket in first:
+        run("tell", "w", str(ticket["ticket"]), str(float(ticket["arm"] == "safe")))
+    shown = " ".join(run("status", "w").split())
+    assert f"Running. Arm safe leads. {len(first)} rewards told, 0 tickets with workers." in shown
+    assert "nothing is certified yet; 2 of 2 arms may still be the best." in shown
+    assert "a decision needs cannot be told yet." in shown or "more rewards may be needed" in shown
 
 
 def test_a_shell_script_is_the_worker(storage: str, tmp_path: Path) -> None:

@@ -268,7 +268,9 @@ def _show(opened: Study, progress: Progress) -> None:
     found, console = progress.result, Output(highlight=False)
     console.print(_headline(progress))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
-    console.print(Text(f"{count(progress.told)} rewards told, {progress.out:,} tickets with workers{waiting}."))
+    console.print(
+        Text(f"{_counted(progress.told, 'reward')} told, {_counted(progress.out, 'ticket')} with workers{waiting}.")
+    )
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(opened, progress)))
     console.print()
@@ -282,6 +284,8 @@ def _show(opened: Study, progress: Progress) -> None:
 def _headline(progress: Progress) -> Text:
     if progress.finished:
         return emphasised(progress.result)
+    if progress.result.pulls == 0:
+        return Text("Running. No arm leads yet: the algorithm's first request is not answered.")
     return Text("Running. ") + Text(f"Arm {progress.result.best}", style="bold") + Text(" leads.")
 
 
@@ -292,11 +296,13 @@ def _how_sure(progress: Progress) -> str:
     in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still be the best" if progress.in_play else ""
     if found.achieved_delta is None:
         return f"{found.algorithm} does not say how sure this is before its end{in_play}."
-    within = (
-        ""
-        if found.epsilon_certified is None
-        else f"; within {found.epsilon_certified:.3g} of the best at δ = {found.delta:g}"
-    )
+    low, high = found.bounds
+    if found.epsilon_certified is None:
+        within = ""
+    elif found.epsilon_certified < 0.99 * (high - low):
+        within = f"; within {found.epsilon_certified:.3g} of the best at δ = {found.delta:g}"
+    else:
+        within = "; nothing is certified yet"
     return f"Error level so far {found.achieved_delta:.3g}, {found.delta:g} wanted{within}{in_play}."
 
 
@@ -305,10 +311,20 @@ def _how_long(opened: Study, progress: Progress) -> str:
         return "Nothing is left to evaluate."
     speed = f" at {progress.per_second:.3g} rewards a second" if progress.per_second else ""
     if progress.result.forecast is None:
-        return f"At least {count(progress.request_left)} more rewards are needed{speed}."
+        asked = f"{_counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
+        return f"{asked}{speed}; how many a decision needs cannot be told yet."
     left = progress.seconds_left
     about = f": {_duration(left)}" if left is not None and math.isfinite(left) else ""
     return f"About {count(progress.result.forecast)} more rewards may be needed{speed}{about}."
+
+
+def _counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> _counted(1, "reward"), _counted(20, "more reward")
+    ('1 reward', '20 more rewards')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:
