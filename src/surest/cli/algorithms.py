@@ -3,7 +3,7 @@
 import json
 
 import click
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from surest.algorithms import REGISTRY, options_of
@@ -22,15 +22,12 @@ def algorithms(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("name", "goal", "standing", "reference", "summary")
-    for column in columns:
-        table.add_column(column, no_wrap=column in ("name", "standing"))
+    console = Output(highlight=False)
     for row in rows:
-        table.add_row(*(str(row[column]) for column in columns))
-    console = Output()
-    console.print(table)
-    console.print("\n--option NAME=VALUE:", style="bold", highlight=False)
+        goal = "best or ε-optimal arm" if row["goal"] == "either" else row["goal"]
+        console.print(Text(str(row["name"]), style="bold") + Text(f"  {goal}, {row['standing']}", style="dim"))
+        console.print(Padding(Text(f"{row['summary']} ({row['reference']})"), (0, 0, 0, 4)))
+    console.print("\n--option NAME=VALUE:", style="bold")
     for name in REGISTRY:
         for option, (kind, meaning) in options_of(name).items():
             if kind != "Constants":  # which a command line cannot write
