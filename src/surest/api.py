@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import DEFAULT, lookup, start
-from surest.bandits.finite import recorded
+from surest.bandits.finite import FiniteArms, recorded
 from surest.drivers.call import call, work_of
 from surest.drivers.executor import IN_FLIGHT, Workers, evaluate, keep_busy
 from surest.drivers.simulate import simulate
@@ -32,6 +32,7 @@ def identify(
     seed: int | None = None,
     algorithm: str = DEFAULT,
     bounds: tuple[float, float] = (0.0, 1.0),
+    minimise: bool = False,
     vectorised: bool = False,
     seeded: bool = False,
     executor: Workers | None = None,
@@ -54,7 +55,7 @@ def identify(
     delta : float
         The allowed probability of a wrong answer.
     epsilon : float
-        How far below the best an answer may be, in the rewards' own units. 0 asks for the best itself.
+        How far from the best an answer may be, in the rewards' own units. 0 asks for the best itself.
     budget : int, optional
         The most evaluations to make. When they do not suffice, the answer so far is returned, not certified.
     seed : int, optional
@@ -64,6 +65,8 @@ def identify(
     bounds : (float, float)
         The lowest and the highest possible reward. Results are in the same units. (A bandit's rewards lie in [0, 1];
         for one, `bounds` says what 0 and 1 stand for.)
+    minimise : bool
+        Rewards are costs, times or losses: the arm of the smallest mean is the best.
     vectorised : bool
         Callables take a count and return so many rewards.
     seeded : bool
@@ -103,7 +106,7 @@ def identify(
     entry = lookup(algorithm)
     seed = secrets.randbits(32) if seed is None else seed
     low, high = checked_bounds(bounds)
-    labels, source = named(arms, (low, high))
+    labels, source = named(arms, (low, high), minimise)
     _check_executor(executor, source, vectorised, retries, on_failure)
     looks = history_hook() if history else None
     watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
@@ -121,7 +124,7 @@ def identify(
             procedure = start(algorithm, len(labels), delta, epsilon=epsilon / (high - low), **settings)
             running = simulate(procedure, bandit, budget=budget, on_request=watched, record=record)
         else:
-            settings |= {"epsilon": epsilon, "bounds": (low, high), "record": record}
+            settings |= {"epsilon": epsilon, "bounds": (low, high), "minimise": minimise, "record": record}
             if executor is not None:
                 settings = keep_busy(algorithm, in_flight, settings)
             session = Session(labels, delta, algorithm=algorithm, **settings)
@@ -146,6 +149,7 @@ def identify(
         seed=seed,
         seconds=time.perf_counter() - began,
         bounds=(low, high),
+        minimise=minimise,
         history=tuple(looks.points) if looks is not None else (),
         stopped=stopped,
     )
@@ -178,8 +182,19 @@ def _check_executor(executor: Workers | None, source: Any, vectorised: bool, *ho
         )
 
 
-def named(arms: Any, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[tuple[str, ...], Any]:
-    """Labels, and either something that answers requests or a list of functions."""
+def named(arms: Any, bounds: tuple[float, float] = (0.0, 1.0), minimise: bool = False) -> tuple[tuple[str, ...], Any]:
+    """Labels, and either something that answers requests, whose large rewards are good, or a list of functions."""
+    labels, source = _named(arms, bounds)
+    if not minimise or isinstance(source, list):
+        return labels, source
+    if not isinstance(source, FiniteArms):
+        raise UsageError(
+            f"minimise goes with callables, recorded rewards and arms of finite support, not with {arms!r:.60}"
+        )
+    return labels, source.mirrored()
+
+
+def _named(arms: Any, bounds: tuple[float, float]) -> tuple[tuple[str, ...], Any]:
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
         return tuple(arms.labels), arms
     if isinstance(arms, Mapping):

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,15 +78,13 @@ class Report:
     """A study's settings beyond those that a result has."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """What to run, by what it is good for."""
-    minimise: bool = False
-    """Whether the figures are costs."""
     last_failures: Mapping[str, str] = field(default_factory=dict)
     """What a failed command said last, by arm."""
 
     @property
     def arms(self) -> ArmTable:
         """The arms, best first where they are cut."""
-        return replace(self.result.arms, smallest=self.minimise)
+        return self.result.arms
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, which `read_report` reads."""
@@ -95,7 +93,6 @@ class Report:
             "study": self.study,
             "settings": dict(self.settings),
             "commands": dict(self.commands),
-            "minimise": self.minimise,
             "last_failures": dict(self.last_failures),
         }
 
@@ -133,8 +130,8 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
         ("δ, allowed probability of a wrong answer", f"{result.delta!r}"),
-        (f"ε, how far {'above' if report.minimise else 'below'} the best an answer may be", f"{result.epsilon!r}"),
-        ("costs" if report.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
+        (f"ε, how far {'above' if result.minimise else 'below'} the best an answer may be", f"{result.epsilon!r}"),
+        ("costs" if result.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
@@ -149,7 +146,7 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
     result = report.result
     call = (
         f"surest.identify(arms, {result.delta!r}, epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, "
-        f"bounds={result.bounds!r}, seed={result.seed!r})"
+        f"bounds={result.bounds!r}, {'minimise=True, ' if result.minimise else ''}seed={result.seed!r})"
     )
     return [
         ("No command made this result. In Python, with the same arms, and budget and options if there were any", call)

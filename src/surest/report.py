@@ -95,7 +95,7 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
     if any(v is not None and not low - slack <= v <= high + slack for column in columns[1:] for v in column):
         raise UsageError(f"{source} is no result: it has means or intervals outside of its bounds [{low:g}, {high:g}]")
     commands = data.commands or ({} if data.command is None else {"Run it again": data.command})
-    return Report(_result(data), data.study, data.settings, commands, data.minimise, data.last_failures)
+    return Report(_result(data), data.study, data.settings, commands, data.last_failures)
 
 
 def _result(data: Document) -> Result:
@@ -117,7 +117,7 @@ def _result(data: Document) -> Result:
 
 _SAME = (
     *("index", "certified", "reason", "delta", "epsilon", "algorithm", "standing", "pulls", "rounds", "seed"),
-    *("achieved_delta", "epsilon_certified", "forecast", "health"),
+    *("achieved_delta", "epsilon_certified", "forecast", "health", "minimise"),
 )
 """What a result calls as its JSON does, and keeps in the same form."""
 
@@ -152,6 +152,7 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
         "lease-seconds": settings.lease_seconds, "on-failure": settings.on_failure, "retries": settings.retries or None,
     }  # fmt: skip
     options = [f"--{key}={value}" for key, value in given.items() if value is not None]
+    options += ["--minimise"] * settings.minimise
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.options.items()]
     made = ["surest", "study", "create", *where, *arms, *options, "--", name]
     commands = {"Start the same study anew": shell_line(made)}

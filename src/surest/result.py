@@ -63,6 +63,8 @@ class Result:
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
     transcript: list[Exchange] | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
+    minimise: bool = False
+    """Whether rewards are costs, of which small ones are good."""
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     health: dict[str, dict[str, int]] | None = None
@@ -78,7 +80,7 @@ class Result:
         low, high = self.intervals if self.intervals is not None else (unknown, unknown)
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
-        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds))
+        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The table of arms as a data frame, labels as its index."""
@@ -129,6 +131,7 @@ class Result:
             "low": None if self.intervals is None else [*map(_finite, self.intervals[0].tolist())],
             "high": None if self.intervals is None else [*map(_finite, self.intervals[1].tolist())],
             "bounds": list(self.bounds),
+            **({"minimise": True} if self.minimise else {}),
             "forecast": None if self.forecast is None else _finite(self.forecast),
             "history": [[at, _finite(evidence), threshold] for at, evidence, threshold in self.history],
             **({"health": self.health} if self.health is not None else {}),
@@ -225,16 +228,18 @@ def result_of(
     seed: int | None,
     seconds: float = float("nan"),
     bounds: tuple[float, float] = (0.0, 1.0),
+    minimise: bool = False,
     history: tuple[Point, ...] = (),
     stopped: str | None = None,
 ) -> Result:
     """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
 
-    Procedures work on [0, 1]; here, and nowhere else, their figures are put into the units of `bounds`.
+    Procedures work on [0, 1], where large is good; here, and nowhere else, their figures are put into the units of `bounds`.
     """
     answer, state = running.value, status_of(running)
     index = answer.arm if answer is not None else state.leader if state is not None else _leader(running)
-    status = in_units(state if state is not None else Status(leader=index), bounds)
+    status = in_units(state if state is not None else Status(leader=index), bounds, minimise)
+    worst, best = ends(bounds, minimise)
     if history and status.evidence is not None and status.threshold is not None:
         history = (*history, Point(running.pulls, status.evidence, status.threshold))
     unfinished = "budget spent" if running.spent else stopped or "still running"
@@ -253,7 +258,7 @@ def result_of(
         seed=seed,
         labels=labels,
         pulls_per_arm=running.pulls_per_arm.copy(),
-        means=bounds[0] + running.means * (bounds[1] - bounds[0]),
+        means=worst + running.means * (best - worst),
         achieved_delta=status.achieved_delta,
         epsilon_certified=status.epsilon_certified,
         nominees=tuple(labels[i] for i in status.nominees),
@@ -261,6 +266,7 @@ def result_of(
         intervals=status.intervals,
         transcript=running.transcript,
         bounds=bounds,
+        minimise=minimise,
         history=history,
     )
 
@@ -274,18 +280,28 @@ def status_of(running: Running[Answer]) -> Status | None:
     return running.status
 
 
-def in_units(status: Status, bounds: tuple[float, float]) -> Status:
+def ends(bounds: tuple[float, float], minimise: bool) -> tuple[float, float]:
+    """The numbers that a procedure sees as 0 and as 1: the worst and the best possible one.
+
+    >>> ends((0, 60), minimise=True)
+    (60, 0)
+    """
+    return bounds[::-1] if minimise else bounds
+
+
+def in_units(status: Status, bounds: tuple[float, float], minimise: bool = False) -> Status:
     """A status on [0, 1] in the units of the rewards.
 
     >>> in_units(Status(leader=0, epsilon_certified=0.25), (-1, 3)).epsilon_certified
     1.0
     """
-    low, span = bounds[0], bounds[1] - bounds[0]
+    worst, best = ends(bounds, minimise)
     epsilon, intervals = status.epsilon_certified, status.intervals
+    if intervals is not None:
+        low, high = (worst + (best - worst) * end for end in intervals)
+        intervals = (high, low) if minimise else (low, high)
     return replace(
-        status,
-        epsilon_certified=None if epsilon is None else epsilon * span,
-        intervals=None if intervals is None else (low + span * intervals[0], low + span * intervals[1]),
+        status, epsilon_certified=None if epsilon is None else epsilon * abs(best - worst), intervals=intervals
     )
 
 

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, isnan, nan
 from numbers import Real
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat, TypeVar
 
 import numpy as np
 
 from surest.algorithms import DEFAULT, lookup, start
 from surest.errors import PullLimitError, RewardError, TicketError, UsageError
 from surest.protocol import FloatArray, IntArray, Status
-from surest.result import Result, in_units, result_of, status_of
+from surest.result import Result, ends, in_units, result_of, status_of
 from surest.running import Running, statistic_of
 from surest.watching import Point
+
+Number = TypeVar("Number", float, FloatArray)
 
 MOST_TICKETS = 10**8
 """Rewards of one request that a session keeps in memory until the last of them has come."""
@@ -48,6 +50,8 @@ class Session:
         A name from ``surest algorithms``.
     bounds : (float, float)
         The range of the rewards.
+    minimise : bool
+        Rewards are costs: the arm of the smallest mean is the best.
 
     Examples
     --------
@@ -71,12 +75,15 @@ class Session:
         budget: int | None = None,
         algorithm: str = DEFAULT,
         bounds: tuple[float, float] = (0.0, 1.0),
+        minimise: bool = False,
         seed: int = 0,
         record: bool = False,
         **options: Any,
     ) -> None:
         self.labels = tuple(str(i) for i in range(arms)) if isinstance(arms, int) else distinct(arms)
         self.low, self.high = checked_bounds(bounds)
+        self.minimise = minimise
+        self._worst, self._best = ends((self.low, self.high), minimise)  # 0 and 1 for the procedure
         self.delta, self.epsilon, self.algorithm, self.seed = delta, epsilon, algorithm, seed
         self.options = options
         self._arrivals: list[int] = []
@@ -192,7 +199,7 @@ class Session:
             )
         if not ((self.low <= rewards) & (rewards <= self.high)).all():
             raise RewardError(f"not all rewards lie in [{self.low:g}, {self.high:g}]")
-        self._rewards = array("d", ((rewards - self.low) / (self.high - self.low)).tobytes())
+        self._rewards = array("d", self._scaled(rewards).tobytes())
         self._close()
 
     def grow(self, labels: Sequence[str]) -> None:
@@ -234,7 +241,7 @@ class Session:
         status = status_of(self.running)
         if status is None:
             return Status(leader=self.result().index)
-        return in_units(status, (self.low, self.high))
+        return in_units(status, (self.low, self.high), self.minimise)
 
     def result(self, history: tuple[Point, ...] = ()) -> Result:
         """The verdict; before the end, the answer so far, not certified. `history` is evidence over time, if it was kept."""
@@ -247,6 +254,7 @@ class Session:
             epsilon=self.epsilon,
             seed=self.seed,
             bounds=(self.low, self.high),
+            minimise=self.minimise,
             history=history,
         )
         return replace(found, health={label: dict(of_arm) for label, of_arm in self.health.items()})
@@ -284,7 +292,7 @@ class Session:
         """The reward on [0, 1]."""
         place = self._place(ticket)
         if (type(reward) is float and self.low <= reward <= self.high) or counts(reward, self.low, self.high):
-            return (float(reward) - self.low) / (self.high - self.low)
+            return self._scaled(float(reward))
         whose = f" (arm {self.labels[self._arms_of([place])[0]]!r})" if place >= 0 else ""
         raise RewardError(
             f"reward {reward!r} for ticket {ticket}{whose} is not a number in [{self.low:g}, {self.high:g}]"
@@ -293,15 +301,19 @@ class Session:
     def _checked_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> list[float]:
         """The rewards on [0, 1]: at once where an array holds them and all is well, else one by one for the message."""
         if isinstance(rewards, np.ndarray) and rewards.ndim == 1 and rewards.dtype.kind in "fiub":
-            numbers = (rewards.astype(np.float64) - self.low) / (self.high - self.low)
+            numbers = self._scaled(rewards.astype(np.float64))
             handed = range(self._first + self._handed)
             if ((self.low <= rewards) & (rewards <= self.high)).all() and all(t.id in handed for t in tickets):
                 values: list[float] = numbers.tolist()
                 return values
         return [self._checked(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
 
+    def _scaled(self, reward: Number) -> Number:
+        """On [0, 1], where 1 is the best."""
+        return (reward - self._worst) / (self._best - self._worst) + 0.0  # -0.0 becomes 0.0
+
     def _unscaled(self, value: float) -> float:
-        return self.low + value * (self.high - self.low)
+        return self._worst + value * (self._best - self._worst)
 
 
 def counts(reward: object, low: float, high: float) -> bool:

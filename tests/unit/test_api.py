@@ -191,3 +191,30 @@ def test_epsilon_is_in_the_rewards_units_for_every_kind_of_arms() -> None:
         assert result.certified
         assert result.pulls < 1500
         assert re.match(r"Arm [ab] is within 30 of the best", str(result))
+
+
+def test_the_smallest_mean_is_found_whatever_the_arms_are() -> None:
+    recorded_costs = {"slow": [50, 60, 40], "quick": [5, 0, 10]}
+    by_array = surest.identify(recorded_costs, bounds=(0, 60), minimise=True, seed=1)
+    rng = np.random.default_rng(1)
+    calls = {label: lambda own=own: float(rng.choice(own)) for label, own in recorded_costs.items()}
+    by_call = surest.identify(calls, bounds=(0, 60), minimise=True, seed=1)
+    simulated = surest.identify(bernoulli([0.9, 0.2]), minimise=True, seed=1)
+    for found in (by_array, by_call, simulated):
+        assert found.certified
+        assert found.index == 1
+        assert found.minimise
+    assert by_array.means == pytest.approx([50, 5], abs=10)
+    assert by_call.means == pytest.approx([50, 5], abs=10)
+    assert simulated.means == pytest.approx([0.9, 0.2], abs=0.3)
+
+
+def test_what_cannot_be_turned_round_is_refused() -> None:
+    class Bandit:
+        labels = ("a", "b")
+
+        def answer(self, request: object) -> object:
+            raise AssertionError
+
+    with pytest.raises(UsageError, match="minimise goes with"):
+        surest.identify(Bandit(), minimise=True)

@@ -373,7 +373,7 @@ def test_a_reward_beyond_the_bounds_is_no_failure_to_be_retried() -> None:
     [
         [],
         ["--workers=2", "bernoulli:0.5,0.4"],
-        ["--minimise", "bernoulli:0.5,0.4"],
+        ["--clip", "bernoulli:0.5,0.4"],
         ["--arm=a", "bernoulli:0.5,0.4"],
         ["--command=a=echo 1", "bernoulli:0.5,0.4"],
         ["--command=a=echo 1", "--command=a=echo 2"],

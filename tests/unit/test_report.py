@@ -173,7 +173,7 @@ def test_markdown_escapes(hostile: Result) -> None:
 
 
 def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
-    report = Report(result, "s", {"budget": 7}, {"Run": "surest x"}, False, {"old": "no memory"})
+    report = Report(result, "s", {"budget": 7}, {"Run": "surest x"}, {"old": "no memory"})
     again = read_report(to_json(report))
     assert to_html(again) == to_html(report)
     assert to_json(again) == to_json(report)

@@ -220,3 +220,41 @@ def test_arms_that_cannot_be(arms: object, words: str) -> None:
 def test_bounds_that_are_no_range(bounds: object) -> None:
     with pytest.raises(UsageError, match="the lower first"):
         Session(2, bounds=bounds)
+
+
+def test_costs_are_rewards_turned_round() -> None:
+    """The same numbers as costs in [0, 60] and as rewards 60 − cost: the same tickets, the same answer, other figures."""
+    costs = Session(["slow", "quick"], 0.1, bounds=(0, 60), minimise=True, epsilon=3, seed=1)
+    rewards = Session(["slow", "quick"], 0.1, bounds=(0, 60), epsilon=3, seed=1)
+    rng = np.random.default_rng(1)
+    while not costs.finished:
+        asked = costs.ask(5)
+        assert asked == rewards.ask(5)
+        for ticket in asked:
+            cost = float(rng.integers(0, 25)) if ticket.label == "quick" else float(rng.integers(10, 61))
+            costs.tell(ticket.id, cost)
+            rewards.tell(ticket.id, 60 - cost)
+    found, turned = costs.result(), rewards.result()
+    assert found.certified
+    assert (found.best, found.pulls, found.achieved_delta) == ("quick", turned.pulls, turned.achieved_delta)
+    assert found.means == pytest.approx(60 - turned.means)
+    assert found.intervals is not None
+    assert turned.intervals is not None
+    assert found.intervals[0] == pytest.approx(60 - turned.intervals[1])
+    assert (found.intervals[0] < found.means).all()
+    assert (found.means < found.intervals[1]).all()
+    assert found.to_json()["minimise"] is True
+    assert "minimise" not in turned.to_json()
+    assert str(found.arms).index("quick") < str(found.arms).index("slow")
+
+
+def test_the_worst_cost_counts_as_zero_and_the_best_as_one() -> None:
+    session = Session(2, 0.1, bounds=(-1, 3), minimise=True, algorithm="naive-best-arm")
+    assert [str(session._scaled(float(x))) for x in (3, -1, 1)] == ["0.0", "1.0", "0.5"]  # and not −0.0
+    tickets = session.ask(3)
+    session.tell_all(tickets, np.array([3.0, -1.0, 1.0]))
+    session.tell(tickets[0].id, 3)  # told again: harmless
+    with pytest.raises(TicketError, match="already told 3"):
+        session.tell(tickets[0].id, 2)
+    with pytest.raises(RewardError, match=r"\[-1, 3\]"):
+        session.tell(session.ask()[0].id, 3.5)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from surest.cli import cli
 from surest.errors import UsageError
+from surest.study.study import open_study
 
 SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]
 
@@ -62,6 +63,40 @@ def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> Non
     assert f"Running. Arm safe leads. {len(first)} rewards told, 0 tickets with workers." in shown
     assert "nothing is certified yet; 2 of 2 arms may still be the best." in shown
     assert "a decision needs cannot be told yet." in shown or "more rewards may be needed" in shown
+
+
+def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
+    run(
+        "create",
+        "times",
+        "--arm",
+        "slow",
+        "--arm",
+        "quick",
+        "--bounds",
+        "0,60",
+        "--minimise",
+        "--delta",
+        "0.2",
+        "--seed",
+        "1",
+    )
+    while tickets := json.loads(run("ask", "times", "-k", "20", "--json")):
+        for ticket in tickets:
+            run("tell", "times", str(ticket["ticket"]), "55" if ticket["arm"] == "slow" else "5")
+    found = json.loads(run("result", "times", "--json"))
+    assert (found["arm"], found["certified"], found["minimise"]) == ("quick", True, True)
+    assert found["means"] == pytest.approx([55, 5])
+    shown = run("status", "times")
+    assert "Arm quick is the best" in shown
+    assert shown.index("quick  ") < shown.index("slow  ")
+    page = tmp_path / "page.md"
+    CliRunner().invoke(cli, ["report", "times", "--output", str(page)], catch_exceptions=False, standalone_mode=False)
+    text = page.read_text(encoding="utf-8")
+    assert "| costs | from 0.0 to 60.0 |" in text
+    assert " --minimise " in text
+    with pytest.raises(UsageError, match="minimise True, not False"):
+        open_study(storage, "times", minimise=False)
 
 
 def test_a_shell_script_is_the_worker(storage: str, tmp_path: Path) -> None:

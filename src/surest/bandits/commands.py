@@ -30,26 +30,23 @@ class CommandTimedOut(CommandFailed, TimeoutError):
 
 @dataclass(frozen=True)
 class Scale:
-    """What the numbers mean: their range, and whether small ones are good."""
+    """The numbers that may be printed."""
 
     low: float = 0.0
     high: float = 1.0
-    minimise: bool = False
     clip: bool = False
     """Count a number beyond the range as the nearer bound. The best arm is then the best by means of clipped numbers."""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range of the rewards: costs are rewards below zero."""
-        return (-self.high, -self.low) if self.minimise else (self.low, self.high)
+        """Their range."""
+        return self.low, self.high
 
     def reward(self, number: float) -> float:
         """The reward that a number stands for.
 
-        >>> Scale(0, 60, minimise=True).reward(12.5)
-        -12.5
-        >>> Scale(0, 60, minimise=True, clip=True).reward(300)
-        -60.0
+        >>> Scale(0, 60).reward(12.5), Scale(0, 60, clip=True).reward(300)
+        (12.5, 60.0)
         """
         if self.clip and not math.isnan(number):
             number = min(max(number, self.low), self.high)
@@ -58,7 +55,7 @@ class Scale:
                 f"{number!r}, which is not in [{self.low:g}, {self.high:g}]; state wider --bounds, or --clip to count such a "
                 "number as the nearer bound"
             )
-        return float(-number if self.minimise else number)
+        return float(number)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,17 @@ class FiniteArms:
         labels = tuple(self.labels[arm] for arm in order)
         return FiniteArms(labels, start, self.values[atoms], self.probabilities[atoms])
 
+    def mirrored(self) -> "FiniteArms":
+        """The same arms with 1 − reward for each reward: what was worst is best.
+
+        >>> bernoulli([0.25, 1.0]).mirrored().means
+        array([0.75, 0.  ])
+        """
+        last_first = FiniteArms(
+            self.labels[::-1], self.start[-1] - self.start[::-1], 1 - self.values[::-1], self.probabilities[::-1]
+        )
+        return last_first.reordered(np.arange(len(self))[::-1])
+
     def simulate(self, seed: int) -> "FiniteSimulation":
         """A bandit that draws from these laws."""
         return FiniteSimulation(self, seed)

@@ -82,7 +82,7 @@ def other_arms(identify: Callable[..., int]) -> Callable[..., int]:
             return _identify_recorded(mine, given)
         if mine["study"] is not None:
             return _identify_python(mine, given)
-        return identify(**given)
+        return identify(**given, minimise=mine["minimise"])
 
     for option in reversed(OPTIONS):
         command = option(command)
@@ -100,8 +100,8 @@ def _check(mine: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         raise click.UsageError("--workers, --timeout, --retries and --on-failure go with --command")
     if suggest is None and mine["labels"]:
         raise click.UsageError("--arm goes with --suggest")
-    if not commands and suggest is None and (mine["minimise"] or mine["clip"]):
-        raise click.UsageError("--minimise and --clip go with --command or --suggest")
+    if not commands and suggest is None and mine["clip"]:
+        raise click.UsageError("--clip goes with --command or --suggest")
     if (commands or suggest is not None) and given["vectorised"]:
         raise click.UsageError("--vectorised does not go with --command or --suggest")
     if given["picture"] is not None:
@@ -166,7 +166,7 @@ def _kept_search(mine: Mapping[str, Any], given: Mapping[str, Any], scale: Scale
     from surest.cli.keeping import kept  # a database takes a while to load
     from surest.study.work import work_on
 
-    settings = _settings(given) | {"bounds": scale.bounds}
+    settings = _settings(given) | {"bounds": scale.bounds, "minimise": mine["minimise"]}
     if mine["on_failure"] is not None:
         settings |= {"on_failure": scale.reward(mine["on_failure"]), "retries": mine["retries"] or 0}
     labels = tuple(how.arms)
@@ -185,7 +185,7 @@ def _kept_search(mine: Mapping[str, Any], given: Mapping[str, Any], scale: Scale
         result = study.result(history=given["as_json"] or given["picture"] is not None)
         result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
         failures = {label: how.said[label] for label in labels if label in how.said}
-        _tell(result, scale, given, {"last_failures": failures})
+        _tell(result, given, {"last_failures": failures})
     for label, said in failures.items():
         click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
     return status_of(result, watch)
@@ -204,7 +204,7 @@ def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
     options = settings.pop("options")
     if "batch" in options_of(settings["algorithm"]):
         options = {"batch": BATCH, **options}
-    session = Session(labels, bounds=scale.bounds, **settings, **options)
+    session = Session(labels, bounds=scale.bounds, minimise=mine["minimise"], **settings, **options)
     fed = feed(session, [_rewards(recorded, label, scale) for label in labels])
     next_ = [{"arm": labels[i], "times": times} for i, times in fed.missing.items()][: mine["suggest"]]
     rows = sum(map(len, recorded.numbers.values()))
@@ -212,7 +212,7 @@ def _identify_recorded(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
     result = replace(session.result(), health=None)  # nothing was evaluated here
     if fed.missing:
         result = replace(result, reason="more rewards needed")
-    _tell(result, scale, given, facts, fed)
+    _tell(result, given, facts, fed)
     for file in recorded.unfinished:
         click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     return 0 if result.certified else 3
@@ -246,21 +246,17 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
     from surest.cli.identify import parse_bounds
 
-    return Scale(*parse_bounds(given["bounds"]), minimise=mine["minimise"], clip=mine["clip"])
+    return Scale(*parse_bounds(given["bounds"]), clip=mine["clip"])
 
 
-def _tell(
-    result: Result, scale: Scale, given: Mapping[str, Any], facts: Mapping[str, Any], fed: Fed | None = None
-) -> None:
+def _tell(result: Result, given: Mapping[str, Any], facts: Mapping[str, Any], fed: Fed | None = None) -> None:
     from surest.cli.identify import plain
     from surest.study.health import health_line
 
-    shown = in_costs(result) if scale.minimise else result
-    arms = replace(shown.arms, smallest=scale.minimise)
     if given["picture"] is not None:
-        plot.save(given["picture"], arms, result.history, verdict(result))
+        plot.save(given["picture"], result.arms, result.history, verdict(result))
     if given["as_json"]:
-        data = {**shown.to_json(), **({"minimise": True} if scale.minimise else {}), **facts}
+        data = {**result.to_json(), **facts}
         data["command"] = command_again(click.get_current_context(), result.seed)
         click.echo(json.dumps(plain(data), ensure_ascii=False))
         return
@@ -273,17 +269,10 @@ def _tell(
     if fed is not None and fed.missing:
         console.print(_next(facts["suggestions"], len(fed.missing)))
     console.print()
-    console.print(arms)
+    console.print(result.arms)
     if result.health is not None:
         console.print(Text(f"\n{health_line(result.health)}"))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
-
-
-def in_costs(result: Result) -> Result:
-    """Figures as the commands printed them: where small is good, rewards were costs below zero."""
-    low, high = result.bounds
-    bounds = None if result.intervals is None else (0.0 - result.intervals[1], 0.0 - result.intervals[0])
-    return replace(result, means=0.0 - result.means, intervals=bounds, bounds=(0.0 - high, 0.0 - low))
 
 
 def _next(suggestions: list[dict[str, Any]], arms: int) -> Table:

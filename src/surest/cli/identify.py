@@ -32,7 +32,7 @@ QUICK = 400_000
 @click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
 @option_option
 @click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
-@click.option("--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be.")
+@click.option("--epsilon", default=0.0, show_default=True, help="How far from the best an answer may be.")
 @click.option("--budget", type=float, metavar="N", help="The most pulls to make (1e6 is understood).")
 @click.option("--seed", type=int, metavar="S", help="Makes the run repeatable.")
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
@@ -56,6 +56,7 @@ def identify(
     picture: str | None,
     as_json: bool,
     quiet: bool,
+    minimise: bool,
 ) -> int:
     """Find the best arm of SOURCE.
 
@@ -78,6 +79,7 @@ def identify(
             seed=seed,
             algorithm=algorithm,
             bounds=limits,
+            minimise=minimise,
             vectorised=vectorised,
             on_request=watch,
             history=as_json or picture is not None,
@@ -88,7 +90,8 @@ def identify(
         data = {**result.to_json(), "command": command}
         click.echo(json.dumps(plain(data), ensure_ascii=False))
     else:
-        tell(result, arms if isinstance(arms, FiniteArms) else None)
+        finite = arms if isinstance(arms, FiniteArms) else None
+        tell(result, finite.mirrored() if finite is not None and minimise else finite)
     if picture is not None:
         plot.save(picture, result.arms, result.history, verdict(result))
     if watch.stopped_by is not None:

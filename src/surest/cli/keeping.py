@@ -58,7 +58,7 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
         return open_study(storage, name, labels, **plain, **keep_busy(plain["algorithm"], workers, options))
     context = click.get_current_context()
     said = {key: v for key, v in plain.items() if context.get_parameter_source(key) is not ParameterSource.DEFAULT}
-    said["bounds"] = plain["bounds"]  # by which every number is read
+    said |= {key: plain[key] for key in ("bounds", "minimise")}  # by which every number is read
     return open_study(storage, name, labels, **said, **({**found.settings.options, **options} if options else {}))
 
 

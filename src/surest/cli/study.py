@@ -65,11 +65,12 @@ def study() -> None:
 @click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
 @click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, …")
 @click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
-@click.option("--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be.")
+@click.option("--epsilon", default=0.0, show_default=True, help="How far from the best an answer may be.")
 @click.option("--budget", type=float, metavar="N", help="The most evaluations to ask for (1e6 is understood).")
 @click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
 @option_option
 @click.option("--bounds", default="0,1", show_default=True, metavar="LO,HI", help="The range of the rewards.")
+@click.option("--minimise", is_flag=True, help="Rewards are costs: small ones are good.")
 @click.option("--seed", type=int, metavar="S", help="Makes random choices of the algorithm repeatable.")
 @click.option(
     "--lease-seconds", type=float, metavar="T", help="A ticket not told by then is handed out again. [default: 600]"

@@ -21,6 +21,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     budget: int | None = None
     algorithm: str = DEFAULT
     bounds: tuple[float, float] = (0.0, 1.0)
+    minimise: bool = False
     seed: int = 0
     lease_seconds: float = LEASE_SECONDS
     on_failure: float | None = None
@@ -36,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             budget=self.budget,
             algorithm=self.algorithm,
             bounds=self.bounds,
+            minimise=self.minimise,
             seed=self.seed,
             record=record,
             **self.options,

@@ -41,6 +41,7 @@ def open_study(
     budget: int | None = None,
     algorithm: str | None = None,
     bounds: tuple[float, float] | None = None,
+    minimise: bool | None = None,
     seed: int | None = None,
     lease_seconds: float | None = None,
     on_failure: float | None = None,
@@ -58,7 +59,7 @@ def open_study(
         The study's name in that database.
     arms : int or sequence of str, optional
         How many arms, or their labels. Needed to make a study; may be left out to open one.
-    delta, epsilon, budget, algorithm, bounds, seed, **options
+    delta, epsilon, budget, algorithm, bounds, minimise, seed, **options
         As for `Session`. Where a study exists they may be left out; what is given must agree with it.
     lease_seconds : float
         How long a worker may take. After that its ticket is handed out again. 600 unless told.
@@ -81,7 +82,8 @@ def open_study(
     (Ticket(id=0, arm=0, label='a'), 1)
     """
     given: dict[str, Any] = {
-        "delta": delta, "epsilon": epsilon, "budget": budget, "algorithm": algorithm, "bounds": bounds, "seed": seed,
+        "delta": delta, "epsilon": epsilon, "budget": budget, "algorithm": algorithm, "bounds": bounds,
+        "minimise": minimise, "seed": seed,
         "lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries, "options": options or None,
     }  # fmt: skip
     given = {key: value for key, value in given.items() if value is not None}
