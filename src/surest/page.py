@@ -79,7 +79,7 @@ class Report:
     commands: Mapping[str, str] = field(default_factory=dict)
     """What to run, by what it is good for."""
     last_failures: Mapping[str, str] = field(default_factory=dict)
-    """What a failed command said last, by arm."""
+    """What a failed evaluation said last, by arm."""
 
     @property
     def arms(self) -> ArmTable:
@@ -115,7 +115,7 @@ def summary(report: Report) -> list[str]:
 
 
 def health(report: Report) -> list[str]:
-    """The health line, and what failed commands said last."""
+    """The health line, and what failed evaluations said last."""
     known = report.result.health
     line = health_line(known) if known is not None else "simulated or recorded rewards: no evaluation can fail"
     return [

@@ -13,6 +13,7 @@ from surest.page import Report, to_html, to_markdown
 from surest.result import Result
 from surest.session import checked_bounds
 from surest.study.additions import additions_of
+from surest.study.health import last_failures_of
 from surest.study.study import Study
 from surest.table import shell_line
 from surest.watching import Point
@@ -137,7 +138,9 @@ def report_of_study(study: Study) -> Report:
     result = study.result(history=True)
     if len(result.labels) <= MOST_ARMS_NAMED:
         commands |= _anew(study, where)
-    return Report(result, study.name, beyond, commands)
+    with study.store.reading() as connection:
+        said = last_failures_of(connection, study.id, result.labels)
+    return Report(result, study.name, beyond, commands, said)
 
 
 def _anew(study: Study, where: list[str]) -> dict[str, str]:

@@ -259,6 +259,7 @@ def test_a_study(run: Run) -> None:
     assert "".join(found.texts["p"]).count("failed") >= 1
     assert "<dt>budget</dt><dd>500</dd>" in page
     assert "Still running" in page
+    assert "failed last with: no memory" in page
     replayed, made = found.texts["pre"]
     status, out, _ = run(*shlex.split(replayed)[1:])
     assert status == 3

@@ -11,9 +11,10 @@ from rich.text import Text
 from surest.bandits.finite import FiniteArms
 from surest.bandits.instances import parse_source
 from surest.cli.console import Output
-from surest.cli.identify import SHOWN, plain
+from surest.cli.given import plain
 from surest.cli.progress import count
 from surest.protocol import checked_delta
+from surest.table import SHOWN
 from surest.theory.characteristic import Characteristic, characteristic, size
 from surest.theory.complexity import Hardness, hardness, paper_lower_bound
 from surest.theory.upper_bounds import UPPER_BOUNDS, upper_bounds

@@ -19,6 +19,7 @@ from surest.api import named
 from surest.bandits.commands import Command, Runner, Scale, parse_commands
 from surest.bandits.recorded import InOrder, read_in_order
 from surest.cli.console import Output
+from surest.cli.given import parse_arms, parse_bounds, plain, whole_budget
 from surest.cli.options import options_given
 from surest.cli.progress import Watch, count, status_of
 from surest.cli.reproduce import command_again
@@ -126,8 +127,6 @@ def _identify_commands(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int
 
 def _identify_python(mine: Mapping[str, Any], given: Mapping[str, Any]) -> int:
     """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
-    from surest.cli.identify import parse_arms, parse_bounds
-
     limits = parse_bounds(given["bounds"])
     labels, arms = named(parse_arms(given["source"], given["instance"], limits), limits)
     if not isinstance(arms, list):
@@ -236,21 +235,16 @@ def _rewards(recorded: InOrder, label: str, scale: Scale) -> list[float]:
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    from surest.cli.identify import whole_budget
-
     names = ("delta", "epsilon", "seed", "algorithm")
     options = options_given(given["algorithm"], given["options"])
     return {name: given[name] for name in names} | {"budget": whole_budget(given["budget"]), "options": options}
 
 
 def _scale(mine: Mapping[str, Any], given: Mapping[str, Any]) -> Scale:
-    from surest.cli.identify import parse_bounds
-
     return Scale(*parse_bounds(given["bounds"]), clip=mine["clip"])
 
 
 def _tell(result: Result, given: Mapping[str, Any], facts: Mapping[str, Any], fed: Fed | None = None) -> None:
-    from surest.cli.identify import plain
     from surest.study.health import health_line
 
     if given["picture"] is not None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from surest.algorithms import DEFAULT
 from surest.cli.console import Output
-from surest.cli.identify import plain, whole_budget
+from surest.cli.given import parse_bounds, plain, whole_budget
 from surest.cli.keeping import STORAGE
 from surest.cli.options import option_option, options_given
 from surest.errors import SourceError
@@ -92,7 +92,7 @@ def create(
         name,
         list(labels) or arms,
         budget=whole_budget(budget),
-        bounds=_bounds(bounds),
+        bounds=parse_bounds(bounds),
         load_if_exists=False,
         **given,
         **options_given(given["algorithm"], options),
@@ -253,15 +253,6 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a number", param_hint="REWARD") from None
-
-
-def _bounds(text: str) -> tuple[float, float]:
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise click.BadParameter(
-            f"{text!r}: write the lowest and the highest reward, as in 0,100", param_hint="--bounds"
-        )
-    return _number(parts[0]), _number(parts[1])
 
 
 def _show(opened: Study, progress: Progress) -> None:

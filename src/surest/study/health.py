@@ -93,6 +93,16 @@ def health_of(connection: Connection, study: int, labels: tuple[str, ...]) -> He
     return dict(found)
 
 
+def last_failures_of(connection: Connection, study: int, labels: tuple[str, ...]) -> dict[str, str]:
+    """What an evaluation of each arm said when it last failed, where one did and said something."""
+    query = (
+        sa.select(events.c.arm, events.c.reason)
+        .where(events.c.study == study, events.c.kind.in_(("failed", "timed out")), events.c.reason != "")
+        .order_by(events.c.id)
+    )
+    return {labels[arm]: reason for arm, reason in connection.execute(query)}
+
+
 def progress_of(
     connection: Connection, study: int, name: str, session: Session, settings: Settings, now: log.Now
 ) -> Progress:

@@ -1,6 +1,6 @@
 """To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,19 @@ class Recorded:
     total: int
     statistic: str
     runs: str
+
+
+def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
+    """Arms that came later, by the ticket from which on the algorithm knows them; of each arm its label and that ticket.
+
+    >>> later_arms([("a", 0), ("b", 0), ("c", 12), ("d", 12)])
+    {12: ['c', 'd']}
+    """
+    found: dict[int, list[str]] = {}
+    for label, added_at in arms:
+        if added_at > 0:
+            found.setdefault(added_at, []).append(label)
+    return found
 
 
 def next_request(session: Session, first: int) -> Recorded | None:

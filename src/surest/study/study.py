@@ -8,7 +8,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, SupportsFloat
@@ -24,7 +24,7 @@ from surest.running import Running
 from surest.session import Session, Ticket, counts, distinct
 from surest.study import log
 from surest.study.health import Health, Progress, health_of, progress_of
-from surest.study.replay import next_request, replay
+from surest.study.replay import later_arms, next_request, replay
 from surest.study.settings import checked_settings, differences
 from surest.study.store import Store
 from surest.watching import Looks
@@ -318,7 +318,15 @@ class Study:
             end = complete[-1].first + complete[-1].total
             arms, rewards = log.read_rewards(connection, self.id, position, end)
             self._arms = log.read_arms(connection, self.id)
-            position = replay(session, position, complete, arms, rewards, _additions(self._arms), on_request)
+            position = replay(
+                session,
+                position,
+                complete,
+                arms,
+                rewards,
+                later_arms((arm.label, arm.added_at) for arm in self._arms),
+                on_request,
+            )
         self._session, self._position = session, position
         return session
 
@@ -339,13 +347,6 @@ def delete_study(storage: str, name: str) -> None:
     with store.writing() as connection:
         if not log.delete_study(connection, name):
             raise UsageError(_unknown(store, name))
-
-
-def _additions(arms: Sequence[log.Arm]) -> Mapping[int, list[str]]:
-    return {
-        at: [arm.label for arm in arms if arm.added_at == at]
-        for at in {arm.added_at for arm in arms if arm.added_at > 0}
-    }
 
 
 def _labels(arms: int | Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from surest.errors import SurestError, UsageError
 from surest.session import Session
 from surest.study import log
-from surest.study.replay import Recorded, next_request, replay
+from surest.study.replay import Recorded, later_arms, next_request, replay
 from surest.study.schema import events, requests, reward_seals, tickets
 from surest.study.settings import checked_settings
 from surest.study.store import Store
@@ -166,15 +166,18 @@ def _replayed(study: Export) -> None:
     if sorted(initial, reverse=True) != initial:
         raise UsageError("this export has arms of the beginning after arms that were added")
     session = settings.session([arm.label for arm in study.arms if arm.added_at == 0])
-    additions: dict[int, list[str]] = {}
-    for arm in study.arms:
-        if arm.added_at:
-            additions.setdefault(arm.added_at, []).append(arm.label)
     complete = [r for r in study.requests if r.first + r.total <= len(told) and all(told[r.first : r.first + r.total])]
     arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
     try:
-        end = replay(session, 0, [_recorded(request) for request in complete], arms, rewards, additions)
+        end = replay(
+            session,
+            0,
+            [_recorded(request) for request in complete],
+            arms,
+            rewards,
+            later_arms((arm.label, arm.added_at) for arm in study.arms),
+        )
         _open_part(study, session, end, len(complete))
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
