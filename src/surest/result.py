@@ -163,7 +163,7 @@ def verdict(result: Result) -> str:
     if result.reason == "the only arm":
         return f"{name} is the only arm: nothing had to be pulled."
     if not result.certified and result.pulls == 0:
-        return f"Not decided ({result.reason}). Nothing has been pulled yet."
+        return f"Not decided ({result.reason}). No pull has been counted yet."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *_so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
