@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from surest.api import identify
-from surest.bandits.instances import example1
+from surest.arms.instances import example1
 from surest.theory.complexity import hardness, paper_lower_bound
 
 DELTA = 0.1

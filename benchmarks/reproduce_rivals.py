@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from surest.algorithms import REGISTRY, Problem
-from surest.bandits.finite import FiniteArms, bernoulli
+from surest.arms.finite import FiniteArms, bernoulli
 from surest.drivers.blocks import Finished, simulate_blocks
 
 INSTANCES = {"μ1": bernoulli([0.5, 0.45, 0.43, 0.4]), "μ2": bernoulli([0.3, 0.21, 0.2, 0.19, 0.18])}

@@ -16,8 +16,8 @@ import numpy as np
 
 from surest.algorithms import start
 from surest.api import identify
-from surest.bandits.instances import example1, parse_source
-from surest.running import Running
+from surest.arms.instances import example1, parse_source
+from surest.core.procedure import Running
 from surest.theory.characteristic import characteristic
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"

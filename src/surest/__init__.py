@@ -13,9 +13,9 @@ from surest.errors import SurestError
 
 if TYPE_CHECKING:
     from surest.api import identify
+    from surest.core.session import Session
     from surest.drivers.asynchronous import aidentify
-    from surest.result import Result
-    from surest.session import Session
+    from surest.result.data import Result
     from surest.study.study import open_study
 
 __version__ = "0.1.0"
@@ -25,8 +25,8 @@ _HOMES = {
     "aidentify": "surest.drivers.asynchronous",
     "identify": "surest.api",
     "open_study": "surest.study.study",
-    "Result": "surest.result",
-    "Session": "surest.session",
+    "Result": "surest.result.data",
+    "Session": "surest.core.session",
 }
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import DEFAULT, lookup, start
-from surest.bandits.finite import FiniteArms, recorded
+from surest.arms.finite import FiniteArms, recorded
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, FloatArray
+from surest.core.session import Session, checked_bounds, distinct
 from surest.drivers.call import call, work_of
 from surest.drivers.executor import IN_FLIGHT, Workers, evaluate, keep_busy
+from surest.drivers.looks import history as history_hook
 from surest.drivers.simulate import simulate
 from surest.errors import RewardError, Stop, UsageError
-from surest.protocol import Answer, FloatArray
-from surest.result import Result, result_of
-from surest.running import Running
-from surest.session import Session, checked_bounds, distinct
-from surest.watching import history as history_hook
+from surest.result.data import Result, result_of
 
 Progress = Callable[[Running[Answer]], None]
 

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 import surest.compiled
-from surest.algorithms import rivals
+from surest.algorithms import published as rivals
 from surest.algorithms.entry import Entry
 
 FOLDER = rivals.__name__

@@ -15,9 +15,9 @@ from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.var_est import var_est
 from surest.algorithms.paper.var_test import var_test
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
+from surest.core.procedure import Running, statistic_of
+from surest.core.protocol import Pull, Statistic
 from surest.drivers.simulate import simulate
-from surest.protocol import Pull, Statistic
-from surest.running import Running, statistic_of
 
 LEAN = {
     **slow.PRINTED,

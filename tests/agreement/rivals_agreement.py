@@ -6,10 +6,10 @@ import numpy as np
 
 from agreement.rivals_transcription import RULES, Seen
 from surest.algorithms.entry import Entry, Problem
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.procedure import Running
+from surest.core.protocol import IntArray
 from surest.drivers.simulate import simulate
-from surest.protocol import IntArray
-from surest.running import Running
 
 BINARY = bernoulli([0.3, 0.85, 0.2])
 GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])

@@ -5,8 +5,8 @@ import pytest
 from agreement.interpreted_rivals import interpreted_rivals
 from agreement.rivals_agreement import WALKS, check, check_settings, check_ties, problems, run_once
 from agreement.rivals_transcription import RULES
-from surest.algorithms.rivals import RIVALS
-from surest.running import Running
+from surest.algorithms.published import RIVALS
+from surest.core.procedure import Running
 
 CONTROLS = {"uniform-bonferroni", "peeking-z-test"}
 """No author published these; tests/algorithms has the sample size of one, tests/statistical how often the other errs."""
@@ -37,116 +37,151 @@ def test_machine_code_does_what_its_source_says() -> None:
 
 MISTAKES = [  # module, its text, the mistake, the rival whose transcription disagrees, or the check that fails
     # Exploration rates and thresholds.
-    ("rivals.kl_lucb", "log(K1 * n / delta)", "log(K1 / delta)", "kl-lucb"),  # no union over arms
-    ("rivals.kl_lucb", "log(K1 * n / delta)", "log(K1 * n)", "kl-lucb"),
-    ("rivals.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.1, 405.0", check_settings),
-    ("rivals.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.0, 405.5", "kl-racing"),
-    ("rivals.kl_lucb", "(log(1 / delta), 0.0)", "(log(2 / delta), 0.0)", "kl-lucb-heuristic"),
+    ("published.kl_lucb", "log(K1 * n / delta)", "log(K1 / delta)", "kl-lucb"),  # no union over arms
+    ("published.kl_lucb", "log(K1 * n / delta)", "log(K1 * n)", "kl-lucb"),
+    ("published.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.1, 405.0", check_settings),
+    ("published.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.0, 405.5", "kl-racing"),
+    ("published.kl_lucb", "(log(1 / delta), 0.0)", "(log(2 / delta), 0.0)", "kl-lucb-heuristic"),
     ("evidence.intervals", "return z + log(z)", "return z", "kl-lucb"),
     ("evidence.intervals", "log_inverse + log(1 + log(total))", "log_inverse + log(1 + total)", "kl-racing-heuristic"),
     ("evidence.intervals", "alpha * log(total)", "alpha * log(total) / log(2)", "kl-lucb"),
-    ("rivals.lucb", "log(1.25 * len(arms) / delta)", "log(1.25 / delta)", "lucb"),
-    ("rivals.lucb", "log(1.25 * len(arms) / delta)", "log(len(arms) / delta)", "lucb"),
-    ("rivals.lucb", "4 * log(total)", "3 * log(total)", "lucb"),
-    ("rivals.lucb", "4 * log(total)", "4 * log(state.counts[0])", "lucb"),
+    ("published.lucb", "log(1.25 * len(arms) / delta)", "log(1.25 / delta)", "lucb"),
+    ("published.lucb", "log(1.25 * len(arms) / delta)", "log(len(arms) / delta)", "lucb"),
+    ("published.lucb", "4 * log(total)", "3 * log(total)", "lucb"),
+    ("published.lucb", "4 * log(total)", "4 * log(state.counts[0])", "lucb"),
     ("evidence.intervals", "sqrt(log_inverse / (2 * count))", "sqrt(log_inverse / count)", "ugape"),
     ("evidence.intervals", "VARIANCE = 0.25", "VARIANCE = 1.0", "lil-ucb"),
     ("evidence.intervals", "log((1 + epsilon) * count)", "log(count)", "lil-ucb-lucb-stop"),
     ("evidence.intervals", "(1 + sqrt(epsilon)) * sqrt(", "sqrt(", "lil-ucb"),
     ("evidence.intervals", "(2 + epsilon) / epsilon *", "(1 + epsilon) / epsilon *", "lil-ucb"),
-    ("rivals.lil_ucb", "(4 * c), delta / (3 * c * n)", "(4 * c), delta / (3 * c)", check_settings),
-    ("rivals.lil_ucb", "delta / (c * n)), rows=3", "delta / c), rows=3", "lil-ucb-lucb-stop"),
-    ("rivals.lil_ucb", "((2 + beta) / beta) ** 2", "(2 + beta) / beta", "lil-ucb"),
-    ("rivals.lil_ucb", "delta / 5, 1 + 10 / n", "delta, 1 + 10 / n", "lil-ucb-heuristic"),
-    ("rivals.lil_ucb", "1 + 10 / n, 1.0", "1 + 1 / n, 1.0", "lil-ucb-heuristic"),
-    ("rivals.lil_ucb", "mean + (1 + beta) * iterated_log", "mean + iterated_log", "lil-ucb"),
-    ("rivals.lil_ucb", "most >= 1 + stop *", "most >= stop *", "lil-ucb-heuristic"),
-    ("rivals.lil_kl_ucb", "log(2 * (n - 1) / delta)", "log(2 / delta)", "lil-kl-ucb"),
-    ("rivals.lil_kl_ucb", "settings = (log(2 / delta),", "settings = (log(1 / delta),", "lil-kl-ucb"),
-    ("rivals.lil_kl_ucb", "RATIO, POWER = 1.2, 1.25", "RATIO, POWER = 1.1, 1.25", "lil-kl-ucb"),
+    ("published.lil_ucb", "(4 * c), delta / (3 * c * n)", "(4 * c), delta / (3 * c)", check_settings),
+    ("published.lil_ucb", "delta / (c * n)), rows=3", "delta / c), rows=3", "lil-ucb-lucb-stop"),
+    ("published.lil_ucb", "((2 + beta) / beta) ** 2", "(2 + beta) / beta", "lil-ucb"),
+    ("published.lil_ucb", "delta / 5, 1 + 10 / n", "delta, 1 + 10 / n", "lil-ucb-heuristic"),
+    ("published.lil_ucb", "1 + 10 / n, 1.0", "1 + 1 / n, 1.0", "lil-ucb-heuristic"),
+    ("published.lil_ucb", "mean + (1 + beta) * iterated_log", "mean + iterated_log", "lil-ucb"),
+    ("published.lil_ucb", "most >= 1 + stop *", "most >= stop *", "lil-ucb-heuristic"),
+    ("published.lil_kl_ucb", "log(2 * (n - 1) / delta)", "log(2 / delta)", "lil-kl-ucb"),
+    ("published.lil_kl_ucb", "settings = (log(2 / delta),", "settings = (log(1 / delta),", "lil-kl-ucb"),
+    ("published.lil_kl_ucb", "RATIO, POWER = 1.2, 1.25", "RATIO, POWER = 1.1, 1.25", "lil-kl-ucb"),
     ("evidence.intervals", "log(1 + log(count) / log(ratio))", "log(1 + log(count))", "lil-kl-ucb"),
-    ("rivals.successive_elimination", "log(c * len(arms) / delta)", "log(c / delta)", "successive-elimination"),
-    ("rivals.successive_elimination", "c: float = 5.0", "c: float = 4.0", "successive-elimination"),
-    ("rivals.successive_elimination", "2 * log(t)) / t", "log(t)) / t", "successive-elimination"),
-    ("rivals.successive_elimination", "< 2 * radius", "< radius", "successive-elimination"),
-    ("rivals.ugape", "log(4 * len(arms) / delta)", "log(4 / delta)", "ugape"),
-    ("rivals.ugape", "3 * log(state.marks[TOTAL])", "2 * log(state.marks[TOTAL])", "ugape-v"),
-    ("rivals.ugape", "max(spread, 0.0) / (count - 1)", "0.0", "ugape-v"),  # no variance
-    ("rivals.ugape", "max(spread, 0.0) / (count - 1)", "max(spread, 0.0) / count", "ugape-v"),
+    ("published.successive_elimination", "log(c * len(arms) / delta)", "log(c / delta)", "successive-elimination"),
+    ("published.successive_elimination", "c: float = 5.0", "c: float = 4.0", "successive-elimination"),
+    ("published.successive_elimination", "2 * log(t)) / t", "log(t)) / t", "successive-elimination"),
+    ("published.successive_elimination", "< 2 * radius", "< radius", "successive-elimination"),
+    ("published.ugape", "log(4 * len(arms) / delta)", "log(4 / delta)", "ugape"),
+    ("published.ugape", "3 * log(state.marks[TOTAL])", "2 * log(state.marks[TOTAL])", "ugape-v"),
+    ("published.ugape", "max(spread, 0.0) / (count - 1)", "0.0", "ugape-v"),  # no variance
+    ("published.ugape", "max(spread, 0.0) / (count - 1)", "max(spread, 0.0) / count", "ugape-v"),
     ("evidence.intervals", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v"),
     ("evidence.intervals", "sqrt(2 * variance * log_inverse", "sqrt(variance * log_inverse", "ugape-v"),
-    ("rivals.ugape", "(budget - n) / 16", "(budget - n) / 4", "ugape-b"),
-    ("rivals.track_and_stop", "log(2 * (len(arms) - 1) / delta)", "log(2 / delta)", "track-and-stop"),
-    ("rivals.track_and_stop", "log(2 * (len(arms) - 1) / delta)", "log((len(arms) - 1) / delta)", "track-and-stop"),
-    ("rivals.track_and_stop", "else log(total)", "else log(1 + log(total))", "track-and-stop"),
-    ("rivals.top_two", "log((len(arms) - 1) / delta) + 2", "log((len(arms) - 1) / delta)", "top-two"),
-    ("rivals.top_two", "log((len(arms) - 1) / delta)", "log(1 / delta)", "top-two"),
-    ("rivals.top_two", "2 * log(1 + total / 2)", "log(1 + total / 2)", "top-two"),
+    ("published.ugape", "(budget - n) / 16", "(budget - n) / 4", "ugape-b"),
+    ("published.track_and_stop", "log(2 * (len(arms) - 1) / delta)", "log(2 / delta)", "track-and-stop"),
+    ("published.track_and_stop", "log(2 * (len(arms) - 1) / delta)", "log((len(arms) - 1) / delta)", "track-and-stop"),
+    ("published.track_and_stop", "else log(total)", "else log(1 + log(total))", "track-and-stop"),
+    ("published.top_two", "log((len(arms) - 1) / delta) + 2", "log((len(arms) - 1) / delta)", "top-two"),
+    ("published.top_two", "log((len(arms) - 1) / delta)", "log(1 / delta)", "top-two"),
+    ("published.top_two", "2 * log(1 + total / 2)", "log(1 + total / 2)", "top-two"),
     # What is compared, and with what.
     ("evidence.divergence", "p * log(p / q) if p > 0", "q * log(q / p) if p > 0", "kl-lucb"),
     ("evidence.divergence", "return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
     ("evidence.divergence", "q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
-    ("rivals.kl_racing", "kl(high, middle) + kl(low, middle)", "kl(high, middle)", "chernoff-racing"),
-    ("rivals.kl_racing", "kl(high, middle) + kl(low, middle)", "kl(middle, high) + kl(middle, low)", "chernoff-racing"),
-    ("rivals.kl_racing", "middle = (high + low) / 2", "middle = low", "chernoff-racing"),
-    ("rivals.kl_racing", "    if _beaten", "    if state.counts[best] > 9 and _beaten", "chernoff-racing"),
-    ("rivals.track_and_stop", "- common > threshold", "- common > threshold / 2", "track-and-stop"),
-    ("rivals.track_and_stop", "+ counts[arm] * entropy[arm] - common", "- common", "track-and-stop"),
-    ("rivals.transport", "if slope > 0:", "if slope < 0:", "top-two"),
-    ("rivals.transport", "+ _direct(memory, base, low, u)[0] - slack", "- slack", "top-two"),
-    ("rivals.transport", "entropies - total * log(u)", "entropies - state.sums[high] * log(u)", "top-two"),
-    # Who is pulled.
-    ("rivals.track_and_stop", "sqrt(total) - n / 2", "-1.0", "track-and-stop"),  # nothing is forced
-    ("rivals.track_and_stop", "sqrt(total) - n / 2", "sqrt(total) - n", "track-and-stop"),
-    ("rivals.track_and_stop", "total * weights[arm] - state.counts[arm] >", "weights[arm] >", "track-and-stop"),
+    ("published.kl_racing", "kl(high, middle) + kl(low, middle)", "kl(high, middle)", "chernoff-racing"),
     (
-        "rivals.optimal_weights",
+        "published.kl_racing",
+        "kl(high, middle) + kl(low, middle)",
+        "kl(middle, high) + kl(middle, low)",
+        "chernoff-racing",
+    ),
+    ("published.kl_racing", "middle = (high + low) / 2", "middle = low", "chernoff-racing"),
+    ("published.kl_racing", "    if _beaten", "    if state.counts[best] > 9 and _beaten", "chernoff-racing"),
+    ("published.track_and_stop", "- common > threshold", "- common > threshold / 2", "track-and-stop"),
+    ("published.track_and_stop", "+ counts[arm] * entropy[arm] - common", "- common", "track-and-stop"),
+    ("published.transport", "if slope > 0:", "if slope < 0:", "top-two"),
+    ("published.transport", "+ _direct(memory, base, low, u)[0] - slack", "- slack", "top-two"),
+    ("published.transport", "entropies - total * log(u)", "entropies - state.sums[high] * log(u)", "top-two"),
+    # Who is pulled.
+    ("published.track_and_stop", "sqrt(total) - n / 2", "-1.0", "track-and-stop"),  # nothing is forced
+    ("published.track_and_stop", "sqrt(total) - n / 2", "sqrt(total) - n", "track-and-stop"),
+    ("published.track_and_stop", "total * weights[arm] - state.counts[arm] >", "weights[arm] >", "track-and-stop"),
+    (
+        "published.optimal_weights",
         "move = (1 - total - pull) / slope",
         "move = (2 - total - pull) / slope",
         "track-and-stop",
     ),
-    ("rivals.top_two", "cost[arm] + log_count[arm]", "cost[arm]", "top-two"),
-    ("rivals.top_two", "if state.settings[1] > 0 else 0.5", "if state.settings[1] > 0 else 0.8", "top-two"),
-    ("rivals.top_two", "leader_share(state, BASE, leader, challenger)", "0.5", "top-two-ids"),
-    ("rivals.top_two", "or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),  # costs out of date
-    ("rivals.ugape", "radius[guess] >= radius[rival]", "radius[guess] <= radius[rival]", "ugape"),
-    ("rivals.ugape", "(next_top if arm == first else top)", "top", "ugape"),
-    ("rivals.ugape", "if gap <= state.memory[1, 0]", "if True", "ugape-b"),  # the last guess, not the surest
-    ("rivals.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
-    ("rivals.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),
-    ("rivals.kl_lucb", "upper - state.settings[2]", "upper + state.settings[2]", "kl-lucb"),
-    ("rivals.lucb", "top - lower <= state.settings[1]", "top - lower <= 2 * state.settings[1]", "lucb"),
-    ("rivals.lucb", "arm != leader and upper > top", "arm != leader and (challenger < 0 or upper < top)", "lucb"),
-    ("rivals.kl_racing", "state.sums[arm] <= state.sums[worst]", "state.sums[arm] >= state.sums[worst]", "kl-racing"),
+    ("published.top_two", "cost[arm] + log_count[arm]", "cost[arm]", "top-two"),
+    ("published.top_two", "if state.settings[1] > 0 else 0.5", "if state.settings[1] > 0 else 0.8", "top-two"),
+    ("published.top_two", "leader_share(state, BASE, leader, challenger)", "0.5", "top-two-ids"),
+    ("published.top_two", "or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),  # costs out of date
+    ("published.ugape", "radius[guess] >= radius[rival]", "radius[guess] <= radius[rival]", "ugape"),
+    ("published.ugape", "(next_top if arm == first else top)", "top", "ugape"),
+    ("published.ugape", "if gap <= state.memory[1, 0]", "if True", "ugape-b"),  # the last guess, not the surest
+    ("published.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
+    ("published.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),
+    ("published.kl_lucb", "upper - state.settings[2]", "upper + state.settings[2]", "kl-lucb"),
+    ("published.lucb", "top - lower <= state.settings[1]", "top - lower <= 2 * state.settings[1]", "lucb"),
+    ("published.lucb", "arm != leader and upper > top", "arm != leader and (challenger < 0 or upper < top)", "lucb"),
+    (
+        "published.kl_racing",
+        "state.sums[arm] <= state.sums[worst]",
+        "state.sums[arm] >= state.sums[worst]",
+        "kl-racing",
+    ),
     # Counting.
     ("algorithms.stepwise", "state.counts[arm] += 1", "state.counts[arm] += 1 + (arm == 1)", "lucb"),  # one arm's twice
     ("algorithms.stepwise", "state.sums[arm] += reward", "state.sums[arm] += reward > 0", "lucb"),
     ("algorithms.stepwise", "state.squares[arm] += reward * reward", "state.squares[arm] += reward", "ugape-v"),
     ("algorithms.stepwise", "state.marks[TOTAL] += asked", "state.marks[TOTAL] += 1", "lucb"),
     ("algorithms.stepwise", "if mean > top:", "if mean >= top:", check_ties),  # of several leaders always the last
-    ("rivals.transport", "weights[at] += 1\n", "weights[at] += 2\n", "top-two"),
+    ("published.transport", "weights[at] += 1\n", "weights[at] += 2\n", "top-two"),
     # Eliminations and budgets.
-    ("rivals.median_elimination", "epsilon / 4, delta / 2", "epsilon / 4, delta", "median-elimination"),
-    ("rivals.median_elimination", "epsilon / 4, delta / 2", "epsilon / 2, delta / 2", "median-elimination"),
-    ("rivals.median_elimination", "log(3 / delta_l)", "log(1 / delta_l)", "median-elimination"),
-    ("rivals.median_elimination", "3 * epsilon_l / 4, delta_l / 2", "epsilon_l / 2, delta_l / 2", "median-elimination"),
-    ("rivals.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination"),
-    ("rivals.exponential_gap", "0.5**r / 4", "0.5**r", "exponential-gap-elimination"),
-    ("rivals.exponential_gap", "50 * r**3", "50 * r**2", "exponential-gap-elimination"),
-    ("rivals.exponential_gap", "epsilon_r / 2, delta_r, rng", "epsilon_r, delta_r, rng", "exponential-gap-elimination"),
-    ("rivals.exponential_gap", "== reference] - epsilon_r", "== guess] - epsilon_r / 8", "exponential-gap-elimination"),
-    ("rivals.distribution_based", "delta_r, 0.4, 0.1", "delta_r, 0.6, 0.1", "distribution-based-elimination"),
-    ("rivals.distribution_based", "delta_r, 0.075, 0.025", "delta_r, 0.075, 0.05", "distribution-based-elimination"),
-    ("rivals.distribution_based", "delta / (10 * 2**r)", "delta / 10", "distribution-based-elimination"),
-    ("rivals.distribution_based", "(3 / slack) ** 2 / 2", "(3 / slack) ** 2", "distribution-based-elimination"),
-    ("rivals.sequential_halving", "(len(left) * rounds)", "(len(arms) * rounds)", "sequential-halving"),
-    ("rivals.sequential_halving", "(len(arms) - 1).bit_length()", "len(arms).bit_length() - 1", "sequential-halving"),
-    ("rivals.successive_rejects", "0.5 + sum(1 / i for", "sum(1 / i for", "successive-rejects"),
-    ("rivals.successive_rejects", "(log_bar * (n + 1 - k))", "(log_bar * (n + 2 - k))", "successive-rejects"),
-    ("rivals.successive_rejects", "sums[left] += (times - done) * means", "sums[left] = means", "successive-rejects"),
-    ("rivals.ucb_e", "25 / 36 * (budget", "36 / 25 * (budget", "ucb-e"),
-    ("rivals.ucb_e", "(i + 1) / max(gap", "i / max(gap", "ucb-e-adaptive"),
-    ("rivals.ucb_e", "for i in range(n - phase, n)", "for i in range(1, n)", "ucb-e-adaptive"),
+    ("published.median_elimination", "epsilon / 4, delta / 2", "epsilon / 4, delta", "median-elimination"),
+    ("published.median_elimination", "epsilon / 4, delta / 2", "epsilon / 2, delta / 2", "median-elimination"),
+    ("published.median_elimination", "log(3 / delta_l)", "log(1 / delta_l)", "median-elimination"),
+    (
+        "published.median_elimination",
+        "3 * epsilon_l / 4, delta_l / 2",
+        "epsilon_l / 2, delta_l / 2",
+        "median-elimination",
+    ),
+    ("published.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination"),
+    ("published.exponential_gap", "0.5**r / 4", "0.5**r", "exponential-gap-elimination"),
+    ("published.exponential_gap", "50 * r**3", "50 * r**2", "exponential-gap-elimination"),
+    (
+        "published.exponential_gap",
+        "epsilon_r / 2, delta_r, rng",
+        "epsilon_r, delta_r, rng",
+        "exponential-gap-elimination",
+    ),
+    (
+        "published.exponential_gap",
+        "== reference] - epsilon_r",
+        "== guess] - epsilon_r / 8",
+        "exponential-gap-elimination",
+    ),
+    ("published.distribution_based", "delta_r, 0.4, 0.1", "delta_r, 0.6, 0.1", "distribution-based-elimination"),
+    ("published.distribution_based", "delta_r, 0.075, 0.025", "delta_r, 0.075, 0.05", "distribution-based-elimination"),
+    ("published.distribution_based", "delta / (10 * 2**r)", "delta / 10", "distribution-based-elimination"),
+    ("published.distribution_based", "(3 / slack) ** 2 / 2", "(3 / slack) ** 2", "distribution-based-elimination"),
+    ("published.sequential_halving", "(len(left) * rounds)", "(len(arms) * rounds)", "sequential-halving"),
+    (
+        "published.sequential_halving",
+        "(len(arms) - 1).bit_length()",
+        "len(arms).bit_length() - 1",
+        "sequential-halving",
+    ),
+    ("published.successive_rejects", "0.5 + sum(1 / i for", "sum(1 / i for", "successive-rejects"),
+    ("published.successive_rejects", "(log_bar * (n + 1 - k))", "(log_bar * (n + 2 - k))", "successive-rejects"),
+    (
+        "published.successive_rejects",
+        "sums[left] += (times - done) * means",
+        "sums[left] = means",
+        "successive-rejects",
+    ),
+    ("published.ucb_e", "25 / 36 * (budget", "36 / 25 * (budget", "ucb-e"),
+    ("published.ucb_e", "(i + 1) / max(gap", "i / max(gap", "ucb-e-adaptive"),
+    ("published.ucb_e", "for i in range(n - phase, n)", "for i in range(1, n)", "ucb-e-adaptive"),
 ]
 
 
@@ -157,7 +192,7 @@ def test_what_few_decisions_depend_on(check_all) -> None:
 
 @pytest.mark.parametrize(("module", "right", "wrong", "seen_by"), MISTAKES)
 def test_a_mistake_is_seen(module: str, right: str, wrong: str, seen_by) -> None:
-    folder = "surest.algorithms" if module.startswith("rivals.") else "surest"
+    folder = "surest.algorithms" if module.startswith("published.") else "surest"
     entries = interpreted_rivals(f"{folder}.{module}", right, wrong)
     with pytest.raises((AssertionError, ValueError, ZeroDivisionError, OverflowError)):
         seen_by(entries) if callable(seen_by) else check(seen_by, entries[seen_by])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from surest.algorithms import REGISTRY, Problem, start
-from surest.algorithms.rivals import RIVALS
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.algorithms.published import RIVALS
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.protocol import Atoms, Pull, Statistic
 from surest.drivers.blocks import simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.protocol import Atoms, Pull, Statistic
 
 EASY = bernoulli([0.2, 0.8, 0.5])
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])

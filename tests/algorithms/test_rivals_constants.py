@@ -9,11 +9,11 @@ from scipy.special import betaln, zeta
 
 from agreement.rivals_transcription import slow_weights
 from surest.algorithms import RIVALS, Problem, start
-from surest.algorithms.rivals.lil_kl_ucb import POWER, RATIO
-from surest.algorithms.rivals.lil_ucb import lil_ucb
-from surest.algorithms.rivals.optimal_weights import ROWS, note, track
-from surest.algorithms.rivals.transport import ROWS as ATOM_ROWS
-from surest.algorithms.rivals.transport import absorb_atoms, leader_share, transport
+from surest.algorithms.published.lil_kl_ucb import POWER, RATIO
+from surest.algorithms.published.lil_ucb import lil_ucb
+from surest.algorithms.published.optimal_weights import ROWS, note, track
+from surest.algorithms.published.transport import ROWS as ATOM_ROWS
+from surest.algorithms.published.transport import absorb_atoms, leader_share, transport
 from surest.algorithms.stepwise import ASKED, absorb, fresh_state
 from surest.evidence.divergence import k_inf, kl, kl_lower, kl_upper, surely_above
 from surest.evidence.intervals import iterated_log, kl_iterated_log, kl_rate

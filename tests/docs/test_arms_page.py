@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from surest.bandits.commands import OPERATORS
 from surest.cli.identify import identify
+from surest.drivers.commands import OPERATORS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "arms.md").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from surest.bandits.instances import KINDS
+from surest.arms.instances import KINDS
 from surest.bench.suites import instances_of
 from surest.cli import COMMANDS, cli
 
@@ -32,7 +32,7 @@ def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_contributing_example_is_an_algorithm() -> None:
     import numpy as np
 
-    from surest.protocol import Pull, Statistic
+    from surest.core.protocol import Pull, Statistic
 
     (example,) = blocks(ROOT / "CONTRIBUTING.md", "python")
     names: dict[str, object] = {"Pull": Pull, "Statistic": Statistic}

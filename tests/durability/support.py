@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from surest.algorithms import REGISTRY, Entry, Problem
-from surest.protocol import Answer, Procedure, Pull, Statistic
-from surest.session import Session
+from surest.core.protocol import Answer, Procedure, Pull, Statistic
+from surest.core.session import Session
 from surest.study.study import Study
 
 HERE = Path(__file__).parent

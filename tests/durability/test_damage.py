@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import support
 
+from surest.core.session import Ticket
 from surest.errors import StorageError, SurestError
-from surest.session import Ticket
 from surest.study.study import Study, open_study
 
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from surest.algorithms import DEFAULT
-from surest.session import Session
+from surest.core.session import Session
 from surest.study import log
 from surest.study.replay import next_request
 from surest.study.schema import reward_seals, tickets

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surest.bandits.recorded import read_csv
+from surest.arms.recorded import read_csv
 from surest.cli import main
+from surest.core.session import Session
 from surest.errors import RewardError, SourceError, SurestError, TicketError, UsageError
-from surest.session import Session
 from surest.study.study import Study, list_studies, open_study
 from surest.study.transfer import import_study
 

@@ -16,10 +16,10 @@ from scipy.stats import binom
 from surest.algorithms.paper import best_arm_est as best_arm_est_
 from surest.algorithms.paper import expected_time, group_elim, iter_elim, mean_est, naive, var_est, var_test
 from surest.algorithms.paper import vd_best_arm_id as vd
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.procedure import Running
+from surest.core.protocol import Procedure
 from surest.drivers.simulate import simulate
-from surest.protocol import Procedure
-from surest.running import Running
 from surest.theory.complexity import hardness
 
 Start = Callable[[np.ndarray, np.random.Generator], Procedure[Any]]

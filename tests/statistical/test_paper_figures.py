@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surest.api import identify
-from surest.bandits.instances import parse_source
+from surest.arms.instances import parse_source
 
 FIGURES = [  # source, algorithm, pulls at least, at most
     ("example1:2", "vd-best-arm-id", 3.4e4, 7.2e4),  # two coins: σ² is just ¼, the gap just ε_1 of NaiveBestArmEst

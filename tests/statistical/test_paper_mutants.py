@@ -21,9 +21,9 @@ from surest.algorithms.paper import (
     var_test,
     vd_best_arm_id,
 )
-from surest.bandits.finite import finite_arms
+from surest.arms.finite import finite_arms
+from surest.core.protocol import Pull, Statistic
 from surest.drivers.simulate import simulate
-from surest.protocol import Pull, Statistic
 
 
 class Scripted:

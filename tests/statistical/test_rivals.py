@@ -9,12 +9,12 @@ from scipy.stats import binom
 
 from agreement.interpreted_rivals import interpreted_rivals
 from surest.algorithms import REGISTRY, Problem, start
-from surest.algorithms.rivals import RIVALS
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.algorithms.published import RIVALS
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
 from surest.drivers.blocks import Finished, simulate_blocks
 from surest.drivers.simulate import simulate
-from surest.protocol import Answer
-from surest.running import Running
 
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
 """A constant against a law whose first rewards are nearly always below it: plug-in variances fail here."""
@@ -110,29 +110,29 @@ def test_every_proven_algorithm_is_counted() -> None:
 
 
 GROSS = [  # module, its text, the mistake, the rival, where its wrong answers are then more than δ allows
-    ("algorithms.rivals.lucb", "state.settings[0] + 4 * log(total)", "0.1", "lucb", "nearly tied"),
+    ("algorithms.published.lucb", "state.settings[0] + 4 * log(total)", "0.1", "lucb", "nearly tied"),
     ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-lucb", "nearly tied"),
     ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-racing", "nearly tied"),
-    ("algorithms.rivals.ugape", "constant + 3 * log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
+    ("algorithms.published.ugape", "constant + 3 * log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
     ("evidence.intervals", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
     ("evidence.intervals", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
     (
-        "algorithms.rivals.successive_elimination",
+        "algorithms.published.successive_elimination",
         "< 2 * radius",
         "< 0.2 * radius",
         "successive-elimination",
         "nearly tied",
     ),
-    ("algorithms.rivals.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
+    ("algorithms.published.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
     (
-        "algorithms.rivals.track_and_stop",
+        "algorithms.published.track_and_stop",
         "state.settings[0] + growth",
         "0.1",
         "track-and-stop",
         "nearly tied",
     ),
-    ("algorithms.rivals.top_two", "state.settings[0] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
-    ("algorithms.rivals.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
+    ("algorithms.published.top_two", "state.settings[0] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
+    ("algorithms.published.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 
 

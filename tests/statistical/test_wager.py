@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surest.algorithms import wager
-from surest.algorithms.wager import Ledger
+from surest.algorithms.wager import wager
+from surest.algorithms.wager.wager import Ledger
 from surest.api import identify
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.protocol import atoms_of
 from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, terms
 from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, Pair, certificate, log_value
-from surest.protocol import atoms_of
 
 
 def most_allowed(runs: int, rate: float) -> int:

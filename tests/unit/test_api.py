@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import surest
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
 from surest.errors import RewardError, Stop, UsageError
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from surest.api import identify
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
 from surest.cli import main
 from surest.cli.progress import Watch
-from surest.watching import Looks
+from surest.drivers.looks import Looks
 
 ARMS = """
 import random, time

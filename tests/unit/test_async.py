@@ -8,7 +8,7 @@ import pytest
 import surest
 from arms_for_workers import ARMS, low
 from surest.errors import EvaluationError, RewardError, Stop, UsageError
-from surest.result import Result
+from surest.result.data import Result
 
 SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
 

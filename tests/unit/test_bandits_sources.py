@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from surest.bandits.instances import KINDS, parse_source
-from surest.bandits.recorded import read_csv, read_instances
+from surest.arms.instances import KINDS, parse_source
+from surest.arms.recorded import read_csv, read_instances
 from surest.errors import SourceError, SurestError
 
 PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"

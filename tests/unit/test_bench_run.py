@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from surest.algorithms import REGISTRY
-from surest.bandits.finite import bernoulli, finite_arms
+from surest.arms.finite import bernoulli, finite_arms
 from surest.bench import run as bench_run
 from surest.bench.record import benchmark, name_of
 from surest.bench.run import PATIENCE, Case, cases, order_of, replicate, replications, seed_of, usual_runs
 from surest.bench.suites import Instance, instances_of
 from surest.bench.tables import rows_of, too_often_wrong
+from surest.core.protocol import Answer, Pull, Statistic
 from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.protocol import Answer, Pull, Statistic
 
 EASY = Instance("easy", bernoulli([0.2, 0.8, 0.3]))
 TIE = Instance("tie", bernoulli([0.5, 0.5]))

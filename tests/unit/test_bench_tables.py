@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
 from surest.bench import pictures
 from surest.bench.reading import reading, summary_rows
 from surest.bench.record import benchmark

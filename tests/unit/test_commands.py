@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from surest.bandits.commands import Command, CommandFailed, Runner, Scale, last_number, parse_command
-from surest.bandits.seeds import ticket_seed
 from surest.cli import main
+from surest.drivers.commands import Command, CommandFailed, Runner, Scale, last_number, parse_command
+from surest.drivers.seeds import ticket_seed
 from surest.errors import RewardError, SourceError, UsageError
 from surest.study.study import open_study
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from surest.algorithms import start
-from surest.bandits.finite import bernoulli, finite_arms
+from surest.arms.finite import bernoulli, finite_arms
+from surest.core.protocol import Answer, Pull, Statistic
+from surest.core.session import Session
 from surest.drivers.simulate import replay, simulate
 from surest.errors import TicketError, TranscriptError
-from surest.protocol import Answer, Pull, Statistic
-from surest.session import Session
 
 
 @pytest.mark.parametrize("statistic", list(Statistic))

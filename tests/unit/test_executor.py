@@ -12,11 +12,11 @@ import pytest
 
 import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
-from surest.bandits.seeds import ticket_seed
+from surest.core.session import Session, Ticket
 from surest.drivers.executor import evaluate
+from surest.drivers.seeds import ticket_seed
 from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
-from surest.result import Result
-from surest.session import Session, Ticket
+from surest.result.data import Result
 
 BATCH = 128
 

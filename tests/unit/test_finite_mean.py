@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surest.bandits.finite import EXACT, _counts, _mean_of
+from surest.arms.finite import EXACT, _counts, _mean_of
 
 
 @pytest.mark.parametrize("times", [1, 7, 10**6, 10**13, EXACT, EXACT + 5])

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surest.bandits.recorded import read_in_order
+from surest.arms.recorded import read_in_order
 from surest.cli import main
+from surest.core.session import Session
 from surest.drivers.once import feed
 from surest.errors import SourceError
-from surest.session import Session
 
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.8}
 

@@ -13,8 +13,8 @@ from surest.algorithms import REGISTRY, start
 from surest.algorithms.options import OPTIONS
 from surest.algorithms.paper.constants import Constants
 from surest.algorithms.paper.naive import naive_best_arm
-from surest.algorithms.rivals.controls import peeking_z_test, uniform_bonferroni
-from surest.algorithms.wager import wager
+from surest.algorithms.published.controls import peeking_z_test, uniform_bonferroni
+from surest.algorithms.wager.wager import wager
 from surest.cli import main
 from surest.errors import UsageError
 

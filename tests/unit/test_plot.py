@@ -11,13 +11,13 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 import surest
-from surest import plot
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
 from surest.cli import main
+from surest.core.protocol import Point
 from surest.errors import UsageError
-from surest.result import Result
-from surest.table import ArmRow, ArmTable
-from surest.watching import Point
+from surest.report import plots as plot
+from surest.report.table import ArmRow, ArmTable
+from surest.result.data import Result
 
 
 @pytest.fixture(autouse=True)

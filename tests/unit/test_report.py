@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 
 import surest
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
 from surest.cli import main
 from surest.errors import UsageError
-from surest.page import Report, settings_rows, to_html, to_markdown
-from surest.report import read_report, to_json, write_report
-from surest.result import Result, verdict
+from surest.report.page import Report, settings_rows, to_html, to_markdown
+from surest.report.report import read_report, to_json, write_report
+from surest.result.data import Result, verdict
 from surest.study.study import Study
 
 HOSTILE = [

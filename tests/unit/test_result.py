@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 import surest
-from surest.bandits.finite import bernoulli
+from surest.arms.finite import bernoulli
+from surest.core.protocol import Status
 from surest.errors import UsageError
-from surest.protocol import Status
-from surest.result import Result, at_most, in_units, verdict
-from surest.table import ArmRow, ArmTable
+from surest.report.table import ArmRow, ArmTable
+from surest.result.data import Result, at_most, in_units, verdict
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from surest.core.session import Session, Ticket
 from surest.errors import RewardError, TicketError, UsageError
-from surest.session import Session, Ticket
 
 LABELS = ["a", "b", "c"]
 BOUNDS = (-1.0, 3.0)

@@ -15,9 +15,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from surest.algorithms import REGISTRY, Entry, Problem
+from surest.core.protocol import Answer, Procedure, Pull, Statistic
+from surest.core.session import Session
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
-from surest.protocol import Answer, Procedure, Pull, Statistic
-from surest.session import Session
 from surest.study.health import health_line
 from surest.study.schema import VERSION_TABLE, metadata
 from surest.study.store import Store

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surest.bandits.finite import FiniteArms, bernoulli
-from surest.bandits.instances import example1, lower_bound_instance
+from surest.arms.finite import FiniteArms, bernoulli
+from surest.arms.instances import example1, lower_bound_instance
 from surest.errors import UsageError
 from surest.theory.complexity import hardness, paper_lower_bound
 from surest.theory.divergence import chernoff_information, kl

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
-from surest.bandits.instances import example1
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.instances import example1
 from surest.theory.characteristic import characteristic, padded
 from surest.theory.divergence import k_inf_above, k_inf_below, kl
 

@@ -5,10 +5,10 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
-from surest.algorithms.sampling import _key, divergence, plan, separation
-from surest.algorithms.wager import Ledger, slot_share, unused_share
-from surest.bandits.finite import bernoulli, finite_arms
-from surest.bandits.instances import example1
+from surest.algorithms.wager.sampling import _key, divergence, plan, separation
+from surest.algorithms.wager.wager import Ledger, slot_share, unused_share
+from surest.arms.finite import bernoulli, finite_arms
+from surest.arms.instances import example1
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
 

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from surest import open_study
+from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
-from surest.running import Running
 from surest.study.schema import tickets
 from surest.study.study import Study
 from surest.study.work import renew, take_from_the_dead, work_on

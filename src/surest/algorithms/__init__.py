@@ -14,10 +14,10 @@ from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
-from surest.algorithms.rivals import RIVALS
-from surest.algorithms.wager import wager as start_wager
+from surest.algorithms.published import RIVALS
+from surest.algorithms.wager.wager import wager as start_wager
+from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.errors import UsageError
-from surest.protocol import Answer, Procedure, checked_delta
 
 PAPER = "Lu, Tao, Zhang 2021"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from surest.algorithms.options import Option
 from surest.algorithms.stepwise import Stepwise
-from surest.protocol import Answer, IntArray, Procedure
+from surest.core.protocol import Answer, IntArray, Procedure
 
 
 @dataclass(frozen=True)

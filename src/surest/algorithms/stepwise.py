@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surest.compiled import compiled
-from surest.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 
 LEADER, TOTAL, ASKED = 0, 1, 2
 """Places in `State.marks`: the arm it would name, all pulls so far, the arms asked for last."""

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import REGISTRY, Problem, lookup, start
-from surest.bandits.finite import FiniteArms, bernoulli
+from surest.arms.finite import FiniteArms, bernoulli
 from surest.bench.suites import Instance
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, IntArray, Procedure, checked_delta
 from surest.drivers.blocks import Finished, simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import PullLimitError, SurestError, UsageError
-from surest.protocol import Answer, IntArray, Procedure, checked_delta
-from surest.running import Running
 from surest.theory.complexity import hardness
 
 PATIENCE = 10_000_000

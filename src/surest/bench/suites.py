@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from surest.bandits.finite import FiniteArms, bernoulli, finite_arms
-from surest.bandits.instances import KINDS, example1, lower_bound_instance, parse_source
-from surest.bandits.recorded import read_instances
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.instances import KINDS, example1, lower_bound_instance, parse_source
+from surest.arms.recorded import read_instances
+from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
-from surest.protocol import FloatArray
 from surest.theory.characteristic import Characteristic, characteristic, size
 from surest.theory.complexity import ROUNDING
 

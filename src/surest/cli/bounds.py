@@ -8,13 +8,13 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from surest.bandits.finite import FiniteArms
-from surest.bandits.instances import parse_source
+from surest.arms.finite import FiniteArms
+from surest.arms.instances import parse_source
 from surest.cli.console import Output
 from surest.cli.given import plain
 from surest.cli.progress import count
-from surest.protocol import checked_delta
-from surest.table import SHOWN
+from surest.core.protocol import checked_delta
+from surest.report.table import SHOWN
 from surest.theory.characteristic import Characteristic, characteristic, size
 from surest.theory.complexity import Hardness, hardness, paper_lower_bound
 from surest.theory.upper_bounds import UPPER_BOUNDS, upper_bounds

@@ -13,21 +13,21 @@ from click.core import ParameterSource
 from rich.table import Table
 from rich.text import Text
 
-from surest import plot
 from surest.algorithms import options_of
 from surest.api import named
-from surest.bandits.commands import Command, Runner, Scale, parse_commands
-from surest.bandits.recorded import InOrder, read_in_order
+from surest.arms.recorded import InOrder, read_in_order
 from surest.cli.console import Output
 from surest.cli.given import parse_arms, parse_bounds, plain, whole_budget
 from surest.cli.options import options_given
 from surest.cli.progress import Watch, count, status_of
 from surest.cli.reproduce import command_again
+from surest.core.session import Session
 from surest.drivers.call import work_of
+from surest.drivers.commands import Command, Runner, Scale, parse_commands
 from surest.drivers.once import Fed, feed
 from surest.errors import RewardError, SourceError, Stop
-from surest.result import Result, cost, emphasised, verdict
-from surest.session import Session
+from surest.report import plots as plot
+from surest.result.data import Result, cost, emphasised, verdict
 
 BATCH = 10
 """Evaluations that --suggest asks for at a time, at least. Fixed: a run must not depend on how it is shown."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from surest.bandits.instances import parse_source
+from surest.arms.instances import parse_source
 from surest.cli.python_arms import is_python, load
 
 

@@ -6,18 +6,18 @@ import math
 import click
 from rich.text import Text
 
-from surest import plot
 from surest.algorithms import DEFAULT
 from surest.api import identify as find_best
 from surest.api import named
-from surest.bandits.finite import FiniteArms
+from surest.arms.finite import FiniteArms
 from surest.cli.commands import other_arms
 from surest.cli.console import Output
 from surest.cli.given import parse_arms, parse_bounds, plain, whole_budget
 from surest.cli.options import option_option, options_given
 from surest.cli.progress import Watch, count, status_of
 from surest.cli.reproduce import command_again
-from surest.result import Result, cost, emphasised, verdict
+from surest.report import plots as plot
+from surest.result.data import Result, cost, emphasised, verdict
 from surest.theory.characteristic import characteristic, size
 
 QUICK = 400_000

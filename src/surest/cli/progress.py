@@ -15,12 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from surest.cli.signals import SIGNALLED, Terminated
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, Status
+from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
-from surest.protocol import Answer, Status
-from surest.result import Result
-from surest.running import Running
-from surest.table import count as count
-from surest.watching import Looks
+from surest.report.table import count as count
+from surest.result.data import Result
 
 EVERY_LIVE, EVERY_LINE = 0.1, 2.0
 """Seconds between two looks, at least."""

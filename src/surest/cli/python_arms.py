@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.bandits.instances import KINDS
+from surest.arms.instances import KINDS
 from surest.errors import SourceError
 
 NAMES = re.compile(r"(?P<home>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")

@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from surest import plot
 from surest.cli.study import storage_option
 from surest.errors import SourceError, UsageError
-from surest.page import Report
-from surest.report import checked_form, read_report, report_of_study, write_report
-from surest.result import verdict
+from surest.report import plots as plot
+from surest.report.page import Report
+from surest.report.report import checked_form, read_report, report_of_study, write_report
+from surest.result.data import verdict
 from surest.study.study import open_study
 
 

@@ -9,14 +9,14 @@ from inspect import isawaitable
 from typing import Any
 
 from surest.algorithms import DEFAULT
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
+from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
 from surest.drivers.executor import IN_FLIGHT, checked_in_flight, keep_busy
 from surest.drivers.failures import Failures
 from surest.errors import Stop, TicketError, UsageError
-from surest.protocol import Answer
-from surest.result import Result
-from surest.running import Running
-from surest.session import Session, Ticket
+from surest.result.data import Result
 
 Arm = Callable[..., Awaitable[Any]]
 

@@ -14,9 +14,9 @@ from numba import float64, int64, typeof, types
 from numba.experimental.function_type import _get_wrapper_address
 
 from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, absorb, fresh_state
-from surest.bandits.finite import FiniteSimulation
+from surest.arms.finite import FiniteSimulation
 from surest.compiled import compiled_as
-from surest.protocol import Answer, FloatArray, IntArray, Pull, Statistic, Status
+from surest.core.protocol import Answer, FloatArray, IntArray, Pull, Statistic, Status
 
 FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20
 """Rewards drawn for an arm at first, how much more each time, at most, and places for the rewards of all arms."""
@@ -111,7 +111,7 @@ def simulate_blocks(
     """Run to the end, or to the first request that the budget does not allow. `record` needs a budget, and its memory.
 
     >>> from surest.algorithms import REGISTRY, Problem
-    >>> from surest.bandits.finite import bernoulli
+    >>> from surest.arms.finite import bernoulli
     >>> problem = Problem(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
     >>> simulate_blocks(REGISTRY["lucb"].stepwise(problem), bernoulli([0.8, 0.2]).simulate(1)).value.arm
     0

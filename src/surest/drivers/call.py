@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from surest.bandits.seeds import ticket_seed
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
+from surest.core.session import Session, Ticket
+from surest.drivers.seeds import ticket_seed
 from surest.errors import RewardError, UsageError
-from surest.protocol import Answer
-from surest.running import Running
-from surest.session import Session, Ticket
 
 PORTION = 10_000
 """Tickets taken at a time, at most …"""

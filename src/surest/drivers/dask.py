@@ -6,9 +6,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from surest.core.session import Ticket
 from surest.drivers.failures import described
 from surest.errors import UsageError
-from surest.session import Ticket
 
 
 class Reach:

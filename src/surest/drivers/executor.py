@@ -9,13 +9,13 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from surest.algorithms import options_of
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
+from surest.core.session import Session, Ticket
 from surest.drivers.call import Work
 from surest.drivers.dask import Reach
 from surest.drivers.failures import Failures, described
 from surest.errors import EvaluationError, TicketError, UsageError
-from surest.protocol import Answer
-from surest.running import Running
-from surest.session import Session, Ticket
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""

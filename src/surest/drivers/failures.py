@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from surest.core.session import Session, Ticket
 from surest.errors import EvaluationError, SurestError, UsageError
-from surest.session import Session, Ticket
 
 RETRIES = 3
 """Retries of a failed evaluation where nothing else is said."""

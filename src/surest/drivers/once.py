@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from surest.core.session import Session
 from surest.drivers.call import PORTION
-from surest.session import Session
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
+from surest.core.procedure import Exchange, Running
+from surest.core.protocol import Bandit, Procedure, Pull, R
 from surest.errors import TranscriptError
-from surest.protocol import Bandit, Procedure, Pull, R
-from surest.running import Exchange, Running
 
 Hook = Callable[[Running[R]], None]
 """Called before each request is put to the bandit."""
@@ -22,7 +22,7 @@ def simulate(
 
     >>> import numpy as np
     >>> from surest.algorithms.paper.mean_est import mean_est
-    >>> from surest.bandits.finite import bernoulli
+    >>> from surest.arms.finite import bernoulli
     >>> done = simulate(mean_est(np.array([0, 1]), 0.05, 0.1), bernoulli([0.9, 0.2]).simulate(seed=1))
     >>> done.value.round(1)
     array([0.9, 0.2])

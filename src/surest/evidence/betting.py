@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surest.compiled import compiled
+from surest.core.protocol import FloatArray, IntArray
 from surest.evidence.digest import Digests
-from surest.protocol import FloatArray, IntArray
 
 ALPHA = 0.98
 """The largest bet; below 1, so that no single reward can ruin."""

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from surest.compiled import compiled
+from surest.core.protocol import FloatArray, IntArray
 from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, growth
-from surest.protocol import FloatArray, IntArray
 
 DOWN, UP = 12, 6
 """A slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surest.compiled import compiled
-from surest.protocol import Atoms, FloatArray, IntArray
+from surest.core.protocol import Atoms, FloatArray, IntArray
 
 ATOMS = 32
 """Atoms kept an arm: the variance grows by less than 1 %."""

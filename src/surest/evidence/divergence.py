@@ -6,7 +6,7 @@ Scalar kernels: they compile, and serve the algorithms' inner loops and anything
 from math import exp, inf, log, log1p, sqrt
 
 from surest.compiled import compiled
-from surest.protocol import FloatArray
+from surest.core.protocol import FloatArray
 
 LAST = 1e-8
 """A Newton step smaller than this, in proportion, is the last one: it squares the error."""

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from surest.result import Result
-from surest.session import Session
+from surest.core.session import Session
+from surest.result.data import Result
 from surest.study import log
 from surest.study.schema import events, tickets
 from surest.study.settings import Settings

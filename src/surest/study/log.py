@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
+from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError, TicketError
-from surest.protocol import FloatArray, IntArray
 from surest.study.replay import Recorded
 from surest.study.schema import arms, arms_of, events, requests, reward_seals, seal, studies, tickets
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, FloatArray, IntArray
+from surest.core.session import Session
 from surest.errors import StorageError, TranscriptError
-from surest.protocol import Answer, FloatArray, IntArray
-from surest.running import Running
-from surest.session import Session
 from surest.study.schema import runs_of
 
 

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 import sqlalchemy as sa
 
-from surest.protocol import FloatArray, IntArray, Pull
+from surest.core.protocol import FloatArray, IntArray, Pull
 
 VERSION = "0001"
 """The migration that this code reads and writes."""
@@ -90,7 +90,7 @@ events = sa.Table(
 def runs_of(request: Pull) -> str:
     """What a request pulls, as text: runs of neighbouring arms with the same number of pulls.
 
-    >>> from surest.protocol import Statistic
+    >>> from surest.core.protocol import Statistic
     >>> runs_of(Pull([0, 1, 2, 7], [5, 5, 5, 1], Statistic.MEAN))
     '[[0,2,5],[7,7,1]]'
     """

@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from surest.algorithms import DEFAULT
+from surest.core.session import Session, checked_bounds, counts
 from surest.errors import UsageError
-from surest.session import Session, checked_bounds, counts
 
 LEASE_SECONDS = 600.0
 

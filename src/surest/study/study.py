@@ -17,18 +17,18 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, FloatArray
+from surest.core.session import Session, Ticket, counts, distinct
+from surest.drivers.looks import Looks
+from surest.drivers.looks import history as history_hook
 from surest.errors import RewardError, TicketError, UsageError
-from surest.protocol import Answer, FloatArray
-from surest.result import Result
-from surest.running import Running
-from surest.session import Session, Ticket, counts, distinct
+from surest.result.data import Result
 from surest.study import log
 from surest.study.health import Health, Progress, health_of, progress_of
 from surest.study.replay import later_arms, next_request, replay
 from surest.study.settings import checked_settings, differences
 from surest.study.store import Store
-from surest.watching import Looks
-from surest.watching import history as history_hook
 
 
 def open_study(

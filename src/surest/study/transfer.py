@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 
+from surest.core.session import Session
 from surest.errors import SurestError, UsageError
-from surest.session import Session
 from surest.study import log
 from surest.study.replay import Recorded, later_arms, next_request, replay
 from surest.study.schema import events, requests, reward_seals, tickets

@@ -15,11 +15,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from surest.core.session import Ticket
 from surest.drivers.call import Work
 from surest.drivers.executor import LOOK, Hook, checked_in_flight, outcome, submitted
 from surest.drivers.failures import checked_retries, exhausted, kind_of
 from surest.errors import SurestError, TicketError
-from surest.session import Ticket
 from surest.study import log
 from surest.study.schema import tickets as ticket_table
 from surest.study.study import Study, own_name

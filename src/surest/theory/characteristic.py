@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from surest.bandits.finite import FiniteArms
-from surest.protocol import FloatArray
+from surest.arms.finite import FiniteArms
+from surest.core.protocol import FloatArray
 from surest.theory.complexity import ROUNDING
 from surest.theory.divergence import STEPS, k_inf_above, k_inf_below
 
@@ -37,7 +37,7 @@ class Characteristic:
 def characteristic(arms: FiniteArms) -> Characteristic:
     """T* and the optimal shares of pulls.
 
-    >>> from surest.bandits.finite import bernoulli
+    >>> from surest.arms.finite import bernoulli
     >>> hard = characteristic(bernoulli([0.5, 0.45, 0.43, 0.4]))
     >>> round(hard.time, 1), hard.weights.round(3)
     (989.8, array([0.417, 0.39 , 0.136, 0.057]))
@@ -130,7 +130,7 @@ def size(arms: FiniteArms) -> int:
 def padded(arms: FiniteArms) -> tuple[FloatArray, FloatArray]:
     """The laws as two matrices, an arm a row; short rows repeat their first value with probability 0.
 
-    >>> from surest.bandits.finite import finite_arms
+    >>> from surest.arms.finite import finite_arms
     >>> padded(finite_arms([([0.5], [1]), ([0, 1], [1, 3])]))[0]
     array([[0.5, 0.5],
            [0. , 1. ]])

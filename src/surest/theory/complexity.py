@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surest.protocol import FloatArray
+from surest.core.protocol import FloatArray
 
 ROUNDING = 1e-14
 """Means closer than this are equal: what separates them is the rounding of a sum."""

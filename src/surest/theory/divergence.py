@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from surest.protocol import BoolArray, FloatArray
+from surest.core.protocol import BoolArray, FloatArray
 
 STEPS = 100
 """Newton steps before a search falls back on its bracket; a handful is usual."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surest.bandits.finite import FiniteArms, finite_arms
+from surest.arms.finite import FiniteArms, finite_arms
+from surest.core.protocol import FloatArray
 from surest.errors import UsageError
-from surest.protocol import FloatArray
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def first_alternative(instance: FiniteArms, arm: int) -> Alternative:
 
     The best arm (i = 1) falls by 2Δ_2 and another arm rises by 2Δ_i. KL(X_i, X_i') = ½ ln 1/(1 − 4Δ²/σ²).
 
-    >>> from surest.bandits.instances import lower_bound_instance
+    >>> from surest.arms.instances import lower_bound_instance
     >>> other = first_alternative(lower_bound_instance([0.01], [0.09]), 1)
     >>> other.arms.means.round(3), round(other.divergence, 6)
     (array([0.5 , 0.51]), 0.002227)
@@ -50,7 +50,7 @@ def second_alternative(instance: FiniteArms, arm: int) -> Alternative:
     For the best arm 4Δ_2 moves to 0 and KL(X_1, X_1'') = ln 1/(1 − 4Δ_2); for another, 2Δ_i moves to 1 and
     KL(X_i, X_i'') = ln 1/(1 − 2Δ_i).
 
-    >>> from surest.bandits.instances import lower_bound_instance
+    >>> from surest.arms.instances import lower_bound_instance
     >>> other = second_alternative(lower_bound_instance([0.05], [0.04]), 0)
     >>> other.arms.means.round(3), round(other.divergence, 4)
     (array([0.4 , 0.45]), 0.2231)
@@ -64,7 +64,7 @@ def second_alternative(instance: FiniteArms, arm: int) -> Alternative:
 def divergence(arms: FiniteArms, others: FiniteArms, arm: int) -> float:
     """KL between an arm's laws in two instances, from the laws themselves; infinite where one has an atom the other lacks.
 
-    >>> from surest.bandits.finite import bernoulli
+    >>> from surest.arms.finite import bernoulli
     >>> round(divergence(bernoulli([0.5]), bernoulli([0.25]), 0), 4)
     0.1438
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from surest.protocol import FloatArray
+from surest.core.protocol import FloatArray
 from surest.theory.complexity import Hardness
 from surest.theory.divergence import chernoff_information
 

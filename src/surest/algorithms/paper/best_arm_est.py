@@ -7,7 +7,7 @@ import numpy as np
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.iter_elim import iter_elim
 from surest.algorithms.paper.naive import naive_best_arm_est
-from surest.protocol import IntArray, Procedure
+from surest.core.protocol import IntArray, Procedure
 
 
 def best_arm_est(

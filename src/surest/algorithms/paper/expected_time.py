@@ -14,8 +14,8 @@ import numpy as np
 
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
-from surest.protocol import IntArray, Procedure, Pull, Statistic
-from surest.running import Running, statistic_of
+from surest.core.procedure import Running, statistic_of
+from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 
 Start = Callable[[int], Running[int]]
 """Starts copy i."""

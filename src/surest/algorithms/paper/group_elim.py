@@ -6,7 +6,7 @@ from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
 from surest.algorithms.paper.naive import ceil_log2
 from surest.algorithms.paper.var_est import var_est
-from surest.protocol import IntArray, Procedure
+from surest.core.protocol import IntArray, Procedure
 
 
 def group_elim(

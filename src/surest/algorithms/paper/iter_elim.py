@@ -4,7 +4,7 @@ import numpy as np
 
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.group_elim import group_elim
-from surest.protocol import IntArray, Procedure
+from surest.core.protocol import IntArray, Procedure
 
 
 def iter_elim(arms: IntArray, epsilon: float, delta: float, *, constants: Constants = PRINTED) -> Procedure[IntArray]:

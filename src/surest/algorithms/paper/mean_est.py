@@ -4,7 +4,7 @@ from math import log
 
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.var_est import var_est
-from surest.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
+from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 
 
 def mean_est(arms: IntArray, epsilon: float, delta: float, *, constants: Constants = PRINTED) -> Procedure[FloatArray]:

@@ -5,7 +5,7 @@ import numpy as np
 
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
-from surest.protocol import IntArray, Procedure
+from surest.core.protocol import IntArray, Procedure
 
 
 def naive_best_arm(arms: IntArray, delta: float, *, constants: Constants = PRINTED) -> Procedure[int]:

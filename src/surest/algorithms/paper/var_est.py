@@ -4,7 +4,7 @@ import numpy as np
 
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.var_test import var_test
-from surest.protocol import FloatArray, IntArray, Procedure
+from surest.core.protocol import FloatArray, IntArray, Procedure
 
 
 def var_est(arms: IntArray, delta: float, ell: float, *, constants: Constants = PRINTED) -> Procedure[FloatArray]:

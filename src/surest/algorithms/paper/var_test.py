@@ -2,7 +2,7 @@
 
 from math import log
 
-from surest.protocol import BoolArray, IntArray, Procedure, Pull, Statistic, whole
+from surest.core.protocol import BoolArray, IntArray, Procedure, Pull, Statistic, whole
 
 
 def var_test(arms: IntArray, tau: float, delta: float, c: float) -> Procedure[BoolArray]:

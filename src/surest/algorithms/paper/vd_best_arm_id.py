@@ -5,7 +5,7 @@ import numpy as np
 from surest.algorithms.paper.best_arm_est import best_arm_est
 from surest.algorithms.paper.constants import PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
-from surest.protocol import IntArray, Procedure
+from surest.core.protocol import IntArray, Procedure
 
 
 def vd_best_arm_id(

@@ -1,0 +1,65 @@
+"""Two things people really do, to compare with: a fixed-size test, and a z-test looked at after every pull."""
+
+from math import ceil, sqrt
+
+import numpy as np
+from scipy.special import ndtri
+
+from surest.algorithms.published.median_elimination import leading
+from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, everyone, fresh_state
+from surest.compiled import compiled
+from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
+from surest.errors import UsageError
+
+
+def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power: float = 0.8) -> Procedure[Answer]:
+    """As many pulls of each arm as find a difference of `gap` with probability `power`; then one z-test a rival.
+
+    The leader is certified if it beats every other arm at level δ/(n − 1). Otherwise nothing is decided.
+    """
+    if not (0 < gap <= 1 and 0 < power < 1):
+        raise UsageError(f"gap {gap} must lie in (0, 1] and power {power} in (0, 1)")
+    critical = float(ndtri(1 - delta / (len(arms) - 1)))
+    # The largest variance of a reward in [0, 1] is 1/4; a difference of two means has twice that.
+    times = ceil(0.5 * ((critical + float(ndtri(power))) / gap) ** 2)
+    atoms: Atoms = yield Pull(arms, max(times, 2), Statistic.ATOMS, leading(int(arms[0])))
+    sums = np.add.reduceat(atoms.values * atoms.counts, atoms.start[:-1])
+    squares = np.add.reduceat(atoms.values**2 * atoms.counts, atoms.start[:-1])
+    counts = np.add.reduceat(atoms.counts, atoms.start[:-1])
+    means = sums / counts
+    variances = np.maximum(squares - sums * means, 0) / (counts - 1)
+    best = int(means.argmax())
+    error = np.sqrt((variances[best] + variances) / counts)
+    beaten = means[best] - means > critical * error
+    beaten[best] = True
+    status = Status(leader=int(arms[best]))
+    if beaten.all():
+        return Answer(status.leader, status=status)
+    return Answer(status.leader, certified=False, reason="the fixed sample did not decide", status=status)
+
+
+def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, first: int = 10) -> Stepwise:
+    """Pull all arms in turn, test after each round as if it were the only test, stop when it is significant. Invalid."""
+    critical = float(ndtri(1 - delta / (len(arms) - 1)))
+    return Stepwise(_decide, fresh_state(len(arms), (critical, float(max(first, 2))), rng=rng))
+
+
+@compiled
+def _decide(state: State) -> int:
+    if state.marks[TOTAL] < state.settings[1] * len(state.counts):
+        if state.marks[TOTAL] > 0:
+            empirical_best(state)
+        return everyone(state)
+    best = empirical_best(state)
+    count = state.counts[best]
+    for arm in range(len(state.counts)):
+        error = sqrt((_variance(state, best) + _variance(state, arm)) / count)
+        if arm != best and (state.sums[best] - state.sums[arm]) / count <= state.settings[0] * error:
+            return everyone(state)
+    return 0
+
+
+@compiled
+def _variance(state: State, arm: int) -> float:
+    count = state.counts[arm]
+    return float(max(state.squares[arm] - state.sums[arm] * state.sums[arm] / count, 0.0) / (count - 1))

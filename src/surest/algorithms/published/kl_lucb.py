@@ -1,0 +1,72 @@
+"""KL-LUCB (Kaufmann, Kalyanakrishnan 2013): LUCB with Chernoff bounds, which rewards near 0 or 1 make short."""
+
+from math import log
+
+import numpy as np
+
+from surest.algorithms.stepwise import TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
+from surest.compiled import compiled
+from surest.core.protocol import IntArray
+from surest.evidence.divergence import kl, kl_upper, surely_above
+from surest.evidence.intervals import kl_rate
+
+ALPHA, K1 = 1.1, 405.5
+"""Of the proven exploration rate."""
+
+
+def kl_lucb(
+    arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, heuristic: bool = False
+) -> Stepwise:
+    """An arm within ε of the best, with probability 1 − δ; `heuristic` takes the rate of the authors' experiments."""
+    return Stepwise(_decide, fresh_state(len(arms), (*rate_settings(len(arms), delta, heuristic), epsilon), rng=rng))
+
+
+def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
+    """ln(1/level) and α of `kl_rate`."""
+    return (log(1 / delta), 0.0) if heuristic else (log(K1 * n / delta), ALPHA)
+
+
+@compiled
+def _decide(state: State) -> int:
+    total = state.marks[TOTAL]
+    if total == 0:
+        return everyone(state)
+    rate = kl_rate(total, state.settings[0], state.settings[1])
+    leader = empirical_best(state)
+    challenger = most_optimistic(state, leader, rate)
+    upper = kl_upper(state.sums[challenger] / state.counts[challenger], rate / state.counts[challenger])
+    state.pick[0], state.pick[1] = leader, challenger
+    mean, count = state.sums[leader] / state.counts[leader], state.counts[leader]
+    return 0 if surely_above(mean, rate / count, upper - state.settings[2]) else 2
+
+
+@compiled
+def most_optimistic(state: State, leader: int, rate: float) -> int:
+    """The arm with the largest upper bound, the leader apart, one at random where several have it.
+
+    A bound costs several logarithms; that an arm's bound is not above the largest so far is seen from two.
+    """
+    best, top, ties = -1, -1.0, 1
+    n = len(state.counts)
+    first = state.pick[1] if total_rounds(state) > 0 else 0  # last time's challenger often is this time's
+    for i in range(n):
+        arm = first + i if first + i < n else first + i - n
+        if arm == leader:
+            continue
+        mean, count = state.sums[arm] / state.counts[arm], state.counts[arm]
+        if mean < top < 1 and count * kl(mean, top) > rate:
+            continue
+        upper = kl_upper(mean, rate / count)
+        if upper > top:
+            best, top, ties = arm, upper, 1
+        elif upper == top:
+            ties += 1
+            if below(state.noise, ties) == 0:
+                best = arm
+    return best
+
+
+@compiled
+def total_rounds(state: State) -> int:
+    """Rounds after the first, in which every arm was pulled."""
+    return int(state.marks[TOTAL] - len(state.counts))

@@ -1,0 +1,57 @@
+"""Top Two, EB-TCI (Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022), for any rewards in [0, 1].
+
+The leader is the arm of the largest mean; the challenger has the smallest transport cost W + ln(its pulls), W being the
+least count·K_inf of both arms together over all common means u. Stop when W exceeds the threshold for every other arm.
+"""
+
+from math import log
+
+import numpy as np
+
+from surest.algorithms.published.transport import ROWS, absorb_atoms, leader_share, transport
+from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
+from surest.compiled import compiled
+from surest.core.protocol import IntArray
+
+COST, LOG_COUNT, GLOBAL, BASE = 0, 1, 2, 3
+"""Rows of memory: W of each arm against the leader; ln of its pulls; that leader, in place 0; the arms' rewards."""
+COIN = 1 << 30
+
+
+def top_two(arms: IntArray, delta: float, *, rng: np.random.Generator, information_directed: bool = False) -> Stepwise:
+    """The best arm, with probability 1 − δ; threshold ln((K − 1)/δ) + 2·ln(1 + t/2) + 2.
+
+    The leader is pulled with probability β = 1/2 or, `information_directed` (You, Qin, Wang, Yang 2023), with
+    probability equal to its part of the transport cost.
+    """
+    settings = (log((len(arms) - 1) / delta) + 2, float(information_directed))
+    return Stepwise(_decide, fresh_state(len(arms), settings, rows=BASE + ROWS, rng=rng))
+
+
+@compiled
+def _decide(state: State) -> int:
+    total, n = state.marks[TOTAL], len(state.counts)
+    if total == 0:
+        return everyone(state)
+    absorb_atoms(state, BASE)
+    cost, log_count = state.memory[COST], state.memory[LOG_COUNT]
+    for i in range(state.marks[ASKED]):
+        log_count[state.pick[i]] = log(state.counts[state.pick[i]])
+    leader = empirical_best(state)
+    fresh = state.memory[GLOBAL, 0] != leader or state.marks[ASKED] > 1 or state.pick[0] == leader
+    state.memory[GLOBAL, 0] = leader
+    challenger, least, smallest = -1, np.inf, np.inf
+    for arm in range(n):
+        if arm == leader:
+            continue
+        if fresh or arm == state.pick[0]:  # a cost changes only when one of its two arms is pulled
+            cost[arm] = transport(state, BASE, leader, arm)
+        least = min(least, cost[arm])
+        key = cost[arm] + log_count[arm]
+        if key < smallest:
+            challenger, smallest = arm, key
+    if least > state.settings[0] + 2 * log(1 + total / 2):
+        return 0
+    beta = leader_share(state, BASE, leader, challenger) if state.settings[1] > 0 else 0.5
+    state.pick[0] = leader if below(state.noise, COIN) < beta * COIN else challenger
+    return 1

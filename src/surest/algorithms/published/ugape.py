@@ -1,0 +1,113 @@
+"""UGapE (Gabillon, Ghavamzadeh, Lazaric 2012): shrink the gap between the best guess and what could beat it."""
+
+from math import log
+
+import numpy as np
+
+from surest.algorithms.published.successive_rejects import check_budget
+from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, everyone, fresh_state
+from surest.compiled import compiled
+from surest.core.protocol import FloatArray, IntArray
+from surest.errors import UsageError
+from surest.evidence.intervals import empirical_bernstein, hoeffding
+
+HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0
+"""Which radius."""
+RADIUS = 0
+"""A row of memory; row 1 holds the smallest gap index so far."""
+
+
+def ugape(
+    arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, variance: bool = False
+) -> Stepwise:
+    """UGapEc: an arm within ε of the best, with probability 1 − δ; `variance` takes empirical Bernstein bounds."""
+    kind = BERNSTEIN if variance else HOEFFDING
+    return Stepwise(_decide, fresh_state(len(arms), (kind, log(4 * len(arms) / delta), epsilon), rows=2, rng=rng))
+
+
+def ugape_b(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float | None) -> Stepwise:
+    """UGapEb: spend the budget; a = (T − K)/(16·H1), and with `h1` None H1 is estimated as it goes."""
+    n = len(arms)
+    if h1 is not None and not h1 > 0:
+        raise UsageError(f"h1 is {h1}; it must be Σ 1/gap², a positive number")
+    kind = ADAPTIVE if h1 is None else BUDGET
+    check_budget(n, budget)
+    a = (budget - n) / 16
+    state = fresh_state(n, (kind, a if h1 is None else a / h1, float(budget)), rows=2, rng=rng)
+    state.memory[1, 0] = np.inf
+    return Stepwise(_decide, state, "fixed budget", certified=False)
+
+
+@compiled
+def _decide(state: State) -> int:
+    total, n, kind, last = state.marks[TOTAL], len(state.counts), state.settings[0], state.settings[2]
+    if total == 0 or (kind == BERNSTEIN and total == n):
+        return everyone(state)
+    radius = state.memory[RADIUS]
+    _radii(state, radius)
+    guess, gap, rival = _smallest_gap(state, radius)
+    if kind < BUDGET:
+        state.marks[LEADER] = guess
+        if gap <= last:
+            return 0
+    else:
+        if gap <= state.memory[1, 0]:  # UGapEb answers the guess whose gap index was smallest
+            state.memory[1, 0], state.marks[LEADER] = gap, guess
+        if total >= last:
+            return 0
+    state.pick[0] = guess if radius[guess] >= radius[rival] else rival
+    return 1
+
+
+@compiled
+def _radii(state: State, radius: FloatArray) -> None:
+    kind, constant = state.settings[0], state.settings[1]
+    if kind == ADAPTIVE:
+        constant /= _estimated_h1(state)
+    log_inverse = constant + 3 * log(state.marks[TOTAL])  # ln(4Kt³/δ)
+    for arm in range(len(state.counts)):
+        count = state.counts[arm]
+        if kind == HOEFFDING:
+            radius[arm] = hoeffding(count, log_inverse)
+        elif kind == BERNSTEIN:
+            spread = state.squares[arm] - state.sums[arm] * state.sums[arm] / count
+            radius[arm] = empirical_bernstein(max(spread, 0.0) / (count - 1), count, log_inverse)
+        else:
+            radius[arm] = np.sqrt(constant / count)
+
+
+@compiled
+def _smallest_gap(state: State, radius: FloatArray) -> tuple[int, float, int]:
+    """The arm k of the smallest B_k = max over i ≠ k of U_i, less L_k; B_k; and the i of that maximum."""
+    first, second, top, next_top = -1, -1, -np.inf, -np.inf
+    for arm in range(len(state.counts)):
+        upper = state.sums[arm] / state.counts[arm] + radius[arm]
+        if upper > top:
+            second, next_top, first, top = first, top, arm, upper
+        elif upper > next_top:
+            second, next_top = arm, upper
+    guess, gap = -1, np.inf
+    for arm in range(len(state.counts)):
+        lower = state.sums[arm] / state.counts[arm] - radius[arm]
+        value = (next_top if arm == first else top) - lower
+        if value < gap:
+            guess, gap = arm, value
+    return guess, gap, second if guess == first else first
+
+
+@compiled
+def _estimated_h1(state: State) -> float:
+    """Σ 1/gap² of the empirical means; gaps are not taken below 1/√t."""
+    top, next_top = -1.0, -1.0
+    for arm in range(len(state.counts)):
+        mean = state.sums[arm] / state.counts[arm]
+        if mean > top:
+            next_top, top = top, mean
+        elif mean > next_top:
+            next_top = mean
+    total = 0.0
+    for arm in range(len(state.counts)):
+        mean = state.sums[arm] / state.counts[arm]
+        gap = max(top - mean, top - next_top)
+        total += 1 / max(gap * gap, 1 / state.marks[TOTAL])
+    return total

@@ -1,0 +1,1 @@
+"""Wager, the default algorithm."""

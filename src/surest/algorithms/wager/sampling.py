@@ -1,0 +1,152 @@
+"""Where Wager pulls next. This decides how many pulls it takes, never whether its answer is right."""
+
+import math
+
+import numpy as np
+
+from surest.compiled import compiled
+from surest.core.protocol import BoolArray, FloatArray, IntArray
+
+OPTIMISM = 4.5
+"""Nats by which the sampling leader is judged optimistically."""
+REJECTED = 4.0
+"""Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
+
+
+@compiled
+def divergence(mean: float, spread: float, x: float) -> float:
+    """Roughly the nats that one pull of an arm yields against the claim that its mean lies beyond x.
+
+    For Bernoulli arms it is their Kullback-Leibler divergence. An arm of smaller variance is worth `spread` = μ(1 − μ)/σ²
+    times as much, but no more than a constant one.
+    """
+    if x == mean:
+        return 0.0
+    kl = 0.0
+    if mean > 0.0:
+        kl += mean * math.log(mean / x)
+    if mean < 1.0:
+        kl += (1.0 - mean) * math.log((1.0 - mean) / (1.0 - x))
+    kl *= spread
+    most = math.log((1.0 - mean) / (1.0 - x)) if x > mean else math.log(mean / x)
+    if kl <= 0.0 or most <= 0.0:
+        return 0.0
+    return 1.0 / (1.0 / kl + (1.0 - 1.0 / spread) / most)
+
+
+@compiled
+def separation(
+    count: float,
+    mean: float,
+    spread: float,
+    other_count: float,
+    other_mean: float,
+    other_spread: float,
+    epsilon: float,
+) -> tuple[float, float]:
+    """Roughly the nats by which the first arm is seen not to be worse than the other by ε, and the first arm's part in them."""
+    first, second = count * spread, other_count * other_spread
+    if mean <= other_mean - epsilon:
+        return 0.0, second / (first + second)  # by the variances of the two estimates
+    x = (first * mean + second * (other_mean - epsilon)) / (first + second)
+    if epsilon > 0.0:  # both levels stay inside (0, 1)
+        x = max(x, 0.1 * min(mean, other_mean))
+        x = min(x, 1.0 - 0.1 * min(1.0 - mean, 1.0 - other_mean) - epsilon)
+    if x <= 0.0:
+        return np.inf, second / (first + second)  # ε is nearly all there is
+    own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
+    if own + others <= 0.0:
+        return 0.0, second / (first + second)
+    return own + others, own / (own + others)
+
+
+@compiled
+def separations(arm: int, counts: FloatArray, means: FloatArray, spreads: FloatArray, epsilon: float) -> FloatArray:
+    """The separation of one arm from every other, which may be better by ε; infinite for itself."""
+    result = np.empty(len(counts))
+    for j in range(len(counts)):
+        result[j] = separation(counts[arm], means[arm], spreads[arm], counts[j], means[j], spreads[j], epsilon)[0]
+    result[arm] = np.inf
+    return result
+
+
+@compiled
+def update_optimistic(
+    optimistic: FloatArray, arms: IntArray, counts: FloatArray, means: FloatArray, spreads: FloatArray
+) -> None:
+    """Upper bounds of the means of `arms`: where their divergence reaches `OPTIMISM` nats."""
+    for i in arms:
+        low, high = means[i], 1.0
+        for _ in range(30):
+            x = 0.5 * (low + high)
+            if counts[i] * divergence(means[i], spreads[i], x) < OPTIMISM:
+                low = x
+            else:
+                high = x
+        optimistic[i] = low
+
+
+@compiled
+def _key(
+    j: int, leader: int, counts: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray, epsilon: float
+) -> tuple[float, float]:
+    """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
+    apart, part = separation(counts[leader], means[leader], spreads[leader], counts[j], means[j], spreads[j], epsilon)
+    return apart + math.log(counts[j]) + (REJECTED if rejected[j] else 0.0), part
+
+
+@compiled
+def plan(
+    leader: int,
+    counts: FloatArray,
+    means: FloatArray,
+    spreads: FloatArray,
+    rejected: BoolArray,
+    epsilon: float,
+    coins: FloatArray,
+) -> IntArray:
+    """How often to pull each arm in a batch of ``len(coins)`` pulls.
+
+    Pull by pull: the challenger is the arm least told apart from the leader, and the leader or the challenger is pulled, as
+    a coin says that is weighted by their parts in the separation. Counts move within the batch, means are held. Keys only
+    rise then, so a lazy heap finds the same challenger as a search of all arms: the smallest stored key is computed anew,
+    and if it rose the arm goes back.
+    """
+    n = len(counts)
+    moved = counts.copy()
+    times = np.zeros(n, np.int64)
+    keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
+    size = 0
+    for j in range(n):
+        if j != leader:
+            keys[size], arms[size] = _key(j, leader, moved, means, spreads, rejected, epsilon)[0], j
+            size += 1
+    for p in range(size // 2 - 1, -1, -1):
+        _sift(keys, arms, p)
+    for coin in coins:
+        while True:
+            j = arms[0]
+            key, part = _key(j, leader, moved, means, spreads, rejected, epsilon)
+            if key <= keys[0]:
+                break
+            keys[0] = key
+            _sift(keys, arms, 0)
+        pulled = leader if coin < part else j
+        times[pulled] += 1
+        moved[pulled] += 1.0
+    return times
+
+
+@compiled
+def _sift(keys: FloatArray, arms: IntArray, place: int) -> None:
+    """Let the entry at `place` sink to where the heap is in order."""
+    key, arm, size = keys[place], arms[place], len(keys)
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[place], arms[place] = keys[child], arms[child]
+        place = child
+    keys[place], arms[place] = key, arm

@@ -1,0 +1,281 @@
+"""Wager: the default. It nominates a leader, bets on it and against every other arm, and stops when all others are refuted.
+
+What makes its answer right is in `Ledger`: evidence and certificates (evidence/certificate.py), valid whatever is pulled
+when. What makes it frugal is where it pulls (sampling.py) and whom it nominates when; neither can make it wrong.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from surest.algorithms.wager.sampling import plan, separations, update_optimistic
+from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+from surest.errors import UsageError
+from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
+from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
+from surest.evidence.digest import Digests
+
+FIRST = 2
+"""Pulls of every arm to begin with."""
+GROWTH = 0.02
+"""A batch, as a part of what was pulled so far."""
+W = 0.95
+"""The part of the prior that nominations may use; the rest speaks against every arm from the start."""
+LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
+"""What a leader needs to be nominated: late nominations are few, and each one costs."""
+LONG = 5_000
+"""Pulls after which a first leader is nominated however close the others are: without a nominee nothing can be certified."""
+MISJUDGED = 32.0
+"""A leader is nominated anew when a gap turns out so many times smaller than its bets assumed."""
+SHRINK = 0.8
+"""Gaps look larger than they are when a leader is nominated."""
+LOOK = 0.5
+"""Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
+EVERYWHERE = 16
+
+
+def wager(
+    arms: IntArray,
+    delta: float,
+    *,
+    epsilon: float = 0.0,
+    rng: np.random.Generator,
+    batch: int = 1,
+    reserve: float = 0.0,
+    arrivals: Sequence[int] = (),
+) -> Procedure[Answer]:
+    """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
+
+    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
+    δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
+    each request.
+    """
+    if not 0 <= reserve < 1:
+        raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
+    ledger = Ledger(len(arms), delta, epsilon, reserve)
+    times = np.full(len(arms), FIRST)
+    while True:
+        while ledger.additions < len(arrivals):
+            more = arrivals[ledger.additions]
+            ledger.grow(more)
+            arms = np.append(arms, arms.max() + 1 + np.arange(more))
+            times = np.where(ledger.counts == 0, FIRST, 0)
+        pulled = np.flatnonzero(times)
+        reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
+        ledger.count(pulled, reply)
+        ledger.nominate_if_due()
+        ledger.refute()
+        if ledger.decided:
+            reason = "certified" if epsilon == 0 else "certified ε-optimal"
+            return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
+        times = ledger.next_batch(rng, batch)
+
+
+def slot_share(k: int) -> float:
+    """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
+    return 1 / (k * (k + 1))
+
+
+def unused_share(k: int) -> float:
+    """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
+    return 1 / (k + 1)
+
+
+class Ledger:
+    """What Wager knows: rewards before and since the latest nomination, and the certificates reached."""
+
+    def __init__(self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0) -> None:
+        self.goal = math.log(1 / delta)
+        self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
+        self.prices = np.full(n, -math.log(1 - reserve))  # evidence beyond the goal, for an arm's part of δ
+        self.additions = 0
+        self.live = False  # whether the latest nomination still holds
+        self.before, self.since = Digests(n), Digests(n)
+        self.squares = np.zeros(n)
+        self.certified = np.full(n, -np.inf)  # R_j: the largest certificate against each arm, less its price
+        self.minimisers = np.full(n, 0.5)
+        self.nominees: list[int] = []
+        self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
+        self.guesses_nominee, self.guesses, self.assumed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.optimistic = np.ones(n)
+        self.leader = 0
+        self.rounds = 0
+        self._describe()
+
+    @property
+    def nominee(self) -> int | None:
+        """The latest nominee, if its nomination still holds."""
+        return self.nominees[-1] if self.live else None
+
+    @property
+    def decided(self) -> bool:
+        """Whether every arm but the leader is refuted, with a leader that was nominated."""
+        others = self.certified >= self.goal
+        others[self.leader] = True
+        return self.leader == self.nominee and bool(others.all())
+
+    def count(self, arms: IntArray, rewards: Atoms) -> None:
+        """Take in the rewards of a batch."""
+        (self.since if self.nominees else self.before).add_atoms(arms, rewards)
+        self.squares[arms] += np.add.reduceat(rewards.counts * rewards.values**2, rewards.start[:-1])
+        self._describe()
+        update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+        self.rounds += 1
+
+    def grow(self, more: int) -> None:
+        """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
+
+        The current nomination lapses: its bets against the new arms would be placed after its rewards were seen.
+        """
+        self.additions += 1
+        k = self.additions
+        price = math.log(k * (k + 1) / self.reserve) if self.reserve > 0 else np.inf  # without a reserve: never refuted
+        for name, value in (
+            ("prices", price),
+            ("squares", 0.0),
+            ("certified", -np.inf),
+            ("minimisers", 0.5),
+            ("shares", 0.0),
+            ("guesses_nominee", 0.0),
+            ("guesses", 0.0),
+            ("assumed", 0.0),
+            ("optimistic", 1.0),
+        ):
+            setattr(self, name, np.append(getattr(self, name), np.full(more, value)))
+        self.before.grow(more)
+        self.since.grow(more)
+        self.live = False
+        self._describe()
+
+    def _describe(self) -> None:
+        """Counts, means and variances, the latter two with a pseudo-reward that is half 0, half 1."""
+        self.counts = self.before.counts + self.since.counts
+        sums = self.before.sums + self.since.sums
+        self.empirical = np.divide(sums, self.counts, out=np.zeros_like(sums), where=self.counts > 0)
+        self.means = (sums + 0.5) / (self.counts + 1)
+        self.variances = (self.squares + 0.5) / (self.counts + 1) - self.means**2
+        self.spreads = np.maximum(self.means * (1 - self.means) / self.variances, 1.0)
+        self.leader = int(self.empirical.argmax())
+        nominee = self.nominee
+        if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
+            self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
+
+    def nominate_if_due(self) -> None:
+        """Nominate the leader if it is a new one and clear enough, or if its bets assumed far too large gaps."""
+        a = self.leader
+        self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        if a == self.nominee:
+            due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self._gaps(a))).any())
+        else:
+            clear = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
+            due = clear or (not self.nominees and self.counts[a] >= LONG)
+        if due:
+            self.nominate(a)
+
+    def nominate(self, arm: int) -> None:
+        """Give an arm the next slot: from now on its fresh rewards count for it, with bets that suit what was seen so far."""
+        if self.epsilon > 0 and arm != self.nominee:
+            self.certified[:] = -np.inf  # these were for another nominee: with ε > 0 a refutation is of the pair
+        self.nominees.append(arm)
+        self.live = True
+        self.shares[arm] += slot_share(len(self.nominees))
+        self.before.take(self.since)
+        self._place_bets(arm)
+
+    def _gaps(self, a: int) -> FloatArray:
+        """An arm's lead over each other, or the standard error of it where that is larger."""
+        error = self.variances / self.counts
+        gaps: FloatArray = np.maximum(self.means[a] - self.means + self.epsilon, np.sqrt(error + error[a]))
+        return gaps
+
+    def _place_bets(self, a: int) -> None:
+        """The bets of the new slot: those that suit the gaps seen, shared by the errors of both arms' means."""
+        error = self.variances / self.counts
+        self.assumed = self._gaps(a)
+        x = self.means[a] - self.assumed * error[a] / (error[a] + error)
+        own, other = self.means[a] - x, x + self.epsilon - self.means
+        x = np.clip(x, 1e-6, 1 - 1e-6)
+        nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
+        # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
+        self.guesses_nominee = np.maximum(nominee, closest)
+        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        self.minimisers = x
+
+    def refute(self) -> None:
+        """Compute certificates where they may reach the goal."""
+        if self.leader != self.nominee:
+            return
+        worth = self.apart >= LOOK * self.goal if self.rounds % EVERYWHERE else np.isfinite(self.apart)
+        todo = np.flatnonzero(worth & (self.certified < self.goal))
+        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
+
+    def _evidence(self) -> Evidence:
+        """What the latest nominee's certificates rest on."""
+        used = len(self.nominees)
+        return Evidence(
+            self.nominees[-1],
+            self.prices,
+            (self.before.values, self.before.weights, self.before.size),
+            (self.since.values, self.since.weights, self.since.size),
+            wide_bets(self.counts, self.empirical * self.counts, False),
+            (1 - W) + W * unused_share(used) + W * self.shares,
+            W * slot_share(used),
+            self.guesses_nominee,
+            self.guesses,
+        )
+
+    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
+        """How often to pull each arm next."""
+        leader = int(self.optimistic.argmax())
+        if self.epsilon > 0 and self.leader == self.nominee:
+            leader = self.leader  # it need not be the best: see that it is good enough
+        size = max(least, int(GROWTH * self.counts.sum()))
+        rejected = self.certified >= self.goal
+        return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
+
+    def status(self) -> Status:
+        """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
+        n = len(self.counts)
+        arm = self.leader if self.nominee is None else self.nominee
+        others = np.arange(n) != arm
+        # Copies: to look must change nothing, not even where the next search for a minimiser starts.
+        certified, starts = self.certified.copy(), self.minimisers.copy()
+        if self.live:
+            todo = np.flatnonzero(others & (certified < self.goal))
+            raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
+        weakest = float(certified[others].min())
+        total = Digests(n)
+        for part in (self.before, self.since):
+            total.take(part.copy())
+        return Status(
+            leader=arm,
+            achieved_delta=min(1.0, math.exp(-weakest)),
+            epsilon_certified=self.epsilon if self.decided else self._smallest_epsilon(starts),
+            in_play=1 + int((certified[others] < self.goal).sum()),
+            evidence=weakest,
+            threshold=self.goal,
+            forecast=self._forecast(arm, weakest),
+            nominees=tuple(self.nominees),
+            intervals=confidence_sequence(total, self.delta),
+        )
+
+    def _forecast(self, arm: int, weakest: float) -> float | None:
+        """Evidence grows in proportion to pulls, less what it has cost so far."""
+        apart = (
+            float(separations(arm, self.counts, self.means, self.spreads, self.epsilon).min()) if self.rounds else 0.0
+        )
+        if not apart > 0 or not math.isfinite(weakest):
+            return None
+        return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
+
+    def _smallest_epsilon(self, starts: FloatArray) -> float:
+        """The smallest ε, from the requested one on, for which the nominee is certified ε-optimal at δ."""
+        arm = self.nominee
+        if arm is None:
+            return 1.0
+        apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
+        doubtful = np.argsort(apart)
+        doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, self._evidence())

@@ -1,0 +1,273 @@
+"""Arms whose rewards take finitely many values: any number of pulls is answered exactly, at once.
+
+What a request needs of T rewards is a statistic whose law is known: counts of the values are multinomial, and counts of
+the squared differences of pairs are multinomial over their distinct values. So 10^13 pulls cost what one does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.core.protocol import FloatArray, IntArray, Pull, Reply, Statistic, atoms_of
+from surest.errors import SourceError
+
+EXACT = 2**53
+"""NumPy's binomial stays on whole numbers up to here; larger counts are drawn in parts."""
+CACHED_ATOMS = 64
+"""Pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000."""
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteArms:
+    """The laws of n arms: arm i takes ``values[start[i]:start[i + 1]]`` with the probabilities beside them."""
+
+    labels: tuple[str, ...]
+    start: IntArray
+    values: FloatArray
+    probabilities: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def law(self, arm: int) -> tuple[FloatArray, FloatArray]:
+        """An arm's values and their probabilities."""
+        part = slice(self.start[arm], self.start[arm + 1])
+        return self.values[part], self.probabilities[part]
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Every arm's mean."""
+        return _row_sums(self.probabilities * self.values, self.start)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Every arm's variance."""
+        centred = self.values - np.repeat(self.means, np.diff(self.start))
+        return _row_sums(self.probabilities * centred**2, self.start)
+
+    def reordered(self, order: IntArray) -> "FiniteArms":
+        """The same arms in another order: arm k is what arm ``order[k]`` was.
+
+        >>> bernoulli([0.5, 0.25]).reordered(np.array([1, 0])).means
+        array([0.25, 0.5 ])
+        """
+        sizes = np.diff(self.start)[order]
+        start = np.append(0, np.cumsum(sizes))
+        atoms = np.repeat(self.start[order] - start[:-1], sizes) + np.arange(start[-1])
+        labels = tuple(self.labels[arm] for arm in order)
+        return FiniteArms(labels, start, self.values[atoms], self.probabilities[atoms])
+
+    def mirrored(self) -> "FiniteArms":
+        """The same arms with 1 − reward for each reward: what was worst is best.
+
+        >>> bernoulli([0.25, 1.0]).mirrored().means
+        array([0.75, 0.  ])
+        """
+        last_first = FiniteArms(
+            self.labels[::-1], self.start[-1] - self.start[::-1], 1 - self.values[::-1], self.probabilities[::-1]
+        )
+        return last_first.reordered(np.arange(len(self))[::-1])
+
+    def simulate(self, seed: int) -> "FiniteSimulation":
+        """A bandit that draws from these laws."""
+        return FiniteSimulation(self, seed)
+
+
+def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Sequence[str] | None = None) -> FiniteArms:
+    """Arms from (values, weights) pairs; weights need not sum to one.
+
+    >>> arms = finite_arms([([0.5], [1]), ([0.4, 1.0], [4, 1])])
+    >>> arms.means
+    array([0.5 , 0.52])
+    """
+    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(laws)))
+    if len(names) != len(laws):
+        raise SourceError(f"{len(laws)} arms but {len(names)} labels; give one label an arm")
+    values, probabilities, start = [], [], [0]
+    for arm, (support, weights) in zip(names, laws, strict=True):
+        v, w = np.atleast_1d(np.asarray(support, float)), np.atleast_1d(np.asarray(weights, float))
+        if v.shape != w.shape or v.ndim != 1 or not v.size:
+            raise SourceError(f"arm {arm!r}: {v.size} values but {w.size} weights; each value needs one weight")
+        if not ((v >= 0) & (v <= 1)).all():
+            raise SourceError(f"arm {arm!r}: a value outside [0, 1] ({v.tolist()}); rescale the rewards first")
+        if not ((w >= 0).all() and 0 < w.sum() < np.inf):
+            raise SourceError(
+                f"arm {arm!r}: weights {w.tolist()} are no distribution; they must be ≥ 0 with a positive sum"
+            )
+        atoms, where = np.unique(v + 0.0, return_inverse=True)
+        mass = np.bincount(where, w) / w.sum()
+        values.append(atoms[mass > 0])
+        probabilities.append(mass[mass > 0])
+        start.append(start[-1] + len(values[-1]))
+    empty = np.empty(0)
+    return FiniteArms(
+        names,
+        np.array(start, np.int64),
+        np.concatenate([empty, *values]),
+        np.concatenate([empty, *probabilities]),
+    )
+
+
+def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> FiniteArms:
+    """Arms that pay 1 with the given probabilities, otherwise 0.
+
+    >>> bernoulli([0.5, 0.45]).variances
+    array([0.25  , 0.2475])
+    """
+    p = np.atleast_1d(np.asarray(means, float))
+    if not ((p >= 0) & (p <= 1)).all():
+        raise SourceError(f"Bernoulli means {p.tolist()} must lie in [0, 1]")
+    names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(p)))
+    if len(names) != len(p):
+        raise SourceError(f"{len(p)} arms but {len(names)} labels; give one label an arm")
+    mass = np.column_stack([1 - p, p])
+    there = mass > 0  # a sure reward is one atom
+    start = np.append(0, np.cumsum(there.sum(1))).astype(np.int64)
+    return FiniteArms(names, start, np.broadcast_to([0.0, 1.0], mass.shape)[there], mass[there])
+
+
+def recorded(rewards: Mapping[str, npt.ArrayLike] | Sequence[npt.ArrayLike]) -> FiniteArms:
+    """Arms that draw, with replacement, from recorded rewards.
+
+    >>> recorded({"a": [1, 0, 1, 1], "b": [0.5, 0.25]}).means
+    array([0.75 , 0.375])
+    """
+    named = rewards if isinstance(rewards, Mapping) else {str(i): r for i, r in enumerate(rewards)}
+    laws = []
+    for label, values in named.items():
+        array = np.atleast_1d(np.asarray(values, float))
+        if array.ndim != 1 or not array.size or not ((array >= 0) & (array <= 1)).all():
+            raise SourceError(f"arm {label!r}: recorded rewards must be a list of numbers in [0, 1], at least one")
+        laws.append((array, np.ones_like(array)))
+    return finite_arms(laws, list(named))
+
+
+class FiniteSimulation:
+    """Draws from finite laws. What an arm gives depends on the seed and on its own earlier requests alone."""
+
+    def __init__(self, arms: FiniteArms, seed: int) -> None:
+        self.arms = arms
+        self.labels = arms.labels
+        self._draws = Draws(seed, len(arms))
+        self._pairs: dict[int, tuple[FloatArray, FloatArray]] = {}
+
+    def answer(self, request: Pull) -> Reply:
+        """Reply to a request with a draw from the exact law of its statistic."""
+        wanted = zip(request.arms.tolist(), request.times.tolist(), strict=True)
+        match request.statistic:
+            case Statistic.MEAN:
+                return np.array([self._mean(arm, times) for arm, times in wanted])
+            case Statistic.PAIRS:
+                return np.array([self._pair_mean(arm, times // 2) for arm, times in wanted])
+            case Statistic.ATOMS:
+                return atoms_of([self._atoms(arm, times) for arm, times in wanted])
+            case Statistic.REWARDS:
+                return np.concatenate([self._rewards(arm, times) for arm, times in wanted])
+
+    def _mean(self, arm: int, times: int) -> float:
+        values, probabilities = self.arms.law(arm)
+        return _mean_of(self._draws.of(arm), times, values, probabilities)
+
+    def _pair_mean(self, arm: int, pairs: int) -> float:
+        values, probabilities = self._pair_law(arm)
+        return _mean_of(self._draws.of(arm), pairs, values, probabilities)
+
+    def _atoms(self, arm: int, times: int) -> tuple[FloatArray, IntArray]:
+        values, probabilities = self.arms.law(arm)
+        if times < len(values):  # fewer draws than values: draw them one by one
+            which, counts = np.unique(_inverse(self._draws.of(arm).random(times), probabilities), return_counts=True)
+            return values[which], counts
+        counts = _counts(self._draws.of(arm), times, probabilities)
+        return values[counts > 0], counts[counts > 0]
+
+    def _rewards(self, arm: int, times: int) -> FloatArray:
+        values, probabilities = self.arms.law(arm)
+        return values[_inverse(self._draws.uniforms(arm, times), probabilities)]
+
+    def _pair_law(self, arm: int) -> tuple[FloatArray, FloatArray]:
+        """The distinct values of (x − y)²/2 for two rewards x, y, and their probabilities."""
+        if arm in self._pairs:
+            return self._pairs[arm]
+        values, probabilities = self.arms.law(arm)
+        i, j = np.triu_indices(len(values), 1)
+        classes, where = np.unique(np.append(0.0, (values[i] - values[j]) ** 2 / 2), return_inverse=True)
+        mass = np.append(probabilities @ probabilities, 2 * probabilities[i] * probabilities[j])
+        law: tuple[FloatArray, FloatArray] = classes, np.bincount(where, mass).astype(float)
+        if len(values) <= CACHED_ATOMS:
+            self._pairs[arm] = law
+        return law
+
+
+class Draws:
+    """A generator an arm and request, all from one seed, in constant memory (NumPy's Philox, keyed by seed and arm).
+
+    Request number c of arm i starts at counter (0, 0, 0, c) of the stream with key (seed, i), so what other arms were
+    asked, and when, makes no difference. Single rewards have a stream of their own, on which they do not depend on how
+    pulls are divided into requests either.
+    """
+
+    SINGLE = 2**63
+
+    def __init__(self, seed: int, n: int) -> None:
+        self._bits = np.random.Philox(key=np.array([seed % 2**64, 0], np.uint64))
+        self._generator = np.random.Generator(self._bits)
+        self._state = self._bits.state
+        self._requests = [0] * n
+        self._singles = [0] * n
+
+    def of(self, arm: int) -> np.random.Generator:
+        """The generator for an arm's next request. Use it before asking for another."""
+        self._jump(arm, 0, self._requests[arm])
+        self._requests[arm] += 1
+        return self._generator
+
+    def uniforms(self, arm: int, count: int) -> FloatArray:
+        """The next numbers of the arm's stream of single rewards."""
+        first = self._singles[arm]
+        self._singles[arm] += count
+        self._jump(arm, first // 4, self.SINGLE)  # a Philox block holds four numbers
+        return self._generator.random(first % 4 + count)[first % 4 :]
+
+    def _jump(self, arm: int, low: int, high: int) -> None:
+        state = self._state
+        state["state"]["key"][1] = arm
+        state["state"]["counter"][0] = low
+        state["state"]["counter"][3] = high
+        state["buffer_pos"], state["has_uint32"] = 4, 0
+        self._bits.state = state
+
+
+def _mean_of(rng: np.random.Generator, times: int, values: FloatArray, probabilities: FloatArray) -> float:
+    """The mean of `times` draws."""
+    if len(values) == 2 and times <= EXACT:  # most arms, and much faster than with an array of two counts
+        ones = rng.binomial(times, probabilities[1])
+        return float(values[0] * (times - ones) + values[1] * ones) / times
+    return float(_counts(rng, times, probabilities) @ values) / times
+
+
+def _counts(rng: np.random.Generator, times: int, probabilities: FloatArray) -> IntArray:
+    """How often each value comes in `times` draws."""
+    total = np.zeros(len(probabilities), np.int64)
+    while times:
+        part = min(times, EXACT)
+        if len(probabilities) == 2:
+            ones = rng.binomial(part, probabilities[1])
+            total += (part - ones, ones)
+        else:
+            total += rng.multinomial(part, probabilities)
+        times -= part
+    return total
+
+
+def _inverse(uniforms: FloatArray, probabilities: FloatArray) -> npt.NDArray[np.intp]:
+    """Which atom each uniform number falls on."""
+    if len(probabilities) == 2:  # the same, in a third of the time
+        return np.asarray(uniforms >= probabilities[0], np.intp)
+    return np.searchsorted(np.cumsum(probabilities)[:-1], uniforms, side="right")
+
+
+def _row_sums(flat: FloatArray, start: IntArray) -> FloatArray:
+    return np.add.reduceat(flat, start[:-1]) if len(flat) else np.empty(0)

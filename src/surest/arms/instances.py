@@ -1,0 +1,106 @@
+"""Instances with a name: the paper's, and the way a user writes one on a command line."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.recorded import read_csv
+from surest.errors import SourceError
+
+FORMS = "example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
+
+MOST_ARMS = 10_000_000
+"""What fits into memory."""
+
+
+def example1(n: int) -> FiniteArms:
+    """Example 1 of the paper: n Bernoulli arms of mean 1 − i/n, i = 1 … n. The last one always pays 0.
+
+    >>> example1(4).means
+    array([0.75, 0.5 , 0.25, 0.  ])
+    """
+    return bernoulli(1 - np.arange(1, n + 1) / n, [str(i) for i in range(1, n + 1)])
+
+
+def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> FiniteArms:
+    """The instance I of the lower bound's proof: arm i is 0.5 − Δ_i ± σ_i, each with probability a half (Δ_1 = 0).
+
+    `gaps` are Δ_2 … Δ_n and `variances` σ_1² … σ_n² (one number serves all arms); all below 0.1.
+
+    >>> arms = lower_bound_instance([0.05], [0.04, 0.01])
+    >>> arms.means, arms.variances
+    (array([0.5 , 0.45]), array([0.04, 0.01]))
+    """
+    delta = np.atleast_1d(np.asarray(gaps, float))
+    squares = np.atleast_1d(np.asarray(variances, float))
+    if squares.size not in (1, len(delta) + 1):
+        raise SourceError(
+            f"{len(delta)} gaps need {len(delta) + 1} variances (one for the best arm), got {squares.size}"
+        )
+    if not ((delta > 0) & (delta < 0.1)).all() or not ((squares >= 0) & (squares < 0.1)).all():
+        raise SourceError(f"gaps {delta.tolist()} must lie in (0, 0.1) and variances {squares.tolist()} in [0, 0.1)")
+    sigma = np.broadcast_to(np.sqrt(squares), (len(delta) + 1,))
+    centres = 0.5 - np.append(0.0, delta)
+    return finite_arms(
+        [([m - s, m + s], [0.5, 0.5]) for m, s in zip(centres, sigma, strict=True)],
+        [str(i) for i in range(1, len(centres) + 1)],
+    )
+
+
+def parse_source(source: str, instance: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> FiniteArms:
+    """The arms that a source names: see `FORMS`. A file's rewards lie within `bounds`, the arms' on [0, 1].
+
+    >>> parse_source("bernoulli:0.5,0.45").means
+    array([0.5 , 0.45])
+    """
+    kind, colon, rest = source.partition(":")
+    if colon and kind in KINDS:
+        if instance is not None:
+            raise SourceError(f"--instance {instance!r} goes with a CSV file; {source!r} is a single instance")
+        return KINDS[kind](rest, source)
+    if colon and not _exists(source) and "/" not in kind and "." not in kind:
+        near = get_close_matches(kind, KINDS, 1)
+        raise SourceError(f"{source!r} is no source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}")
+    if not _exists(source):
+        raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
+    return read_csv(source, instance, bounds)
+
+
+def _exists(source: str) -> bool:
+    try:
+        return Path(source).exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
+def _example1(rest: str, source: str) -> FiniteArms:
+    if not (rest.isascii() and rest.isdigit() and len(rest) <= 9 and 1 <= int(rest) <= MOST_ARMS):
+        raise SourceError(
+            f"{source!r}: the number of arms must be a whole number, 1 to {MOST_ARMS:,}, as in example1:100"
+        )
+    return example1(int(rest))
+
+
+def _bernoulli(rest: str, source: str) -> FiniteArms:
+    means = _numbers(rest, source)
+    return bernoulli(means, [str(i) for i in range(1, len(means) + 1)])
+
+
+def _lower_bound(rest: str, source: str) -> FiniteArms:
+    gaps, slash, variances = rest.partition("/")
+    if not slash:
+        raise SourceError(f"{source!r}: write gaps, a slash, variances, as in lower-bound:0.05,0.08/0.04,0.04,0.01")
+    return lower_bound_instance(_numbers(gaps, source), _numbers(variances, source))
+
+
+def _numbers(text: str, source: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise SourceError(f"{source!r}: {text!r} is not a list of numbers such as 0.5,0.45") from None
+
+
+KINDS = {"example1": _example1, "bernoulli": _bernoulli, "lower-bound": _lower_bound}

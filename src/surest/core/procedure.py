@@ -1,0 +1,118 @@
+"""A procedure on its way: the request it waits on, what it has cost, how it ended. Drivers and sessions move it."""
+
+from typing import Generic
+
+import numpy as np
+
+from surest.core.protocol import Atoms, FloatArray, Procedure, Pull, R, Reply, Statistic, Status, atoms_of
+
+Exchange = tuple[Pull, Reply]
+
+
+class Running(Generic[R]):
+    """Advances a procedure reply by reply, under a budget of pulls.
+
+    >>> def larger_mean(arms, times):
+    ...     means = yield Pull(arms, times, Statistic.MEAN)
+    ...     return int(arms[means.argmax()])
+    >>> running = Running(larger_mean(np.arange(2), 10), n=2)
+    >>> running.request.total
+    20
+    >>> running.send(np.array([0.2, 0.7]))
+    >>> running.request is None, running.value, running.pulls
+    (True, 1, 20)
+    """
+
+    def __init__(self, procedure: Procedure[R], n: int, *, budget: int | None = None, record: bool = False) -> None:
+        self._procedure = procedure
+        self.budget = budget
+        self.request: Pull | None = None
+        """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
+        self.value: R | None = None
+        """What the procedure returned."""
+        self.unanswered: Pull | None = None
+        """The request that the budget did not allow."""
+        self.status: Status | None = None
+        """The procedure's own word on its state when the budget was spent."""
+        self.rounds = 0
+        self.pulls_per_arm = np.zeros(n, np.int64)
+        self._sums = np.zeros(n)  # of the rewards that replies told of; pairs tell nothing of the mean
+        self._known = np.zeros(n, np.int64)
+        self.pulls = 0
+        self.transcript: list[Exchange] | None = [] if record else None
+        self._advance(None)
+
+    @property
+    def spent(self) -> bool:
+        """Whether it ended because the budget was spent."""
+        return self.unanswered is not None
+
+    @property
+    def means(self) -> FloatArray:
+        """Every arm's mean reward so far; NaN where nothing is known."""
+        with np.errstate(invalid="ignore"):
+            return self._sums / self._known
+
+    def grow(self, more: int) -> None:
+        """Make room for more arms."""
+        self.pulls_per_arm = np.append(self.pulls_per_arm, np.zeros(more, np.int64))
+        self._sums = np.append(self._sums, np.zeros(more))
+        self._known = np.append(self._known, np.zeros(more, np.int64))
+
+    def send(self, reply: Reply) -> None:
+        """Answer the request."""
+        request = self.request
+        assert request is not None, "nothing was asked"
+        self.rounds += 1
+        self.pulls += request.total
+        self.pulls_per_arm[request.arms] += request.times
+        if request.statistic is not Statistic.PAIRS:
+            self._sums[request.arms] += _sums(request, reply)
+            self._known[request.arms] += request.times
+        if self.transcript is not None:
+            self.transcript.append((request, reply))
+        self._advance(reply)
+
+    def _advance(self, reply: Reply | None) -> None:
+        try:
+            request = self._procedure.send(reply)
+        except StopIteration as end:
+            self.request, self.value = None, end.value
+            return
+        if self.budget is not None and self.pulls + request.total > self.budget:
+            self.request, self.unanswered = None, request
+            self.status = request.status() if request.status is not None else None
+            self._procedure.close()
+        else:
+            self.request = request
+
+
+def statistic_of(request: Pull, rewards: FloatArray) -> Reply:
+    """The reply to a request, from its rewards: arm after arm, each arm's in the order in which they were asked for.
+
+    >>> statistic_of(Pull([4, 7], [2, 4], Statistic.MEAN), np.array([0, 1, 1, 1, 1, 0]))
+    array([0.5 , 0.75])
+    >>> statistic_of(Pull([4, 7], [2, 4], Statistic.PAIRS), np.array([0, 1, 1, 1, 1, 0]))
+    array([0.5 , 0.25])
+    """
+    if request.statistic is Statistic.REWARDS:
+        return rewards
+    ends = np.cumsum(request.times)
+    parts = np.split(rewards, ends[:-1])
+    match request.statistic:
+        case Statistic.MEAN:
+            return np.array([part.mean() for part in parts])
+        case Statistic.PAIRS:
+            halves = [np.split(part, 2) for part in parts]
+            return np.array([((early - late) ** 2).mean() / 2 for early, late in halves])
+        case Statistic.ATOMS:
+            return atoms_of([np.unique(part, return_counts=True) for part in parts])
+
+
+def _sums(request: Pull, reply: Reply) -> FloatArray:
+    """The sum of each arm's rewards in a reply."""
+    if isinstance(reply, Atoms):
+        return np.add.reduceat(reply.values * reply.counts, reply.start[:-1])
+    if request.statistic is Statistic.MEAN:
+        return reply * request.times
+    return np.add.reduceat(reply, np.cumsum(request.times) - request.times)

@@ -1,0 +1,206 @@
+"""The whole vocabulary between an algorithm and the world. No input or output here.
+
+An algorithm is a generator: it yields a `Pull` (what to pull, and which statistic of the rewards it needs), receives the
+reply, and returns its answer. It never pulls, waits, stores or looks at a clock; drivers do that. Procedures compose with
+``yield from``.
+
+>>> from surest.core.protocol import Pull, Statistic
+>>> def larger_mean(arms, times):
+...     means = yield Pull(arms, times, Statistic.MEAN)
+...     return arms[means.argmax()]
+>>> procedure = larger_mean(np.array([0, 1]), 10)
+>>> request = next(procedure)
+>>> request.total
+20
+>>> procedure.send(np.array([0.2, 0.7]))
+Traceback (most recent call last):
+    ...
+StopIteration: 1
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.errors import PullLimitError, UsageError
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Statistic(StrEnum):
+    """What of an arm's fresh rewards x_1 … x_T a request asks for."""
+
+    MEAN = "mean"
+    """An array, an element an arm: the mean reward."""
+    PAIRS = "pairs"
+    """An array, an element an arm: the mean of (x_r − x_{r+T/2})²/2 over r = 1 … T/2. T is even."""
+    ATOMS = "atoms"
+    """`Atoms`: each arm's distinct rewards and how often each came."""
+    REWARDS = "rewards"
+    """One array: the rewards themselves, arm after arm, each arm's in the order in which they were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Rewards as multisets: arm k's distinct values are ``values[start[k]:start[k + 1]]``, in rising order."""
+
+    start: IntArray
+    values: FloatArray
+    counts: IntArray
+
+
+R = TypeVar("R")
+Reply = FloatArray | Atoms
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What an algorithm can say of its state while it runs. What it does not know stays None."""
+
+    leader: int
+    """The arm it would name now."""
+    achieved_delta: float | None = None
+    """The error level at which the leader is certified as things stand: an anytime p-value."""
+    epsilon_certified: float | None = None
+    """The smallest ε for which the leader is certified ε-optimal at the requested δ."""
+    in_play: int | None = None
+    """How many arms may still be the best."""
+    evidence: float | None = None
+    """Evidence, in nats, where it is weakest …"""
+    threshold: float | None = None
+    """… and how much of it a decision needs."""
+    forecast: float | None = None
+    """A guess at the pulls still needed."""
+    nominees: tuple[int, ...] = ()
+    """The arms nominated so far (Wager)."""
+    intervals: tuple[FloatArray, FloatArray] | None = None
+    """Each arm's confidence bounds, per arm, not simultaneous."""
+
+
+class Point(NamedTuple):
+    """The state of a run at one moment."""
+
+    pulls: int
+    evidence: float
+    """In nats, where it is weakest; below zero, or −inf, before anything speaks for the leader."""
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a procedure ends."""
+
+    arm: int
+    certified: bool = True
+    reason: str = "certified"
+    status: Status | None = None
+
+
+class Pull:
+    """A request: pull each of `arms` (none twice) so many `times`, and reply with `statistic` of these fresh rewards.
+
+    `status`, where an algorithm gives it, tells the state at the moment of the request; it is a function because
+    most requests are never looked at. It must not be called once the procedure has gone on.
+    """
+
+    __slots__ = ("arms", "statistic", "status", "times")
+
+    def __init__(
+        self,
+        arms: npt.ArrayLike,
+        times: npt.ArrayLike,
+        statistic: Statistic,
+        status: Callable[[], Status] | None = None,
+    ) -> None:
+        self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
+        self.times: IntArray = np.broadcast_to(np.asarray(times, dtype=np.int64), self.arms.shape)
+        self.statistic = statistic
+        self.status = status
+        if not (self.times >= 1).all():
+            raise ValueError(f"a request pulls each of its arms at least once; got times {times!r}")
+
+    def __repr__(self) -> str:
+        return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"
+
+    @property
+    def total(self) -> int:
+        """All pulls of the request."""
+        return exact_sum(self.times)
+
+    def same_as(self, other: "Pull") -> bool:
+        """Whether both ask for the same."""
+        return (
+            self.statistic == other.statistic
+            and np.array_equal(self.arms, other.arms)
+            and np.array_equal(self.times, other.times)
+        )
+
+
+Procedure = Generator[Pull, Any, R]
+"""A generator that yields requests, is sent replies, and returns an R."""
+
+
+class Bandit(Protocol):
+    """What can be pulled."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The arms' names, in order."""
+
+    def answer(self, request: Pull) -> Reply:
+        """Pull, and reply with the statistic that the request names."""
+
+
+def atoms_of(arms: Sequence[tuple[FloatArray, IntArray]]) -> Atoms:
+    """Put the multisets of several arms into one reply.
+
+    >>> atoms_of([(np.array([0.0, 1.0]), np.array([3, 1])), (np.array([0.5]), np.array([2]))]).start
+    array([0, 2, 3])
+    """
+    start = np.cumsum([0, *(len(values) for values, _ in arms)])
+    return Atoms(start, np.concatenate([v for v, _ in arms]), np.concatenate([c for _, c in arms]))
+
+
+def exact_sum(counts: IntArray) -> int:
+    """Sum without overflow: 10^5 arms of 10^17 pulls each do not fit into 64 bits.
+
+    >>> exact_sum(np.array([2**62, 2**62, 2**62]))
+    13835058055282163712
+    """
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
+def whole(sizes: npt.ArrayLike) -> IntArray:
+    """Round sample sizes up: the paper's are real numbers, pulls are not.
+
+    >>> whole([0.2, 3.0, 4.1])
+    array([1, 3, 5])
+    """
+    rounded = np.ceil(np.asarray(sizes, dtype=np.float64))
+    if not (rounded < 2.0**63).all():
+        raise PullLimitError(
+            f"{rounded.max():.3g} pulls of one arm in one request cannot be counted in 64 bits; "
+            "if two arms may be equally good, give a budget or an ε > 0"
+        )
+    return np.maximum(rounded, 1).astype(np.int64)
+
+
+def checked_delta(delta: float) -> float:
+    """An error probability, refused where it is none.
+
+    >>> checked_delta(1.5)
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
+    """
+    if not 0 < delta < 1:
+        raise UsageError(
+            f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
+        )
+    return delta

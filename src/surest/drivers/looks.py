@@ -1,0 +1,62 @@
+"""Looking at a run while it goes on, without slowing it down: a status costs time when there are many arms."""
+
+import time
+from collections.abc import Callable
+
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, Point, Status
+
+
+class Looks:
+    """A hook that looks at a run now and then, and keeps what it saw in `points`.
+
+    Parameters
+    ----------
+    show : callable, optional
+        Called at each look with the run and its status (None where the algorithm tells none).
+    every : float
+        Seconds between two looks, at least.
+    growth : float
+        How many times as many pulls there must be at the next look, at least.
+    share, free : float
+        Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
+        first one, which may have to load machine code that the end of the run needs anyway.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[Running[Answer], Status | None], None] | None = None,
+        *,
+        every: float = 0.0,
+        growth: float = 1.0,
+        share: float = 0.05,
+        free: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.show, self.every, self.growth, self.share, self.free, self.clock = show, every, growth, share, free, clock
+        self.points: list[Point] = []
+        self.began = self.last = clock()
+        self.spent = 0.0
+        self.pulls = -1
+
+    def __call__(self, running: Running[Answer]) -> None:
+        """Look, if it is time."""
+        now = self.clock()
+        if now - self.last < self.every or self.spent > self.free + self.share * (now - self.began):
+            return
+        if running.pulls < self.growth * self.pulls:
+            return
+        request = running.request
+        status = request.status() if request is not None and request.status is not None else None
+        if status is not None and status.evidence is not None and status.threshold is not None:
+            self.points.append(Point(running.pulls, status.evidence, status.threshold))
+        if self.show is not None:
+            self.show(running, status)
+        self.last = self.clock()
+        self.spent += self.last - now if self.pulls >= 0 else 0.0
+        self.pulls = running.pulls
+
+
+def history() -> Looks:
+    """What records evidence over time for a picture: often in a short run, a tenth of the time in a long one."""
+    return Looks(growth=1.08, share=0.1, free=1.0)

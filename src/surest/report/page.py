@@ -1,0 +1,313 @@
+"""How a report reads: its words, and the page they stand on. No file is read or written here.
+
+A page stands alone: no script, nothing fetched, pictures inside. Whatever a user named is escaped.
+"""
+
+import html
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surest import __version__
+from surest.core.protocol import Point
+from surest.report import plots as plot
+from surest.report.table import ArmRow, ArmTable, count, percent, visible
+from surest.result.data import Result, cost, verdict
+from surest.study.health import health_line
+
+MOST = 100
+"""Arms in the table of a page. JSON has all of them."""
+POINTS = 12
+"""Moments in Markdown's table of evidence over time."""
+
+CSS = """
+:root { --paper: #ffffff; --ink: #1c1c1c; --quiet: #5f5f5f; --line: #d8d8d8; --panel: #f5f5f3;
+  --leader: #b84c00; --other: #0072b2; --sure: #1b6e3c; --open: #8a5a00; color-scheme: light dark; }
+@media screen and (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e8e6e3; --quiet: #a3a3a3;
+  --line: #3a3d42; --panel: #212429; --leader: #f0a050; --other: #62b5e8; --sure: #6fd096; --open: #e8b64c; } }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+header { border-left: .4rem solid var(--open); background: var(--panel); padding: .8rem 1rem; }
+header.sure { border-color: var(--sure); }
+header p { margin: .3rem 0 0; }
+.state { margin: 0; font-weight: 600; color: var(--open); }
+.sure .state { color: var(--sure); }
+h1 { font-size: 1.4rem; line-height: 1.3; margin: .2rem 0 .5rem; }
+h2 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); column-gap: 2rem; }
+.pictures > *, td, th, dd { min-width: 0; }
+figure { margin: 0; max-width: 34rem; }
+svg { display: block; width: 100%; height: auto; font-family: system-ui, sans-serif; }
+svg * { stroke-linejoin: round; stroke-linecap: butt; }
+figcaption, footer, dt { color: var(--quiet); font-size: .9rem; }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; font-weight: 400; }
+thead th { font-weight: 600; }
+td, thead th { overflow-wrap: normal; white-space: nowrap; }
+th:first-child { text-align: left; padding-left: 0; }
+.leader > * { font-weight: 700; }
+.leader th { color: var(--leader); }
+dl { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .3rem 1rem; margin: 0; }
+dd, section > p { margin: 0; }
+section > p + p { margin-top: .4rem; }
+pre { background: var(--panel); padding: .7rem; margin: .3rem 0 1rem; white-space: pre-wrap; font-size: .9rem; }
+footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
+@media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; }
+  td, thead th { white-space: normal; } tr > :last-child { display: none; } h1 { font-size: 1.2rem; } }
+@media print { main { max-width: none; padding: 0; } header, pre { border: 1px solid var(--line); background: none; }
+  header { border-left-width: .4rem; } figure, tr { break-inside: avoid; }
+  svg { max-height: 15cm; }
+  thead { display: table-header-group; } h2 { break-after: avoid; } .pictures { grid-template-columns: 1fr 1fr; } }
+"""
+"""One style for light and dark, a phone, a desk and paper, which is always light."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a page tells."""
+
+    result: Result
+    study: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """A study's settings beyond those that a result has."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """What to run, by what it is good for."""
+    last_failures: Mapping[str, str] = field(default_factory=dict)
+    """What a failed evaluation said last, by arm."""
+
+    @property
+    def arms(self) -> ArmTable:
+        """The arms, best first where they are cut."""
+        return self.result.arms
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, which `read_report` reads."""
+        return {
+            **self.result.to_json(),
+            "study": self.study,
+            "settings": dict(self.settings),
+            "commands": dict(self.commands),
+            "last_failures": dict(self.last_failures),
+        }
+
+
+# What is said, whatever the form.
+
+
+def title(report: Report) -> str:
+    """The name of a page."""
+    return f"Study {report.study}" if report.study is not None else f"Best arm: {report.result.best}"
+
+
+def summary(report: Report) -> list[str]:
+    """What follows the verdict: the cost, and what may still be needed."""
+    result = report.result
+    lines = [cost(result)]
+    if not result.certified and result.forecast is not None:
+        lines.append(f"About {count(result.forecast)} more pulls may be needed for a decision.")
+    return lines
+
+
+def health(report: Report) -> list[str]:
+    """The health line, and what failed evaluations said last."""
+    known = report.result.health
+    line = health_line(known) if known is not None else "simulated or recorded rewards: no evaluation can fail"
+    return [
+        line.removeprefix("health: "),
+        *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
+    ]
+
+
+def settings_rows(report: Report) -> list[tuple[str, str]]:
+    """What was asked for, as names and values."""
+    result = report.result
+    rows = [
+        ("algorithm", f"{result.algorithm} ({result.standing})"),
+        ("δ, allowed probability of a wrong answer", f"{result.delta!r}"),
+        (f"ε, how far {'above' if result.minimise else 'below'} the best an answer may be", f"{result.epsilon!r}"),
+        ("costs" if result.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
+        ("seed", "none" if result.seed is None else str(result.seed)),
+        ("arms", f"{len(result.labels):,}"),
+    ]
+    beyond = {key.replace("_", " "): value for key, value in report.settings.items() if value not in (None, {})}
+    return rows + [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in beyond.items()]
+
+
+def reproduction(report: Report) -> list[tuple[str, str]]:
+    """Commands by what they are good for; the call in Python where no command made the result."""
+    if report.commands:
+        return list(report.commands.items())
+    result = report.result
+    call = (
+        f"surest.identify(arms, {result.delta!r}, epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, "
+        f"bounds={result.bounds!r}, {'minimise=True, ' if result.minimise else ''}seed={result.seed!r})"
+    )
+    return [
+        ("No command made this result. In Python, with the same arms, and budget and options if there were any", call)
+    ]
+
+
+def evidence_text(report: Report) -> str:
+    """Evidence over time in a sentence."""
+    if not report.result.history:
+        return "Not kept, or the algorithm does not tell it."
+    last = report.result.history[-1]
+    reached = max(last.evidence, 0.0)
+    return f"After {count(last.pulls)} pulls: {reached:.4g} nats where it is weakest; a decision needs {last.threshold:.4g}."
+
+
+def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
+    """The table of the leading arms: its head, rows with the arm's position, and how many arms are left out."""
+    arms = report.arms
+    bounded = report.result.intervals is not None
+    total = max(sum(row.pulls for row in arms), 1)
+    head = ["arm", "mean", *([f"{percent(1 - arms.delta)} interval"] if bounded else []), "pulls", "share"]
+
+    def cells(row: ArmRow) -> list[str]:
+        interval = "–" if math.isnan(row.low) else f"{arms.number(row.low)} – {arms.number(row.high)}"
+        middle = [arms.number(row.mean), *([interval] if bounded else [])]
+        return [row.label, *middle, count(row.pulls), f"{row.pulls / total:.1%}"]
+
+    shown = arms.leading(MOST)
+    return head, [(i, cells(arms[i])) for i in shown], len(arms) - len(shown)
+
+
+# HTML
+
+
+def to_html(report: Report) -> str:
+    """The page: one file that needs no other."""
+    result, arms = report.result, report.arms
+    state = "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
+    pictures = []
+    if not np.isnan(result.means).all():
+        pictures.append(("Intervals by arm", "intervals", _interval_note(report)))
+    pictures += [("Evidence over time", "evidence", evidence_text(report)), ("Allocation", "pulls", _share(report))]
+    parts = [
+        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state)}</p>',
+        f"<h1>{_e(verdict(result))}</h1>",
+        *(f"<p>{_e(line)}</p>" for line in summary(report)),
+        "</header>",
+        '<div class="pictures">',
+        *(_picture(heading, kind, note, arms, result.history) for heading, kind, note in pictures),
+        "<div>",
+        _section("Health", "".join(f"<p>{_e(line)}</p>" for line in health(report))),
+        _section("Settings", _html_settings(report)),
+        "</div></div>",
+        _section("Arms", _html_table(report)),
+        _section("Do it again", "".join(f"<p>{_e(why)}:</p><pre>{_raw(c)}</pre>" for why, c in reproduction(report))),
+        f"<footer>surest {_e(__version__)}</footer>",
+    ]
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_e(title(report))}</title><style>{CSS}</style>"
+    )
+    body = "\n".join(parts)
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body><main>\n{body}\n</main></body>\n</html>\n'
+
+
+def _e(text: str) -> str:
+    return html.escape(visible(text))
+
+
+def _raw(text: str) -> str:
+    """A command as it is, to be copied: only escaped."""
+    return html.escape(text)
+
+
+def _section(heading: str, inside: str) -> str:
+    return f"<section><h2>{heading}</h2>{inside}</section>"
+
+
+def _picture(heading: str, kind: Any, note: str, arms: ArmTable, history: tuple[Point, ...]) -> str:
+    drawn = "" if kind == "evidence" and not history else plot.inline_svg(kind, arms, history, f"{heading}. {note}")
+    return f"<section><h2>{heading}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
+
+
+def _interval_note(report: Report) -> str:
+    if report.result.intervals is None:
+        return f"Means only: {report.result.algorithm} tells no intervals."
+    return "Each interval holds at any time, for its arm, not for all arms at once. The diamond leads."
+
+
+def _share(report: Report) -> str:
+    result = report.result
+    return f"{count(int(result.pulls_per_arm[result.index]))} of {count(result.pulls)} pulls went to arm {result.best}."
+
+
+def _html_table(report: Report) -> str:
+    head, rows, rest = arm_cells(report)
+    top = "".join(f'<th scope="col">{_e(cell)}</th>' for cell in head)
+    lines = []
+    for place, (label, *numbers) in rows:
+        mark = ' class="leader"' if place == report.result.index else ""
+        name = f'<th scope="row"><bdi>{_e(label)}</bdi></th>'
+        lines.append(f"<tr{mark}>{name}{''.join(f'<td>{_e(cell)}</td>' for cell in numbers)}</tr>")
+    more = f"<p>… {rest:,} more arms; the report as .json has all of them.</p>" if rest else ""
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
+
+
+def _html_settings(report: Report) -> str:
+    return f"<dl>{''.join(f'<dt>{_e(key)}</dt><dd>{_e(value)}</dd>' for key, value in settings_rows(report))}</dl>"
+
+
+# Markdown
+
+
+def to_markdown(report: Report) -> str:
+    """The page as Markdown: the same words and tables, without pictures."""
+    head, rows, rest = arm_cells(report)
+    parts = [
+        f"# {_m(verdict(report.result))}",
+        *map(_m, summary(report)),
+        "## Intervals by arm, and allocation",
+        _md_table(head, (cells for _, cells in rows)) + (f"\n\n… {rest:,} more arms" if rest else ""),
+        "## Evidence over time",
+        _m(evidence_text(report)),
+        *([_md_evidence(report.result.history)] if report.result.history else []),
+        "## Health",
+        *map(_m, health(report)),
+        "## Settings",
+        _md_table(("setting", "value"), settings_rows(report)),
+        "## Do it again",
+        *(f"{_m(why)}:\n\n{_fenced(command)}" for why, command in reproduction(report)),
+        f"surest {__version__}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _m(text: str) -> str:
+    r"""Text whose marks mean nothing.
+
+    >>> print(_m("a|b *c* <d>"))
+    a\|b \*c\* &lt;d&gt;
+    """
+    return re.sub(r"([\\`*_\[\]|~$#])", r"\\\1", html.escape(visible(text), quote=False))
+
+
+def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    names = list(head)
+    lines = [names, ["---", *("---:" for _ in names[1:])], *([_m(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _md_evidence(history: tuple[Point, ...]) -> str:
+    step = max(math.ceil(len(history) / POINTS), 1)
+    some = [*history[:-1:step], history[-1]]
+    rows = ((count(p.pulls), f"{max(p.evidence, 0.0):.3g}", f"{p.threshold:.3g}") for p in some)
+    return _md_table(("pulls", "evidence (nats)", "needed"), rows)
+
+
+def _fenced(text: str) -> str:
+    """A block of code that nothing in it can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}sh\n{text}\n{fence}"

@@ -1,0 +1,253 @@
+"""Pictures of a result, drawn with matplotlib, which is imported when the first one is drawn."""
+
+import io
+import math
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from xml.etree import ElementTree
+
+from surest.core.protocol import Point
+from surest.errors import UsageError
+from surest.report.table import ArmTable, count, percent, shortened, visible
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Kind = Literal["intervals", "pulls", "evidence"]
+SUFFIXES = ("png", "svg", "pdf")
+MOST = 30
+"""Arms in a picture: more labels cannot be read. The rest is told in a line."""
+LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
+"""Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
+LONGEST = 28
+"""Letters of a label."""
+NARROW = 3.8
+"""Inches: a picture that can be read on a phone, and beside another one on a desk."""
+
+
+def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | None" = None) -> "Axes":
+    """Draw one picture on `ax`, or on a new figure of a fitting size."""
+    if kind not in get_args(Kind):
+        raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(Kind))}")
+    if kind == "evidence" and not history:
+        raise UsageError(
+            "no evidence over time was kept; call identify(…, history=True) with an algorithm that tells it"
+        )
+    if ax is None:
+        height = 3.2 if kind == "evidence" else _height(arms)
+        ax = _pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]
+    match kind:
+        case "intervals":
+            draw_intervals(ax, arms)
+        case "pulls":
+            draw_pulls(ax, arms)
+        case "evidence":
+            draw_evidence(ax, history)
+    return ax
+
+
+def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "Figure":
+    """Intervals beside pulls, the same arms in the same rows, and evidence over time below where it was kept."""
+    _pyplot()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows, below = _height(arms), 2.6 if history else 0.0
+    page = Figure(figsize=(9.6, rows + below + 0.4), layout="constrained")
+    FigureCanvasAgg(page)
+    grid = page.add_gridspec(
+        2 if history else 1, 2, width_ratios=[3, 2], height_ratios=[rows, below][: 1 + bool(history)]
+    )
+    left = page.add_subplot(grid[0, 0])
+    right = page.add_subplot(grid[0, 1], sharey=left)
+    draw_intervals(left, arms)
+    draw_pulls(right, arms)
+    right.tick_params(labelleft=False)
+    right.set_title("", loc="left")  # the rows are named once
+    if history:
+        draw_evidence(page.add_subplot(grid[1, :]), history)
+    if title:
+        page.suptitle(title.replace("$", r"\$"), fontsize="medium", wrap=True)
+    return page
+
+
+def save(path: str | Path, arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> None:
+    """Write `figure` to a file whose suffix says the format."""
+    checked_path(path)
+    picture = figure(arms, history, title)
+    try:
+        picture.savefig(path, dpi=150)
+    except OSError as error:
+        raise UsageError(f"the picture cannot be written to {path}: {error.strerror or error}") from None
+
+
+def inline_svg(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), describe: str = "") -> str:
+    """One picture as an SVG element for a page: narrow, its colours left to the page, its letters text.
+
+    Black becomes the page's ``currentColor``, the colours of this module ``var(--leader)``, ``var(--other)``, ``var(--quiet)``.
+    """
+    mpl = _pyplot().matplotlib
+    from matplotlib.figure import Figure
+
+    height = 2.6 if kind == "evidence" else 0.9 * _height(arms)
+    settings = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": kind}
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib's font lacks
+        page = Figure(figsize=(NARROW, height), layout="constrained")
+        ax = draw(kind, arms, history, page.add_subplot())
+        ax.set_xlabel(ax.get_xlabel().replace(", ", ",\n"))  # too wide for one line
+        drawn = io.StringIO()
+        page.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
+    root = ElementTree.fromstring(drawn.getvalue())
+    _for_a_page(root, kind)
+    root.attrib = {
+        "viewBox": root.attrib["viewBox"],
+        "role": "img",
+        "aria-label": visible(describe),
+        "fill": "currentColor",
+    }
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _for_a_page(root: ElementTree.Element, prefix: str) -> None:
+    """Take out what would reach beyond the picture: namespaces, metadata, rules of style, names that another one has too."""
+    colours = {"#000000": "currentColor", LEADER.lower(): "var(--leader)", OTHER.lower(): "var(--other)"}
+    colours[QUIET.lower()] = "var(--quiet)"
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for child in [c for c in element if c.tag.rpartition("}")[2] in ("metadata", "style")]:
+            element.remove(child)
+        given = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+        for colour, meaning in colours.items():
+            given = {name: value.replace(colour, meaning) for name, value in given.items()}
+        if "id" in given:
+            given["id"] = f"{prefix}-{given['id']}"
+        given = {n: v.replace("url(#", f"url(#{prefix}-") for n, v in given.items()}
+        if "href" in given:
+            given["href"] = given["href"].replace("#", f"#{prefix}-", 1)
+        element.attrib = given
+
+
+def checked_path(path: str | Path) -> None:
+    """Refuse what cannot be drawn or written before the search begins, not after it."""
+    if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
+        raise UsageError(f"{path}: a picture's name ends in {', '.join('.' + s for s in SUFFIXES)}")
+    if not Path(path).resolve().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
+    checked()
+
+
+def checked() -> None:
+    """Refuse where matplotlib is missing."""
+    _pyplot()
+
+
+def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
+    """Means with their confidence intervals, the leader on top with a mark of its own."""
+    shown = _rows(ax, arms)
+    for row, i in enumerate(shown):
+        arm, colour = arms[i], LEADER if i == arms.leader else OTHER
+        if not math.isnan(arm.low):
+            ax.hlines(row, arm.low, arm.high, color=colour, linewidth=2.2, alpha=0.75)
+        if not math.isnan(arm.mean):
+            ax.plot(arm.mean, row, "D" if i == arms.leader else "o", color=colour, markersize=6, zorder=3)
+    leader = arms[arms.leader]
+    if not math.isnan(leader.mean) and len(arms) > 1:
+        ax.axvline(leader.mean, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
+    bounded = any(not math.isnan(arms[i].low) for i in shown)
+    what = "mean" if arms.smallest else "mean reward"
+    ax.set_xlabel(f"{what}, {percent(1 - arms.delta)} interval of each arm" if bounded else what)
+    ax.margins(x=0.04)
+
+
+def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
+    """How many pulls each arm got."""
+    shown = _rows(ax, arms)
+    pulls = [arms[i].pulls for i in shown]
+    colours = [LEADER if i == arms.leader else OTHER for i in shown]
+    ax.barh(range(len(shown)), pulls, color=colours, height=0.62, alpha=0.85)
+    for row, number in enumerate(pulls):
+        ax.annotate(count(number), (number, row), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
+    ax.set_xlim(0, max([*pulls, 1]) * 1.22)  # room for the numbers
+    ax.locator_params(axis="x", nbins=4)
+    ax.xaxis.set_major_formatter(_short)
+    total = sum(arm.pulls for arm in arms)
+    ax.set_xlabel(f"pulls (of {count(total)})")
+    rest = len(arms) - len(shown)
+    if rest:
+        part = (total - sum(pulls)) / max(total, 1)
+        ax.set_xlabel(f"pulls (of {count(total)},\n{part:.0%} on arms not shown)")
+
+
+def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
+    """Evidence for the leader where it is weakest, against what a decision needs."""
+    pulls = [point.pulls for point in history]
+    evidence = [max(point.evidence, 0.0) for point in history]
+    threshold = history[-1].threshold
+    marker = "o" if len(pulls) < 25 else None
+    ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
+    ax.axhline(threshold, color=LEADER, linewidth=1.2, linestyle="--")
+    ax.annotate(
+        "needed to decide", (0.005, threshold), (0, 3), xycoords=("axes fraction", "data"),
+        textcoords="offset points", color=LEADER, fontsize="small", va="bottom",
+    )  # fmt: skip
+    ax.set_ylim(0, 1.25 * max(threshold, *evidence))
+    ax.set_xlim(0, max(*pulls, 1))
+    ax.xaxis.set_major_formatter(_short)
+    ax.set_xlabel("pulls")
+    ax.set_ylabel("evidence (nats)")
+    _bare(ax)
+
+
+def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
+    """Give each arm that is shown a row, the leader's on top; which arms these are."""
+    shown = arms.leading(MOST)
+    ax.set_yticks(range(len(shown)), [_short_label(arms[i].label) for i in shown])
+    ax.tick_params(axis="y", length=0, labelsize="small")
+    for label, i in zip(ax.get_yticklabels(), shown, strict=True):
+        if i == arms.leader:
+            label.set(color=LEADER, fontweight="bold")
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    rest = len(arms) - len(shown)
+    if rest:
+        ax.set_title(f"the {len(shown)} leading arms; {rest:,} more below", fontsize="small", color=QUIET, loc="left")
+    _bare(ax)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.set_axisbelow(True)
+    return shown
+
+
+def _short_label(label: str) -> str:
+    """A label that fits, with the dollar signs that would start a formula kept as they are."""
+    return visible(shortened(label, LONGEST)).replace("$", r"\$")
+
+
+def _short(value: float, position: float = 0) -> str:
+    """A tick of an axis of pulls.
+
+    >>> _short(25000), _short(1.5e6), _short(400), _short(5e13)
+    ('25k', '1.5M', '400', '5e+13')
+    """
+    if value >= 1e9:
+        return f"{value:.3g}"
+    return next((f"{value / size:.4g}{sign}" for size, sign in ((1e6, "M"), (1e3, "k")) if value >= size), f"{value:g}")
+
+
+def _bare(ax: "Axes") -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _height(arms: ArmTable) -> float:
+    """Inches for the rows of a picture."""
+    return 1.2 + 0.24 * max(min(len(arms), MOST), 4)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise UsageError("pictures need matplotlib: pip install 'surest[plot]'") from None
+    return plt

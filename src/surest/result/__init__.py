@@ -1,0 +1,1 @@
+"""What a search gives: data, the words for it, and its JSON."""
