@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_digits
 
 import surest
-from surest.result.data import Result
+from surest.result import Result
 
 Floats = npt.NDArray[np.float64]
 SEED = 1

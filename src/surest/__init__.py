@@ -6,32 +6,63 @@
 'new'
 """
 
-import importlib
-from typing import TYPE_CHECKING
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from surest.errors import SurestError
 
-if TYPE_CHECKING:
-    from surest.api import identify
-    from surest.core.session import Session
-    from surest.drivers.asynchronous import aidentify
-    from surest.result.data import Result
-    from surest.study.study import open_study
+if _TYPE_CHECKING:
+    from surest.api import identify as identify
+    from surest.arms.finite import bernoulli as bernoulli
+    from surest.core.problem import Problem as Problem
+    from surest.core.protocol import Answer as Answer
+    from surest.core.protocol import Cells as Cells
+    from surest.core.protocol import Pull as Pull
+    from surest.core.protocol import Statistic as Statistic
+    from surest.core.protocol import Status as Status
+    from surest.core.session import Session as Session
+    from surest.core.tickets import Ticket as Ticket
+    from surest.drivers.asynchronous import aidentify as aidentify
+    from surest.errors import Stop as Stop
+    from surest.result.data import Result as Result
+    from surest.study.study import Study as Study
+    from surest.study.study import delete_study as delete_study
+    from surest.study.study import list_studies as list_studies
+    from surest.study.study import open_study as open_study
+    from surest.study.transfer import import_study as import_study
 
-__version__ = "0.1.0"
-__all__ = ["Result", "Session", "SurestError", "__version__", "aidentify", "identify", "open_study"]
+__version__ = "0.2.0"
 
 _HOMES = {
-    "aidentify": "surest.drivers.asynchronous",
-    "identify": "surest.api",
-    "open_study": "surest.study.study",
-    "Result": "surest.result.data",
-    "Session": "surest.core.session",
+    "Answer": "core.protocol",
+    "Cells": "core.protocol",
+    "Problem": "core.problem",
+    "Pull": "core.protocol",
+    "Result": "result.data",
+    "Session": "core.session",
+    "Statistic": "core.protocol",
+    "Status": "core.protocol",
+    "Stop": "errors",
+    "Study": "study.study",
+    "Ticket": "core.tickets",
+    "aidentify": "drivers.asynchronous",
+    "bernoulli": "arms.finite",
+    "delete_study": "study.study",
+    "identify": "api",
+    "import_study": "study.transfer",
+    "list_studies": "study.study",
+    "open_study": "study.study",
 }
+"""Where each public name is. It is imported when it is used: the command line's help should not wait for all of it."""
+__all__ = ["SurestError", "__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:
-    """Import the rest when it is used: the command line's help should not wait for SciPy and numba."""
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(_importlib.import_module(f"surest.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'surest' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, and nothing else."""
+    return sorted(__all__)

@@ -16,8 +16,8 @@ from surest.cli import main
 from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report import plots as plot
-from surest.report.table import ArmRow, ArmTable
 from surest.result.data import Result
+from surest.result.table import ArmRow, ArmTable
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,8 @@ from surest.cli import main
 from surest.errors import UsageError
 from surest.report.page import Report, settings_rows, to_html, to_markdown
 from surest.report.report import read_report, to_json, write_report
-from surest.result.data import Result, verdict
+from surest.result.data import Result
+from surest.result.words import verdict
 from surest.study.study import Study
 
 HOSTILE = [

@@ -12,8 +12,9 @@ import surest
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Status
 from surest.errors import UsageError
-from surest.report.table import ArmRow, ArmTable
-from surest.result.data import Result, at_most, in_units, verdict
+from surest.result.data import Result, in_units
+from surest.result.table import ArmRow, ArmTable
+from surest.result.words import at_most, verdict
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 import traceback
+from difflib import get_close_matches
 
 import click
 
@@ -39,6 +40,16 @@ class Lazy(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"surest.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; a misspelt one suggests the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would exit with status 1 when nobody reads its output any more."""

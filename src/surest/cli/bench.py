@@ -18,8 +18,8 @@ from surest.bench.run import Case, cases, processors, usual_runs
 from surest.bench.suites import SUITES, instances_of
 from surest.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
 from surest.cli.console import Output
-from surest.cli.given import plain, whole_budget
 from surest.cli.reproduce import command_again
+from surest.cli.values import plain, whole_budget
 from surest.errors import UsageError
 
 EVERY_LINE = 10.0

@@ -11,10 +11,10 @@ from rich.text import Text
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
-from surest.cli.given import plain
-from surest.cli.progress import count
+from surest.cli.values import plain
 from surest.core.protocol import checked_delta
-from surest.report.table import SHOWN
+from surest.result.table import SHOWN
+from surest.text import count
 from surest.theory.characteristic import Characteristic, characteristic, size
 from surest.theory.complexity import Hardness, hardness, paper_lower_bound
 from surest.theory.upper_bounds import UPPER_BOUNDS, upper_bounds

@@ -1,125 +1,89 @@
-"""``surest identify``: the main job."""
+"""``surest identify``: the main job. It says where the arms come from, and hands over."""
 
-import json
-import math
+from typing import Any
 
 import click
-from rich.text import Text
+from click.core import ParameterSource
 
-from surest.algorithms import DEFAULT
-from surest.api import identify as find_best
-from surest.api import named
-from surest.arms.finite import FiniteArms
-from surest.cli.commands import other_arms
-from surest.cli.console import Output
-from surest.cli.given import parse_arms, parse_bounds, plain, whole_budget
-from surest.cli.options import option_option, options_given
-from surest.cli.progress import Watch, count, status_of
-from surest.cli.reproduce import command_again
-from surest.report import plots as plot
-from surest.result.data import Result, cost, emphasised, verdict
-from surest.theory.characteristic import characteristic, size
-
-QUICK = 400_000
-"""Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+from surest.cli.python_arms import is_python, load
+from surest.cli.settings import problem_options, settings_given
+from surest.core.problem import DEFAULTS
+from surest.core.scale import checked_scale
 
 
 @click.command()
 @click.argument("source", required=False)
-@click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
-@option_option
-@click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
-@click.option("--epsilon", default=0.0, show_default=True, help="How far from the best an answer may be.")
-@click.option("--budget", type=float, metavar="N", help="The most pulls to make (1e6 is understood).")
-@click.option("--seed", type=int, metavar="S", help="Makes the run repeatable.")
+@problem_options
+@click.option(
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
+)
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
-@click.option("--bounds", metavar="LO,HI", help="The lowest and the highest possible reward.  [default: 0,1]")
+@click.option("--resample", is_flag=True, help="Simulate: draw from the recorded rewards of SOURCE with replacement.")
+@click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound.")
 @click.option("--vectorised", is_flag=True, help="Python arms take a count and return so many rewards.")
+@click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
+@click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
+@click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
+@click.option("--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X.")
+@click.option(
+    "--suggest",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Where recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
+)
+@click.option("--arm", "labels", multiple=True, metavar="NAME", help="An arm of a file, recorded yet or not.")
+@click.option(
+    "--study", metavar="NAME", help="Keep rewards of commands or Python arms in a study; go on with it if it is there."
+)
+@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-@other_arms
-def identify(
-    source: str,
-    algorithm: str,
-    options: tuple[str, ...],
-    delta: float,
-    epsilon: float,
-    budget: float | None,
-    seed: int | None,
-    instance: str | None,
-    bounds: str | None,
-    vectorised: bool,
-    picture: str | None,
-    as_json: bool,
-    quiet: bool,
-    minimise: bool,
-) -> int:
+def identify(**given: Any) -> int:
     """Find the best arm of SOURCE.
 
-    SOURCE is example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, a CSV file of recorded rewards (arm,value), or
-    Python callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
-    one. Without a SOURCE, each --command is an arm. With --suggest, a CSV file or a folder of them is counted row by row.
+    SOURCE is a CSV file of recorded rewards (arm,value) or a folder of them, each row counted once, in order; simulated
+    arms: example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
+    callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
+    one. Without a SOURCE, each --command is an arm.
     """
-    if picture is not None:
-        plot.checked_path(picture)
-    limits = parse_bounds(bounds)
-    labels, arms = named(parse_arms(source, instance, limits), limits)
-    with Watch(labels, quiet=quiet) as watch:
-        if isinstance(arms, list):
-            arms = {label: watch.arm(label, arm) for label, arm in zip(labels, arms, strict=True)}
-        result = find_best(
-            arms,
-            delta,
-            epsilon=epsilon,
-            budget=whole_budget(budget),
-            seed=seed,
-            algorithm=algorithm,
-            bounds=limits,
-            minimise=minimise,
-            vectorised=vectorised,
-            on_request=watch,
-            history=as_json or picture is not None,
-            **options_given(algorithm, options),
-        )
-    command = command_again(click.get_current_context(), result.seed)
-    if as_json:
-        data = {**result.to_json(), "command": command}
-        click.echo(json.dumps(plain(data), ensure_ascii=False))
-    else:
-        finite = arms if isinstance(arms, FiniteArms) else None
-        tell(result, finite.mirrored() if finite is not None and minimise else finite)
-    if picture is not None:
-        plot.save(picture, result.arms, result.history, verdict(result))
-    if watch.stopped_by is not None:
-        kept = "rewards are not kept without --study NAME. " if isinstance(arms, dict) else ""
-        click.echo(f"surest: {kept}To do it again:\n  {command}", err=True)
-    return status_of(result, watch)
+    from surest.cli import searches, sources
+    from surest.report import plots
+
+    source = given["source"]
+    if not given["commands"] and source is None:
+        raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
+    if given["picture"] is not None:
+        plots.checked_path(given["picture"])
+    settings = settings_given(given)
+    scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
+    if given["commands"]:
+        _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance")
+        return searches.identify_commands(given, settings, scale)
+    _refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
+    if is_python(source):
+        _refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance")
+        arms = load(source)
+        if given["study"] is not None:
+            _refuse(given, "--study", "vectorised")
+            return searches.identify_python(given, settings, scale, arms)
+        return sources.identify_python(given, settings, arms)
+    _refuse(given, "files and simulated arms", "study", "vectorised")
+    if click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--storage goes with --study NAME")
+    if sources.is_evidence(source, given["resample"]):
+        return sources.identify_recorded(given, settings, scale)
+    _refuse(given, "simulated arms", "suggest", "labels", "clip")
+    return sources.identify_simulated(given, settings, scale)
 
 
-def tell(result: Result, arms: FiniteArms | None) -> None:
-    """The verdict, for a person."""
-    console = Output(highlight=False)
-    console.print(emphasised(result))
-    console.print(cost(result))
-    for line in comparison(result, arms) if arms is not None else []:
-        console.print(line)
-    console.print()
-    console.print(result.arms)
-    console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
-
-
-def comparison(result: Result, arms: FiniteArms) -> list[str]:
-    """The pulls beside what nobody can do without: T*·kl(δ, 1−δ), see ``surest bounds``."""
-    if len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
-        return []
-    bound = characteristic(arms).lower_bound(result.delta)
-    if not math.isfinite(bound):
-        return ["Two arms of this source are equally good: no number of pulls can tell them apart."]
-    if bound == 0:
-        return []
-    must = (
-        f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
-        f"{count(math.ceil(bound))} pulls here"
-    )
-    return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
+def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:
+    """Refuse options that would be ignored."""
+    shown = {"labels": "--arm", "source": "a SOURCE", "on_failure": "--on-failure"}
+    wrong = [shown.get(name, f"--{name}") for name in names if given[name] not in (None, False, ())]
+    if wrong:
+        raise click.UsageError(f"{wrong[0]} goes with {only} only" if only else f"{wrong[0]} does not go with {what}")

@@ -19,11 +19,13 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
-from surest.report.table import count as count
 from surest.result.data import Result
+from surest.text import count, visible
 
 EVERY_LIVE, EVERY_LINE = 0.1, 2.0
 """Seconds between two looks, at least."""
+NAMED = 5
+"""Arms that may still be the best, up to which they are named."""
 SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
@@ -42,7 +44,7 @@ class Watch:
     The answer so far is then reported. A second one interrupts at once.
     """
 
-    def __init__(self, labels: tuple[str, ...], *, quiet: bool) -> None:
+    def __init__(self, labels: tuple[Any, ...], *, quiet: bool) -> None:
         self.labels = labels
         self.console = Console(stderr=True)
         live = sys.stderr.isatty() and not quiet
@@ -114,8 +116,11 @@ class Watch:
             if request is not None:
                 facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} pulls"
             return facts
-        facts["leader"] = self.labels[status.leader]
-        if status.in_play is not None:
+        facts["leader"] = visible(str(self.labels[status.leader]))
+        left = status.contenders
+        if left is not None and len(left) <= NAMED:
+            facts["contenders"] = ", ".join(visible(str(self.labels[arm])) for arm in left)
+        elif status.in_play is not None:
             facts["in play"] = f"{status.in_play:,} of {len(self.labels):,} arms"
         if status.evidence is not None and status.threshold is not None:
             facts["evidence"] = f"{max(status.evidence, 0):.2f} of {status.threshold:.2f}"

@@ -11,7 +11,7 @@ from surest.errors import SourceError, UsageError
 from surest.report import plots as plot
 from surest.report.page import Report
 from surest.report.report import checked_form, read_report, report_of_study, write_report
-from surest.result.data import verdict
+from surest.result.words import verdict
 from surest.study.study import open_study
 
 

@@ -3,7 +3,7 @@
 import click
 from click.core import ParameterSource
 
-from surest.report.table import shell_line
+from surest.text import shell_line
 
 LEFT_OUT = ("as_json", "quiet", "picture", "study", "storage")
 """Options that say how a result is shown, and where a search is kept."""

@@ -16,11 +16,11 @@ from surest.cli.given import parse_bounds, plain, whole_budget
 from surest.cli.keeping import STORAGE
 from surest.cli.options import option_option, options_given
 from surest.errors import SourceError
-from surest.report.table import count
-from surest.result.data import emphasised
+from surest.report.terminal import emphasised
 from surest.study.health import Progress, health_line
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.transfer import import_study
+from surest.text import count
 
 Command = Callable[..., Any]
 

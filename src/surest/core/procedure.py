@@ -4,13 +4,28 @@ from typing import Generic
 
 import numpy as np
 
-from surest.core.protocol import Atoms, FloatArray, Procedure, Pull, R, Reply, Statistic, Status, atoms_of
+from surest.core.contract import check_reply, check_request
+from surest.core.protocol import (
+    Atoms,
+    Cells,
+    FloatArray,
+    Procedure,
+    Pull,
+    R,
+    Reply,
+    Request,
+    Statistic,
+    Status,
+    atoms_of,
+)
 
-Exchange = tuple[Pull, Reply]
+Exchange = tuple[Request, Reply]
 
 
 class Running(Generic[R]):
-    """Advances a procedure reply by reply, under a budget of pulls.
+    """Advances a procedure reply by reply, under a budget of pulls. Every request and every reply is checked.
+
+    `name` is what messages call the procedure; `items` is the length of the list that it works on, if there is one.
 
     >>> def larger_mean(arms, times):
     ...     means = yield Pull(arms, times, Statistic.MEAN)
@@ -23,14 +38,23 @@ class Running(Generic[R]):
     (True, 1, 20)
     """
 
-    def __init__(self, procedure: Procedure[R], n: int, *, budget: int | None = None, record: bool = False) -> None:
-        self._procedure = procedure
+    def __init__(
+        self,
+        procedure: Procedure[R],
+        n: int,
+        *,
+        budget: int | None = None,
+        record: bool = False,
+        name: str = "(unnamed)",
+        items: int | None = None,
+    ) -> None:
+        self._procedure, self.name, self.items = procedure, name, items
         self.budget = budget
-        self.request: Pull | None = None
+        self.request: Request | None = None
         """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
         self.value: R | None = None
         """What the procedure returned."""
-        self.unanswered: Pull | None = None
+        self.unanswered: Request | None = None
         """The request that the budget did not allow."""
         self.status: Status | None = None
         """The procedure's own word on its state when the budget was spent."""
@@ -59,16 +83,18 @@ class Running(Generic[R]):
         self._sums = np.append(self._sums, np.zeros(more))
         self._known = np.append(self._known, np.zeros(more, np.int64))
 
-    def send(self, reply: Reply) -> None:
-        """Answer the request."""
+    def send(self, reply: Reply, bandit: str = "the bandit") -> None:
+        """Answer the request. `bandit` is what a message about a wrong reply calls whoever gave it."""
         request = self.request
         assert request is not None, "nothing was asked"
+        check_reply(request, reply, bandit)
         self.rounds += 1
         self.pulls += request.total
-        self.pulls_per_arm[request.arms] += request.times
-        if request.statistic is not Statistic.PAIRS:
+        times = request.times if isinstance(request, Pull) else len(request.items)
+        self.pulls_per_arm[request.arms] += times
+        if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
-            self._known[request.arms] += request.times
+            self._known[request.arms] += times
         if self.transcript is not None:
             self.transcript.append((request, reply))
         self._advance(reply)
@@ -79,6 +105,7 @@ class Running(Generic[R]):
         except StopIteration as end:
             self.request, self.value = None, end.value
             return
+        check_request(request, len(self.pulls_per_arm), self.name, self.items)
         if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
             self.status = request.status() if request.status is not None else None
@@ -109,8 +136,11 @@ def statistic_of(request: Pull, rewards: FloatArray) -> Reply:
             return atoms_of([np.unique(part, return_counts=True) for part in parts])
 
 
-def _sums(request: Pull, reply: Reply) -> FloatArray:
+def _sums(request: Request, reply: Reply) -> FloatArray:
     """The sum of each arm's rewards in a reply."""
+    if isinstance(request, Cells):
+        cells: FloatArray = np.asarray(reply)
+        return cells.sum(axis=1)
     if isinstance(reply, Atoms):
         return np.add.reduceat(reply.values * reply.counts, reply.start[:-1])
     if request.statistic is Statistic.MEAN:

@@ -1,8 +1,8 @@
 """The whole vocabulary between an algorithm and the world. No input or output here.
 
-An algorithm is a generator: it yields a `Pull` (what to pull, and which statistic of the rewards it needs), receives the
-reply, and returns its answer. It never pulls, waits, stores or looks at a clock; drivers do that. Procedures compose with
-``yield from``.
+An algorithm is a generator: it yields a request, receives the reply, and returns its answer. Requests are of two kinds:
+`Pull` asks for fresh rewards of some arms, `Cells` for the rewards of some arms on some items of a list. An algorithm never
+pulls, waits, stores or looks at a clock; drivers do that. Procedures compose with ``yield from``.
 
 >>> from surest.core.protocol import Pull, Statistic
 >>> def larger_mean(arms, times):
@@ -69,6 +69,8 @@ class Status:
     """The error level at which the leader is certified as things stand: an anytime p-value."""
     epsilon_certified: float | None = None
     """The smallest ε for which the leader is certified ε-optimal at the requested δ."""
+    contenders: tuple[int, ...] | None = None
+    """The arms that may still be the best: at level δ a best arm is among them, at every moment."""
     in_play: int | None = None
     """How many arms may still be the best."""
     evidence: float | None = None
@@ -92,18 +94,50 @@ class Point(NamedTuple):
     threshold: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Answer:
-    """How a procedure ends."""
+    """How a procedure ends: the arms it names, one for "which is the best?".
 
-    arm: int
-    certified: bool = True
-    reason: str = "certified"
-    status: Status | None = None
+    >>> Answer(2).arms, Answer([0, 3]).arms
+    ((2,), (0, 3))
+    """
+
+    arms: tuple[int, ...]
+    certified: bool
+    """Whether the guarantee holds for them."""
+    reason: str
+    status: Status | None
+    contenders: tuple[int, ...] | None
+    """The arms that may still be right, at level δ, where the procedure can say it."""
+
+    def __init__(
+        self,
+        arms: int | Sequence[int],
+        certified: bool = True,
+        reason: str = "certified",
+        status: Status | None = None,
+        contenders: Sequence[int] | None = None,
+    ) -> None:
+        chosen = (int(arms),) if isinstance(arms, int | np.integer) else tuple(int(arm) for arm in arms)
+        if contenders is None and status is not None:
+            contenders = status.contenders
+        for name, value in (
+            ("arms", chosen),
+            ("certified", certified),
+            ("reason", reason),
+            ("status", status),
+            ("contenders", None if contenders is None else tuple(int(arm) for arm in contenders)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def arm(self) -> int:
+        """The first of the arms: the best one, where one was asked for."""
+        return self.arms[0]
 
 
 class Pull:
-    """A request: pull each of `arms` (none twice) so many `times`, and reply with `statistic` of these fresh rewards.
+    """A request for fresh rewards: pull each of `arms` (none twice) so many `times`, reply with `statistic` of them.
 
     `status`, where an algorithm gives it, tells the state at the moment of the request; it is a function because
     most requests are never looked at. It must not be called once the procedure has gone on.
@@ -122,8 +156,6 @@ class Pull:
         self.times: IntArray = np.broadcast_to(np.asarray(times, dtype=np.int64), self.arms.shape)
         self.statistic = statistic
         self.status = status
-        if not (self.times >= 1).all():
-            raise ValueError(f"a request pulls each of its arms at least once; got times {times!r}")
 
     def __repr__(self) -> str:
         return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"
@@ -133,17 +165,63 @@ class Pull:
         """All pulls of the request."""
         return exact_sum(self.times)
 
-    def same_as(self, other: "Pull") -> bool:
+    def same_as(self, other: "Request") -> bool:
         """Whether both ask for the same."""
         return (
-            self.statistic == other.statistic
+            isinstance(other, Pull)
+            and self.statistic == other.statistic
             and np.array_equal(self.arms, other.arms)
             and np.array_equal(self.times, other.times)
         )
 
 
-Procedure = Generator[Pull, Any, R]
-"""A generator that yields requests, is sent replies, and returns an R."""
+class Cells:
+    """A request for a block of cells: evaluate each of `arms` on each of `items` of a list, none twice.
+
+    Arms and items are positions, from 0. The reply is an array of rewards, a row an arm and a column an item. A cell is
+    evaluated once in the life of a search: asked for again, it has the reward that it had.
+
+    `ahead` names the items that the algorithm will come to next, in order. A driver with idle workers may evaluate the same
+    arms on them beforehand; whether it does makes no difference to the algorithm.
+
+    >>> Cells([0, 2], [7], ahead=[3, 5])
+    Cells(arms=[0, 2], items=[7])
+    """
+
+    __slots__ = ("ahead", "arms", "items", "status")
+
+    def __init__(
+        self,
+        arms: npt.ArrayLike,
+        items: npt.ArrayLike,
+        ahead: npt.ArrayLike = (),
+        status: Callable[[], Status] | None = None,
+    ) -> None:
+        self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
+        self.items: IntArray = np.atleast_1d(np.asarray(items, dtype=np.int64))
+        self.ahead: IntArray = np.asarray(ahead, dtype=np.int64)
+        self.status = status
+
+    def __repr__(self) -> str:
+        return f"Cells(arms={self.arms.tolist()}, items={self.items.tolist()})"
+
+    @property
+    def total(self) -> int:
+        """All cells of the request."""
+        return len(self.arms) * len(self.items)
+
+    def same_as(self, other: "Request") -> bool:
+        """Whether both ask for the same."""
+        return (
+            isinstance(other, Cells)
+            and np.array_equal(self.arms, other.arms)
+            and np.array_equal(self.items, other.items)
+        )
+
+
+Request = Pull | Cells
+Procedure = Generator[Any, Any, R]
+"""A generator that yields requests, is sent replies, and returns an R. `core.procedure` checks requests and replies."""
 
 
 class Bandit(Protocol):
@@ -153,8 +231,8 @@ class Bandit(Protocol):
     def labels(self) -> tuple[str, ...]:
         """The arms' names, in order."""
 
-    def answer(self, request: Pull) -> Reply:
-        """Pull, and reply with the statistic that the request names."""
+    def answer(self, request: Any) -> Reply:
+        """Reply to a request: with the statistic that a `Pull` names, or with the cells that a `Cells` asks for."""
 
 
 def atoms_of(arms: Sequence[tuple[FloatArray, IntArray]]) -> Atoms:

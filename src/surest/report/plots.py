@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from surest.core.protocol import Point
 from surest.errors import UsageError
-from surest.report.table import ArmTable, count, percent, shortened, visible
+from surest.result.table import ArmTable
+from surest.text import count, percent, shortened, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,65 +1,34 @@
 """A report on a result or a stored study: where its facts come from, and the file it is written to."""
 
 import json
-import math
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-import numpy as np
 
-from surest.core.protocol import Point
-from surest.core.session import checked_bounds
+from surest.core.problem import DEFAULTS
 from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
-from surest.report.table import shell_line
 from surest.result.data import Result
+from surest.result.json import from_json
 from surest.study.additions import additions_of
 from surest.study.health import last_failures_of
 from surest.study.study import Study
+from surest.text import shell_line
 
 SUFFIXES = ("html", "md", "json")
 MOST_ARMS_NAMED = 1000
 """Arms up to which a study's page has the command that would make it again."""
 
-Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
-Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
-Threshold = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-Evidence = Annotated[float, msgspec.Meta(le=1e18)]
 
+class Beside(msgspec.Struct):
+    """What a report written as JSON has beside its result."""
 
-class Document(msgspec.Struct):
-    """A result as ``surest identify --json`` prints it, or a report written as JSON."""
-
-    index: Whole
-    arm: str
-    certified: bool
-    reason: str
-    delta: Level
-    epsilon: Annotated[float, msgspec.Meta(ge=0)]
-    algorithm: str
-    standing: str
-    pulls: Whole
-    pulls_per_arm: Annotated[list[Whole], msgspec.Meta(min_length=1)]
-    rounds: Whole
-    labels: list[str]
-    means: list[float | None]
-    seconds: float | None = None
-    seed: int | None = None
-    achieved_delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    nominees: list[str] = []
-    low: list[float | None] | None = None
-    high: list[float | None] | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    forecast: float | None = None
-    history: list[tuple[Whole, Evidence | None, Threshold]] = []
-    health: dict[str, dict[str, int]] | None = None
     command: str | None = None
     study: str | None = None
     settings: dict[str, Any] = {}
     commands: dict[str, str] = {}
-    minimise: bool = False
     last_failures: dict[str, str] = {}
 
 
@@ -81,56 +50,21 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
     'b'
     """
     try:
-        data = msgspec.json.decode(document, type=Document)
+        raw = msgspec.json.decode(document)
+        beside = msgspec.convert(raw, Beside)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise UsageError(
-            f"{source} is no result ({error}); give a file with what 'surest identify --json' prints"
+            f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
-    columns: list[list[Any]] = [data.labels, data.means, *(c for c in (data.low, data.high) if c is not None)]
-    if any(len(column) != len(data.pulls_per_arm) for column in columns) or (data.low is None) != (data.high is None):
-        raise UsageError(f"{source} is no result: its lists of labels, pulls, means and bounds differ in length")
-    if data.index >= len(data.labels) or data.labels[data.index] != data.arm:
-        raise UsageError(f"{source} is no result: arm {data.arm!r} is not number {data.index} of its labels")
-    low, high = checked_bounds(data.bounds)
-    slack = 1e-6 * (high - low)
-    if any(v is not None and not low - slack <= v <= high + slack for column in columns[1:] for v in column):
-        raise UsageError(f"{source} is no result: it has means or intervals outside of its bounds [{low:g}, {high:g}]")
-    commands = data.commands or ({} if data.command is None else {"Run it again": data.command})
-    return Report(_result(data), data.study, data.settings, commands, data.last_failures)
-
-
-def _result(data: Document) -> Result:
-    plain = {name: getattr(data, name) for name in _SAME}
-    known = data.low is not None and data.high is not None
-    return Result(
-        **plain,
-        best=data.arm,
-        seconds=math.nan if data.seconds is None else data.seconds,
-        labels=tuple(data.labels),
-        pulls_per_arm=np.array(data.pulls_per_arm, np.int64),
-        means=_numbers(data.means),
-        nominees=tuple(data.nominees),
-        intervals=(_numbers(data.low or []), _numbers(data.high or [])) if known else None,
-        bounds=checked_bounds(data.bounds),
-        history=tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
-    )
-
-
-_SAME = (
-    *("index", "certified", "reason", "delta", "epsilon", "algorithm", "standing", "pulls", "rounds", "seed"),
-    *("achieved_delta", "epsilon_certified", "forecast", "health", "minimise"),
-)
-"""What a result calls as its JSON does, and keeps in the same form."""
-
-
-def _numbers(values: list[float | None]) -> Any:
-    return np.array([math.nan if value is None else value for value in values], float)
+    commands = beside.commands or ({} if beside.command is None else {"Run it again": beside.command})
+    result = Result(**from_json(raw, source))
+    return Report(result, beside.study, beside.settings, commands, beside.last_failures)
 
 
 def report_of_study(study: Study) -> Report:
     """A report on a stored study as it stands: its log is replayed, and checked on the way."""
-    settings = msgspec.to_builtins(study.settings)
-    beyond = {name: settings[name] for name in ("budget", "lease_seconds", "on_failure", "retries", "options")}
+    handling = msgspec.to_builtins(study.settings.handling)
+    beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
     where = ["--storage", study.store.shown]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
@@ -149,14 +83,11 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
     first, *later = additions_of(study)
     numbered = first.labels == tuple(str(i) for i in range(len(first.labels)))
     arms = [f"--arms={len(first.labels)}"] if numbered else [f"--arm={label}" for label in first.labels]
-    given = {
-        "delta": settings.delta, "epsilon": settings.epsilon or None, "budget": settings.budget,
-        "algorithm": settings.algorithm, "bounds": f"{settings.bounds[0]!r},{settings.bounds[1]!r}", "seed": settings.seed,
-        "lease-seconds": settings.lease_seconds, "on-failure": settings.on_failure, "retries": settings.retries or None,
-    }  # fmt: skip
-    options = [f"--{key}={value}" for key, value in given.items() if value is not None]
-    options += ["--minimise"] * settings.minimise
-    options += [f"--option={key}={json.dumps(value)}" for key, value in settings.options.items()]
+    options = [
+        *command_words(settings.problem.settings(), DEFAULTS),
+        *command_words(msgspec.to_builtins(settings.handling)),
+    ]
+    options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]
     made = ["surest", "study", "create", *where, *arms, *options, "--", name]
     commands = {"Start the same study anew": shell_line(made)}
     for added in later:
@@ -164,6 +95,22 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
         when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
         commands[when] = shell_line(line)
     return commands
+
+
+def command_words(settings: Mapping[str, Any], known: Collection[str] | None = None) -> list[str]:
+    """Settings as options of a command; those that are not set, or not `known`, are left out.
+
+    >>> command_words({"delta": 0.1, "budget": None, "minimise": True, "bounds": (0.0, 5.0), "on_failure": 1.0})
+    ['--delta=0.1', '--minimise', '--bounds=0.0,5.0', '--on-failure=1.0']
+    """
+    words = []
+    for name, value in settings.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is None or value is False or (known is not None and name not in known):
+            continue
+        shown = ",".join(map(repr, value)) if isinstance(value, tuple | list) else str(value)
+        words.append(option if value is True else f"{option}={shown}")
+    return words
 
 
 def write_report(report: Report, path: str | Path) -> None:

@@ -1,81 +1,86 @@
-"""What a study was asked to do, as it is stored: never changed once the study exists."""
+"""What a study was asked to do, as it is stored: the problem, and what becomes of evaluations that fail. Never changed."""
 
 from math import inf
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from surest.algorithms import DEFAULT
-from surest.core.session import Session, checked_bounds, counts
+from surest.core.problem import DEFAULTS, Problem, checked, plain
+from surest.core.session import Session
 from surest.errors import UsageError
 
 LEASE_SECONDS = 600.0
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Handling(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of tickets that do not come back."""
+
+    lease_seconds: float = LEASE_SECONDS
+    """How long a worker may take before its ticket is handed out again."""
+    on_failure: float | None = None
+    """The reward as which a failed evaluation counts, if any."""
+    retries: int = 0
+    """How often it is retried before that."""
+
+
+class Settings(msgspec.Struct, frozen=True):
     """Everything that, with the arms and the rewards, decides a study's course."""
 
-    delta: float = 0.05
-    epsilon: float = 0.0
-    budget: int | None = None
-    algorithm: str = DEFAULT
-    bounds: tuple[float, float] = (0.0, 1.0)
-    minimise: bool = False
-    seed: int = 0
-    lease_seconds: float = LEASE_SECONDS
-    on_failure: float | None = None
-    retries: int = 0
-    options: dict[str, Any] = {}  # msgspec copies it
+    problem: Problem
+    """Without labels: a study's arms are in its log."""
+    handling: Handling
 
     def session(self, labels: list[str], *, record: bool = False) -> Session:
         """A fresh session, before the first reward."""
-        return Session(
-            labels,
-            self.delta,
-            epsilon=self.epsilon,
-            budget=self.budget,
-            algorithm=self.algorithm,
-            bounds=self.bounds,
-            minimise=self.minimise,
-            seed=self.seed,
-            record=record,
-            **self.options,
-        )
+        return Session.of(msgspec.structs.replace(self.problem, labels=tuple(labels)), record=record)
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data, all settings side by side."""
+        both: dict[str, Any] = {**self.problem.settings(), **msgspec.to_builtins(self.handling)}
+        return both
 
     def text(self) -> str:
         """As stored."""
-        return msgspec.json.encode(self).decode()
+        return msgspec.json.encode(self.plain()).decode()
 
 
 def checked_settings(given: dict[str, Any]) -> Settings:
-    """Settings from what a user gave, checked as far as that is possible without the arms."""
+    """Settings from what a user gave or a log holds, checked as far as that is possible without the arms."""
     try:
         # By way of JSON, so that what is used now is what will be read later, to the last digit.
-        settings = msgspec.json.decode(msgspec.json.encode(given, enc_hook=_plain), type=Settings)
+        stored = msgspec.json.decode(msgspec.json.encode(given, enc_hook=_storable))
+        handling = {name: stored.pop(name) for name in Handling.__struct_fields__ if name in stored}
+        problem = checked(msgspec.convert(stored, Problem))
+        settings = Settings(problem, msgspec.convert(handling, Handling))
     except (msgspec.MsgspecError, TypeError, OverflowError, RecursionError, UnicodeEncodeError) as error:
         raise UsageError(f"settings {given}: {error}") from None
-    low, high = checked_bounds(settings.bounds)
-    if not 0 < settings.lease_seconds < inf:
-        raise UsageError(f"lease_seconds is {settings.lease_seconds}; a worker needs a positive number of seconds")
-    if settings.retries < 0:
-        raise UsageError(f"retries is {settings.retries}; it must be 0 or more")
-    if settings.on_failure is not None and not counts(settings.on_failure, low, high):
-        raise UsageError(
-            f"on_failure is {settings.on_failure}; a failed evaluation counts as a reward in [{low:g}, {high:g}]"
-        )
+    how = settings.handling
+    if not 0 < how.lease_seconds < inf:
+        raise UsageError(f"lease_seconds is {how.lease_seconds}; a worker needs a positive number of seconds")
+    if how.retries < 0:
+        raise UsageError(f"retries is {how.retries}; it must be 0 or more")
+    if how.on_failure is not None:
+        problem.scale.number(how.on_failure, "on_failure, as which a failed evaluation counts,")
     return settings
 
 
-def _plain(value: Any) -> Any:
+def _storable(value: Any) -> Any:
     """NumPy's numbers as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
+    if plain(value) is not value:
+        return plain(value)
     raise TypeError(f"{value!r} cannot be stored")
 
 
 def differences(given: dict[str, Any], stored: Settings) -> str:
     """What a user now says otherwise than when the study was made; empty where all agrees."""
-    asked = msgspec.to_builtins(checked_settings({**msgspec.to_builtins(stored), **given}))
-    kept = msgspec.to_builtins(stored)
+    kept = stored.plain()
+    asked = checked_settings({**kept, **given}).plain()
     return ", ".join(f"{key} {kept[key]!r}, not {asked[key]!r}" for key in given if asked[key] != kept[key])
+
+
+def spoken(given: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of `open_study` as settings: an algorithm's own options are put together, what is None is left out."""
+    known = {*DEFAULTS, *Handling.__struct_fields__, "items"}
+    own = {name: value for name, value in given.items() if name in known and value is not None}
+    options = {name: value for name, value in given.items() if name not in known}
+    return {**own, **({"options": options} if options else {})}

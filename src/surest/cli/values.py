@@ -1,21 +1,12 @@
-"""What several commands read from their command line, and how they write numbers back."""
+"""What commands read from their command line, and how they write numbers back."""
 
 import math
 from typing import Any
 
 import click
 
-from surest.arms.instances import parse_source
-from surest.cli.python_arms import is_python, load
-
-
-def parse_arms(source: str, instance: str | None, bounds: tuple[float, float]) -> Any:
-    """What a source names: simulated arms on [0, 1], or what Python code gives."""
-    if not is_python(source):
-        return parse_source(source, instance, bounds)
-    if instance is not None:
-        raise click.BadParameter(f"{instance!r} goes with a CSV file; {source!r} is Python", param_hint="--instance")
-    return load(source)
+DEFAULT_STORAGE = "sqlite:///surest.db"
+"""Where studies are, if nothing else is said."""
 
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
@@ -43,7 +34,7 @@ def whole_budget(budget: float | None) -> int | None:
         return None
     if not 0 <= budget < math.inf:
         raise click.BadParameter(
-            f"{budget} is no number of pulls; give one such as 100000 or 1e6", param_hint="--budget"
+            f"{budget} is not a number of evaluations; give one such as 100000 or 1e6", param_hint="--budget"
         )
     return int(budget)
 

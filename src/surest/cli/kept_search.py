@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from surest.cli.reproduce import command_again
+from surest.cli.values import DEFAULT_STORAGE
+from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
+from surest.study.settings import Handling
 from surest.study.study import Study, open_study
 
-STORAGE = "sqlite:///surest.db"
-"""Where studies are, if nothing else is said."""
+KNOWN = {*SETTINGS, *Handling.__struct_fields__}
+"""What `open_study` takes by name; other settings are the algorithm's own options."""
 
 
 @contextmanager
@@ -27,7 +29,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
     What ends unfinished is kept, and the command that goes on with it is printed.
     """
     scratch = None if given["study"] is not None else _scratch()
-    storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
+    storage = given["storage"] or DEFAULT_STORAGE if scratch is None else f"sqlite:///{scratch}"
     name = "identify" if scratch is not None else given["study"]
     study = _opened(storage, name, labels, workers, settings)
     try:
@@ -50,16 +52,15 @@ def _scratch() -> Path:
 
 def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:
     """The study, made if it is not there. Of one that is there, only what the command line says must agree with it."""
-    options = dict(settings["options"])
-    plain = {key: value for key, value in settings.items() if key != "options"}
+    options = {key: value for key, value in settings.items() if key not in KNOWN}
+    own = {key: value for key, value in settings.items() if key in KNOWN}
     try:
         found = open_study(storage, name)
     except UsageError:  # there is none yet; a mistake in what was given is told below
-        return open_study(storage, name, labels, **plain, **keep_busy(plain["algorithm"], workers, options))
-    context = click.get_current_context()
-    said = {key: v for key, v in plain.items() if context.get_parameter_source(key) is not ParameterSource.DEFAULT}
-    said |= {key: plain[key] for key in ("bounds", "minimise")}  # by which every number is read
-    return open_study(storage, name, labels, **said, **({**found.settings.options, **options} if options else {}))
+        algorithm = own.get("algorithm", DEFAULT_ALGORITHM)
+        return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
+    kept_options = {**found.settings.problem.options, **options} if options else {}
+    return open_study(storage, name, labels, **own, **kept_options)
 
 
 def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
@@ -67,6 +68,6 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
     hidden = study.store.url.password is not None
     if hidden:
         del where["storage"]
-    line = command_again(click.get_current_context(), study.settings.seed, **where)
+    line = command_again(click.get_current_context(), study.settings.problem.seed, **where)
     how = f"To go on{', with --storage as before' if hidden else ''}:"
     click.echo(f"surest: {told:,} rewards are kept in {study.store.shown}. {how}\n  {line}", err=True)

@@ -1,0 +1,54 @@
+"""How commands print what they found: words and tables for people, one JSON object for programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from surest.cli.reproduce import command_again
+from surest.cli.values import plain
+from surest.result.data import Result
+from surest.result.words import cost, verdict
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on one line."""
+    click.echo(json.dumps(plain(data), ensure_ascii=False))
+
+
+def show_result(
+    result: Result,
+    given: Mapping[str, Any],
+    facts: Mapping[str, Any] = {},
+    lines: Sequence[str] | None = None,
+    *,
+    suggestions: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included."""
+    if given["picture"] is not None:
+        from surest.report import plots
+
+        plots.save(given["picture"], result.arms, result.history, verdict(result))
+    if given["as_json"]:
+        print_json({**result.to_json(), **facts, "command": command_again(click.get_current_context(), result.seed)})
+        return
+    from rich.text import Text
+
+    from surest.cli.console import Output
+    from surest.report.terminal import arm_table, emphasised, next_table
+    from surest.study.health import health_line
+
+    console = Output(highlight=False)
+    console.print(emphasised(result))
+    if "rows" not in facts:
+        console.print(Text(cost(result)))
+    for line in lines or ():
+        console.print(Text(line))
+    if suggestions:
+        console.print(next_table(suggestions, len(result.wanted)))
+    console.print()
+    console.print(arm_table(result.arms))
+    if result.health is not None:
+        console.print(Text(f"\n{health_line(result.health)}"))
+    console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))

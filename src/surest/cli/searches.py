@@ -1,0 +1,98 @@
+"""Searches whose evaluations are dear, commands and Python arms, are kept in a study while they run."""
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import click
+
+from surest.arms.kinds import Functions, kind_of_arms
+from surest.cli.kept_search import kept
+from surest.cli.output import show_result
+from surest.cli.progress import Watch, status_of
+from surest.core.scale import Scale
+from surest.drivers.call import work_of
+from surest.drivers.commands import Command, Runner, parse_commands
+from surest.errors import Stop
+from surest.study.work import work_on
+
+
+@dataclass(frozen=True)
+class Search:
+    """Arms that are evaluated, and by whom."""
+
+    arms: Mapping[str, Callable[..., Any]]
+    pool: Executor
+    workers: int
+    seeded: bool = False
+    end: Callable[[], None] = lambda: None
+    """Ends what is under way, before the pool is waited for."""
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What a failed evaluation said last, by arm."""
+
+
+class Here(Executor):
+    """Calls functions where it is asked to, at once."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """What the function gives, or raises."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **more))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def identify_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    """Run commands, several at a time."""
+    commands = parse_commands(given["commands"])
+    runner = Runner(scale, given["timeout"])
+    workers = given["workers"] or 1
+    arms = {command.label: _arm(runner, command) for command in commands}
+    with ThreadPoolExecutor(workers) as pool:
+        how = Search(arms, pool, workers, seeded=True, end=runner.stop, said=runner.said)
+        return _searched(given, settings, scale, how)
+
+
+def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
+    """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
+    source = kind_of_arms(arms, scale)
+    if not isinstance(source, Functions):
+        raise click.UsageError("--study goes with --command and Python callables; other rewards come again with --seed")
+    functions = {str(label): arm for label, arm in zip(source.labels, source.functions, strict=True)}
+    return _searched(given, settings, scale, Search(functions, Here(), 1))
+
+
+def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
+    return functools.partial(runner.run, command)
+
+
+def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, how: Search) -> int:
+    settings = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
+    if given["on_failure"] is not None:
+        reward = scale.number(given["on_failure"], "--on-failure")
+        settings |= {"on_failure": reward, "retries": given["retries"] or 0}
+    labels = tuple(how.arms)
+    stopped, began = None, time.perf_counter()
+    with kept(given, labels, how.workers, settings) as study:
+        with Watch(labels, quiet=given["quiet"]) as watch:
+            arms = list(how.arms.values()) if how.seeded else [watch.arm(*pair) for pair in how.arms.items()]
+            work = work_of(arms, study.settings.problem.seed, seeded=how.seeded)
+            try:
+                work_on(study, work, how.pool, in_flight=how.workers, retries=given["retries"], on_request=watch)
+            except Stop as stop:
+                stopped = str(stop)
+            finally:
+                how.end()
+                how.pool.shutdown()
+        result = study.result(history=given["as_json"] or given["picture"] is not None)
+        result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
+        failures = {label: how.said[label] for label in labels if label in how.said}
+        show_result(result, given, {"last_failures": failures})
+    for label, said in failures.items():
+        click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
+    return status_of(result, watch)

@@ -1,0 +1,52 @@
+"""The settings of a problem as options of a command: made from the fields of `surest.core.problem.Problem`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from surest.cli.options import option_option, parse_options
+from surest.cli.values import parse_bounds, whole_budget
+from surest.core.problem import DEFAULTS, SETTINGS
+
+Command = Callable[..., Any]
+PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
+"""How a text or number on the command line becomes a setting, where click does not know."""
+TYPES: dict[str, Any] = {"budget": float, "bounds": str, "seed": int, "algorithm": str}
+"""What click reads, where the default does not tell."""
+
+
+def problem_options(command: Command) -> Command:
+    """Give a command an option for each setting of a problem, and ``--option`` for the algorithm's own."""
+    command = option_option(command)
+    for name, meta in reversed(SETTINGS.items()):
+        default, flag = DEFAULTS[name], isinstance(DEFAULTS[name], bool)
+        shown = "0,1" if name == "bounds" else default if name not in ("budget", "seed") and not flag else None
+        command = click.option(
+            f"--{name}",
+            metavar=None if flag else (meta.extra or {})["metavar"],
+            help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
+            **({"is_flag": True} if flag else {"type": TYPES.get(name, float)}),
+        )(command)
+    return command
+
+
+def settings_given(params: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings out of a command's parameters: those that were given, the algorithm's options among them."""
+    given = {name: params.pop(name) for name in SETTINGS}
+    options = parse_options(params.pop("options"))
+    found = {name: PARSERS.get(name, _same)(value) for name, value in given.items() if value not in (None, False)}
+    clash = next((name for name in options if name in SETTINGS), None)
+    if clash is not None:
+        raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash}")
+    return {**found, **options}
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with an algorithm's options apart, as a study takes them."""
+    own = {name: value for name, value in settings.items() if name in SETTINGS}
+    return {**own, "options": {name: value for name, value in settings.items() if name not in SETTINGS}}
+
+
+def _same(value: Any) -> Any:
+    return value

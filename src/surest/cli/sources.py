@@ -1,0 +1,142 @@
+"""``surest identify`` on a SOURCE: recorded rewards as evidence, simulated arms, Python functions."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from surest.api import identify as find_best
+from surest.arms.finite import FiniteArms
+from surest.arms.instances import parse_source
+from surest.arms.kinds import Functions, kind_of_arms
+from surest.arms.recorded import InOrder, has_counts, read_in_order
+from surest.cli.output import show_result
+from surest.cli.progress import Watch, status_of
+from surest.core.scale import Scale
+from surest.errors import SourceError
+from surest.result.data import Result
+from surest.text import count
+from surest.theory.characteristic import characteristic, size
+
+QUICK = 400_000
+"""Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+SUGGESTED = 5
+"""Arms to evaluate next that are listed, where nothing else is said."""
+
+
+def is_evidence(source: str, resample: bool) -> bool:
+    """Whether a source holds rewards to be counted once each, rather than laws to be drawn from."""
+    if resample or not _is_path(source):
+        return False
+    return Path(source).is_dir() or not has_counts(source)
+
+
+def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
+    recorded = read_in_order(given["source"], given["instance"])
+    labels = _labels(recorded, given["labels"], given["source"])
+    rewards = {label: _numbers(recorded, label, scale) for label in labels}
+    # The next call, on a longer file, must continue the same run: the seed is the same unless told.
+    result = find_best(rewards, **{"seed": 0, **settings})
+    used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
+    next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
+    facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
+    lines = [f"{count(rows)} rows, {count(rows - used)} of them not asked for so far."]
+    show_result(result, given, facts, lines, suggestions=next_)
+    for file in recorded.unfinished:
+        click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
+    return 0 if result.certified else 3
+
+
+def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    """Draw from laws."""
+    arms = parse_source(given["source"], given["instance"], (scale.low, scale.high))
+    result, watch = _searched(given, settings, arms, arms.labels)
+    if _is_path(given["source"]):
+        result = result.as_resampled()
+    show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
+    _again(watch, result, given, "")
+    return status_of(result, watch)
+
+
+def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any) -> int:
+    """Call Python functions, one after the other, or take whatever else Python code gives."""
+    wants = "a count" if given["vectorised"] else ""
+    source = kind_of_arms(arms, Scale(), wants=wants) if callable_arms(arms) else None
+    labels = source.labels if source is not None else tuple(getattr(arms, "labels", ()))
+    if isinstance(source, Functions):
+        functions = dict(zip(source.labels, source.functions, strict=True))
+        result, watch = _searched(given, settings, functions, labels, guard=True)
+    else:
+        result, watch = _searched(given, settings, arms, labels)
+    show_result(result, given)
+    _again(watch, result, given, "rewards are not kept without --study NAME. ")
+    return status_of(result, watch)
+
+
+def callable_arms(arms: Any) -> bool:
+    """Whether Python code gave functions, which are watched while they run."""
+    given = arms.values() if isinstance(arms, Mapping) else arms if isinstance(arms, Sequence) else ()
+    return any(callable(arm) for arm in given)
+
+
+def _searched(
+    given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any, labels: tuple[Any, ...], *, guard: bool = False
+) -> tuple[Result, Watch]:
+    with Watch(labels, quiet=given["quiet"]) as watch:
+        result = find_best(
+            {label: watch.arm(str(label), arm) for label, arm in arms.items()} if guard else arms,
+            **settings,
+            vectorised=given["vectorised"],
+            on_request=watch,
+            history=given["as_json"] or given["picture"] is not None,
+        )
+    return result, watch
+
+
+def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) -> None:
+    from surest.cli.reproduce import command_again
+
+    if watch.stopped_by is not None:
+        line = command_again(click.get_current_context(), result.seed)
+        click.echo(f"surest: {kept}To do it again:\n  {line}", err=True)
+
+
+def comparison(result: Result, arms: FiniteArms) -> list[str]:
+    """The pulls beside what nobody can do without: T*·kl(δ, 1−δ), see ``surest bounds``."""
+    if len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
+        return []
+    bound = characteristic(arms).lower_bound(result.delta)
+    if not math.isfinite(bound):
+        return ["Two arms of this source are equally good: no number of pulls can tell them apart."]
+    if bound == 0:
+        return []
+    must = (
+        f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
+        f"{count(math.ceil(bound))} pulls here"
+    )
+    return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
+
+
+def _is_path(source: str) -> bool:
+    try:
+        return Path(source).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _labels(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """The arms: those named, or all that the record speaks of."""
+    if not named and not recorded.numbers:
+        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
+    strange = [label for label in recorded.numbers if label not in named]
+    if named and strange:
+        raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
+    return named or tuple(recorded.numbers)
+
+
+def _numbers(recorded: InOrder, label: str, scale: Scale) -> Any:
+    return scale.numbers(np.asarray(recorded.numbers.get(label, ()), float), f"arm {label!r}")

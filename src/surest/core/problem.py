@@ -1,0 +1,197 @@
+"""Everything that a user asks of a search, said once: `Problem`.
+
+The command line parses into it, a study stores it, a result carries it, a report prints it. A new setting is a field here with
+its description, the place that heeds it, and a line of documentation: options of the command line, keywords of Python
+functions, what a study stores and what a report prints follow from the field.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+import numpy as np
+
+from surest.core.scale import Scale, checked_scale
+from surest.errors import UsageError
+
+DEFAULT_ALGORITHM = "wager"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _said(text: str, metavar: str = "") -> msgspec.Meta:
+    """What a setting means, and how its value is written on a command line."""
+    return msgspec.Meta(description=text, extra={"metavar": metavar})
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
+    """What a user asks: which arms, which question, how sure, how close, at what cost, in which units, by which algorithm.
+
+    >>> problem = problem_of(["a", "b"], delta=0.1, bounds=(0, 60), minimise=True, batch=8)
+    >>> problem.scale.worst, problem.options
+    (60.0, {'batch': 8})
+    """
+
+    labels: tuple[Any, ...] = ()
+    delta: Annotated[float, _said("The allowed probability of a wrong answer.", "P")] = 0.05
+    epsilon: Annotated[float, _said("How far from the best an answer may be; 0 asks for the best itself.", "E")] = 0.0
+    budget: Annotated[int | None, _said("The most evaluations to make (1e6 is understood).", "N")] = None
+    algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
+        DEFAULT_ALGORITHM
+    )
+    bounds: Annotated[tuple[float, float], _said("The lowest and the highest possible reward.", "LO,HI")] = (0.0, 1.0)
+    minimise: Annotated[bool, _said("Small numbers are good: times, costs, losses.")] = False
+    seed: Annotated[int, _said("Makes random choices, and so the run, repeatable.", "S")] = 0
+    options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
+    items: int | None = None
+    """How many items the arms are compared on; None where every evaluation is a fresh draw."""
+
+    @property
+    def scale(self) -> Scale:
+        """The user's units."""
+        return Scale(*self.bounds, self.minimise)
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as plain data, labels apart: what a study stores."""
+        plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, labels=()))
+        del plain["labels"]
+        return plain
+
+
+SETTINGS: dict[str, msgspec.Meta] = {
+    name: get_args(hint)[1]
+    for name, hint in get_type_hints(Problem, include_extras=True).items()
+    if hasattr(hint, "__metadata__")
+}
+"""The settings that a user gives by name, each with its description, in order."""
+DEFAULTS: dict[str, Any] = {
+    field.name: field.default for field in msgspec.structs.fields(Problem) if field.name in SETTINGS
+}
+OTHER_NAMES = {
+    "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
+    "n_jobs": "executor or in_flight", "workers": "executor or in_flight", "max_pulls": "budget", "range": "bounds",
+    "method": "algorithm", "callback": "on_request", "verbose": "progress", "n_trials": "budget",
+}  # fmt: skip
+"""What other libraries call these things."""
+
+
+def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
+    """A checked problem from labels (or a number of arms) and settings; other names are the algorithm's own options.
+
+    >>> problem_of(2, delta=1.5)
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
+    """
+    own = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
+    more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
+    return checked(
+        Problem(
+            labels=labels_of(arms), **own, options={**(given.get("options") or {}), **more}, items=given.get("items")
+        )
+    )
+
+
+def checked(problem: Problem) -> Problem:
+    """The same problem with numbers as Python's, refused where a setting makes no sense."""
+    scale = checked_scale(problem.bounds, problem.minimise)
+    delta = _number("delta", problem.delta, "a probability such as 0.05")
+    if not 0 < delta < 1:
+        raise UsageError(
+            f"delta is {problem.delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
+        )
+    epsilon = _number("epsilon", problem.epsilon, "a number ≥ 0 in the units of the rewards")
+    if not 0 <= epsilon < math.inf:
+        raise UsageError(f"epsilon is {problem.epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
+    return msgspec.structs.replace(
+        problem,
+        delta=delta,
+        epsilon=epsilon,
+        budget=_budget(problem.budget),
+        bounds=(scale.low, scale.high),
+        minimise=scale.minimise,
+        seed=_seed(problem.seed),
+        options={name: plain(value) for name, value in problem.options.items()},
+    )
+
+
+def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
+    """Labels from a number of arms or a sequence of labels, refused where two look the same."""
+    if isinstance(arms, Integral) and not isinstance(arms, bool):
+        labels: tuple[Any, ...] = tuple(str(i) for i in range(int(arms)))
+    elif isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
+        raise UsageError(f"arms are {arms!r:.60}; give their number, from 1 on, or a list of their labels")
+    else:
+        labels = tuple(plain(label) for label in arms)
+    if not labels:
+        raise UsageError("there are no arms; give at least one")
+    texts = [str(label) for label in labels]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise UsageError(f"two arms are called {twice!r}; labels must differ")
+    for text in texts:
+        if any(mark in text for mark in "\n\r\0"):
+            raise UsageError(f"the label {text!r:.60} has a line break or a NUL in it; labels are one line of text")
+    return labels
+
+
+def unknown_name(name: str, known: Sequence[str]) -> str:
+    """What to say of a keyword that nobody knows.
+
+    >>> unknown_name("epsilom", ["delta", "epsilon"]), unknown_name("minimize", ["delta"])
+    ("there is no setting 'epsilom'; did you mean epsilon?", "there is no setting 'minimize'; did you mean minimise?")
+    """
+    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, known, 1, 0.6)
+    return f"there is no setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+
+
+def takes_settings(function: F) -> F:
+    """Show the settings in the signature of a function that takes them as ``**settings``: help and completion see them."""
+    shown = signature(function)
+    there = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    rest = [p for p in shown.parameters.values() if p.kind is Parameter.VAR_KEYWORD]
+    hints = get_type_hints(Problem)
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+        for name, default in DEFAULTS.items()
+        if name not in shown.parameters
+    ]
+    function.__signature__ = shown.replace(parameters=[*there, *more, *rest])  # type: ignore[attr-defined]
+    return function
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers as Python's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(name: str, value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(plain(value), Real):
+        raise UsageError(f"{name} is {value!r:.60} ({type(value).__name__}); give {what}")
+    return float(value)
+
+
+def _budget(budget: Any) -> int | None:
+    if budget is None:
+        return None
+    value = _number("budget", budget, "a number of evaluations such as 10000 or 1e6")
+    if not 0 <= value < math.inf or value != int(value):
+        raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")
+    return int(value)
+
+
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(plain(seed), Integral):
+        raise UsageError(
+            f"seed is {seed!r:.60} ({type(seed).__name__}); give a whole number, such as 7"
+            + (": the seed itself, not a generator made from it" if hasattr(seed, "random") else "")
+        )
+    return int(seed)
+
+
+def setting_names(options: Mapping[str, Any] = {}) -> list[str]:
+    """The names that a search takes: settings, and an algorithm's own options."""
+    return [*SETTINGS, *options]

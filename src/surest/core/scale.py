@@ -1,0 +1,148 @@
+"""A user's units and [0, 1]: the one place where rewards are checked and come in, and where numbers go out to people."""
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from inspect import isawaitable
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, Status
+from surest.errors import RewardError, UsageError
+
+Number = TypeVar("Number", float, FloatArray)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The range of the rewards, and which end is good. A procedure sees the worst reward as 0 and the best as 1.
+
+    >>> seconds = Scale(0, 60, minimise=True)
+    >>> seconds.to_unit(15.0), seconds.from_unit(0.75)
+    (0.75, 15.0)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    minimise: bool = False
+    clip: bool = False
+    """Whether a reward beyond the range counts as the nearer bound. The best arm is then the best by clipped rewards."""
+
+    @property
+    def worst(self) -> float:
+        """The reward that a procedure sees as 0."""
+        return self.high if self.minimise else self.low
+
+    @property
+    def best(self) -> float:
+        """The reward that a procedure sees as 1."""
+        return self.low if self.minimise else self.high
+
+    @property
+    def width(self) -> float:
+        """The length of the range."""
+        return self.high - self.low
+
+    def to_unit(self, reward: Number) -> Number:
+        """A checked reward, or an array of them, on [0, 1], where 1 is the best."""
+        return (reward - self.worst) / (self.best - self.worst) + 0.0  # -0.0 becomes 0.0
+
+    def from_unit(self, value: Number) -> Number:
+        """A number, or an array, on [0, 1] in the user's units."""
+        return self.worst + value * (self.best - self.worst)
+
+    def number(self, reward: object, of: str) -> float:
+        """A reward as a number within the range; what cannot be counted is refused with a message about `of`.
+
+        >>> Scale().number(np.float32(0.5), "arm 'a'")
+        0.5
+        >>> Scale().number(7, "ticket 0 (arm 'a')")
+        Traceback (most recent call last):
+            ...
+        surest.errors.RewardError: reward 7 for ticket 0 (arm 'a') is not a number in [0, 1]; ...
+        """
+        if type(reward) is float and self.low <= reward <= self.high:
+            return reward + 0.0
+        value = plain_number(reward)
+        if value is not None and self.clip:
+            value = min(max(value, self.low), self.high)
+        # The bounds must hold exactly: 10**400 and Decimal("1.0000000000000000001") are compared as they are.
+        if value is None or not self.low <= value <= self.high:
+            raise RewardError(
+                f"reward {_short(reward)} for {of} is not a number in [{self.low:g}, {self.high:g}]; "
+                f"{self._advice(reward, value)}"
+            )
+        return float(value) + 0.0
+
+    def numbers(self, rewards: FloatArray, of: str) -> FloatArray:
+        """An array of rewards, all within the range."""
+        if self.clip:
+            rewards = np.clip(rewards, self.low, self.high)
+        inside = (self.low <= rewards) & (rewards <= self.high)
+        if not inside.all():
+            self.number(float(rewards[~inside][0]), of)
+        return rewards
+
+    def status(self, status: Status) -> Status:
+        """A status on [0, 1] in the user's units.
+
+        >>> Scale(-1, 3).status(Status(leader=0, epsilon_certified=0.25)).epsilon_certified
+        1.0
+        """
+        epsilon, intervals = status.epsilon_certified, status.intervals
+        if intervals is not None:
+            low, high = (self.from_unit(end) for end in intervals)
+            intervals = (high, low) if self.minimise else (low, high)
+        return replace(status, epsilon_certified=None if epsilon is None else epsilon * self.width, intervals=intervals)
+
+    def _advice(self, reward: object, value: object) -> str:
+        if isawaitable(reward):
+            return "the arm is an async function: use aidentify (aevaluate for a list of items)"
+        if isinstance(reward, np.ndarray | list | tuple):
+            return "return one number a call, or, with vectorised=True, as many as the function is asked for"
+        if value is None:
+            return "return an int, a float or a bool"
+        if math.isnan(float(value)) if isinstance(value, float | Decimal) else False:
+            return "NaN cannot be counted: raise an exception where an evaluation gives no reward"
+        if (self.low, self.high) == (0.0, 1.0):
+            return "state the range of the rewards with bounds=(low, high)"
+        return "state bounds that hold every possible reward, or clip=True to count such a number as the nearer bound"
+
+
+def plain_number(reward: object) -> Any:
+    """A reward as an int, a float or another exact real number; None for what is not a number.
+
+    >>> [plain_number(r) for r in (True, np.array(0.5), Decimal("0.25"), "0.5", 1j, [1.0])]
+    [True, 0.5, Decimal('0.25'), None, None, None]
+    """
+    if isinstance(reward, np.generic) or (isinstance(reward, np.ndarray) and reward.ndim == 0):
+        reward = reward.item()  # NumPy would round the bounds to the reward's own precision
+    if isinstance(reward, Decimal) and reward.is_nan():
+        return math.nan
+    return reward if isinstance(reward, int | float | Real | Decimal) else None
+
+
+def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) -> Scale:
+    """A scale from bounds that a user gave, refused where they are not a range.
+
+    >>> checked_scale((0, 60)).width
+    60.0
+    """
+    try:
+        low, high = map(float, bounds)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        low = high = 0.0
+    if not (math.isfinite(high - low) and low < high):
+        raise UsageError(f"bounds {bounds}: give the lowest and the highest possible reward, the lower first")
+    return Scale(low, high, bool(minimise), bool(clip))
+
+
+def _short(value: object) -> str:
+    """A value for a message; a huge one cut."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python writes
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
+    return text if len(text) <= 60 else text[:57] + "…"

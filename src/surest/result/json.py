@@ -1,0 +1,138 @@
+"""A result as JSON, both ways: what ``surest identify --json`` prints, and what reports read."""
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import numpy as np
+
+from surest.core.problem import DEFAULTS, Problem, checked
+from surest.core.protocol import FloatArray, Point
+from surest.errors import UsageError
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Threshold = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+Evidence = Annotated[float, msgspec.Meta(le=1e18)]
+ALWAYS = ("delta", "epsilon", "algorithm", "seed", "bounds")
+"""Settings that JSON always has; others only where they are not the usual ones."""
+
+
+class Document(msgspec.Struct):
+    """A result as JSON has it, but for the settings of its problem, which stand beside these."""
+
+    index: Whole
+    arm: str
+    certified: bool
+    reason: str
+    standing: str
+    pulls: Whole
+    pulls_per_arm: Annotated[list[Whole], msgspec.Meta(min_length=1)]
+    rounds: Whole
+    labels: list[str]
+    means: list[float | None]
+    delta: Level
+    epsilon: Annotated[float, msgspec.Meta(ge=0)]
+    algorithm: str
+    seconds: float | None = None
+    achieved_delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    contenders: list[str] | None = None
+    nominees: list[str] = []
+    low: list[float | None] | None = None
+    high: list[float | None] | None = None
+    forecast: float | None = None
+    resampled: bool = False
+    history: list[tuple[Whole, Evidence | None, Threshold]] = []
+    health: dict[str, dict[str, int]] | None = None
+
+
+def to_json(result: "Result") -> dict[str, Any]:
+    """A result as plain data; None for what is infinite or not known."""
+    problem, low, high = result.problem, *(result.intervals or (None, None))
+    settings: dict[str, Any] = {
+        name: getattr(problem, name)
+        for name, default in DEFAULTS.items()
+        if name in ALWAYS or getattr(problem, name) != default
+    }
+    return {
+        "index": result.index,
+        "arm": str(result.best),
+        "certified": result.certified,
+        "reason": result.reason,
+        **settings,
+        "algorithm": result.algorithm,
+        "bounds": list(problem.bounds),
+        "standing": result.standing,
+        "pulls": result.pulls,
+        "pulls_per_arm": result.pulls_per_arm.tolist(),
+        "rounds": result.rounds,
+        "seconds": finite(result.seconds),
+        "achieved_delta": result.achieved_delta,
+        "epsilon_certified": result.epsilon_certified,
+        "contenders": None if result.contenders is None else [*map(str, result.contenders)],
+        "nominees": [*map(str, result.nominees)],
+        "labels": [*map(str, result.labels)],
+        "means": _list(result.means),
+        "low": None if low is None else _list(low),
+        "high": None if high is None else _list(high),
+        "forecast": None if result.forecast is None else finite(result.forecast),
+        **({"resampled": True} if result.resampled else {}),
+        "history": [[at, finite(evidence), threshold] for at, evidence, threshold in result.history],
+        **({"health": result.health} if result.health is not None else {}),
+    }
+
+
+def from_json(raw: Any, source: str) -> dict[str, Any]:
+    """The fields of a result that parsed JSON holds, checked. Messages call it `source`."""
+    try:
+        data = msgspec.convert(raw, Document)
+        settings = {name: raw[name] for name in DEFAULTS if raw.get(name) is not None}
+        problem = checked(msgspec.convert({**settings, "labels": data.labels}, Problem))
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
+        ) from None
+    columns: list[list[Any]] = [data.labels, data.means, *(c for c in (data.low, data.high) if c is not None)]
+    if any(len(column) != len(data.pulls_per_arm) for column in columns) or (data.low is None) != (data.high is None):
+        raise UsageError(f"{source} is not a result: its lists of labels, pulls, means and bounds differ in length")
+    if data.index >= len(data.labels) or data.labels[data.index] != data.arm:
+        raise UsageError(f"{source} is not a result: arm {data.arm!r} is not number {data.index} of its labels")
+    strange = next((label for label in data.contenders or () if label not in data.labels), None)
+    if strange is not None:
+        raise UsageError(f"{source} is not a result: its contender {strange!r} is not one of its labels")
+    low, high = problem.bounds
+    slack = 1e-6 * (high - low)
+    if any(v is not None and not low - slack <= v <= high + slack for column in columns[1:] for v in column):
+        raise UsageError(
+            f"{source} is not a result: it has means or intervals outside of its bounds [{low:g}, {high:g}]"
+        )
+    same = ("certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast")
+    return {
+        **{name: getattr(data, name) for name in (*same, "health", "resampled")},
+        "problem": problem,
+        "indices": (data.index,),
+        "seconds": math.nan if data.seconds is None else data.seconds,
+        "pulls_per_arm": np.array(data.pulls_per_arm, np.int64),
+        "means": _array(data.means),
+        "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
+        "nominees": tuple(data.nominees),
+        "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
+        "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
+    }
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, which knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _list(values: FloatArray) -> list[float | None]:
+    return [*map(finite, values.tolist())]
+
+
+def _array(values: list[float | None]) -> FloatArray:
+    return np.array([math.nan if value is None else value for value in values], float)

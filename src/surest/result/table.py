@@ -1,0 +1,123 @@
+"""The arms as a table: rows to compute with, and their plain text."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surest.text import count, percent, shortened, visible
+
+SHOWN = 6
+"""Arms in the table of the leading ones."""
+LONGEST = 40
+"""Letters of a label in it."""
+
+
+class ArmRow(NamedTuple):
+    """What is known of one arm. NaN stands for what is not known."""
+
+    label: Any
+    pulls: int
+    mean: float
+    low: float
+    """The confidence bounds of the mean hold for this arm at any time, not for all arms at once."""
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
+class ArmTable:
+    """All arms in their order: a sequence of `ArmRow` that prints as a table of the leading ones.
+
+    >>> table = ArmTable((ArmRow("a", 90, 0.25, 0.2, 0.3), ArmRow("b", 110, 0.5, 0.4, 0.6)), leader=1)
+    >>> table["a"].mean, table[1].pulls, len(table)
+    (0.25, 110, 2)
+    >>> table
+    arm    mean  95 % interval    pulls  share
+    b    0.5000  0.4000 – 0.6000    110  55.0%
+    a    0.2500  0.2000 – 0.3000     90  45.0%
+    """
+
+    rows: tuple[ArmRow, ...]
+    leader: int
+    delta: float = 0.05
+    decimals: int = 4
+    smallest: bool = False
+    """Whether small means lead: times, costs."""
+    contenders: tuple[int, ...] | None = None
+    """The arms that may still be the best, where that is known and more than one: the table marks them."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[ArmRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, arm: Any) -> ArmRow:
+        """A row by its position, or by its label."""
+        found = next((row for row in self.rows if row.label == arm and type(row.label) is type(arm)), None)
+        if found is not None:
+            return found
+        if isinstance(arm, int):
+            return self.rows[arm]
+        raise KeyError(arm)
+
+    def leading(self, most: int) -> list[int]:
+        """The positions of the leader, of the contenders and of the arms with the best means, so many in all."""
+        sign, contending = 1 if self.smallest else -1, set(self.contenders or ())
+        order = sorted(
+            range(len(self.rows)), key=lambda i: (i not in contending, _known(sign * self.rows[i].mean, math.inf))
+        )
+        return [self.leader, *(i for i in order if i != self.leader)][:most]
+
+    def number(self, value: float) -> str:
+        """A mean or a bound, as it is printed."""
+        return "–" if math.isnan(value) else f"{value:.{self.decimals}f}"
+
+    def cells(self, most: int = SHOWN) -> tuple[list[str], list[list[str]]]:
+        """The heads and the rows of the leading arms, as text."""
+        bounded = any(not math.isnan(row.low) for row in self.rows)
+        marked = self.contenders is not None and len(self.contenders) > 1
+        total = max(sum(row.pulls for row in self.rows), 1)
+        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), "pulls", "share"]
+        rows = []
+        for i in self.leading(most):
+            row = self.rows[i]
+            interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
+            shown = [
+                shortened(visible(str(row.label)), LONGEST),
+                self.number(row.mean),
+                *([interval] if bounded else []),
+            ]
+            shown += [count(row.pulls), f"{row.pulls / total:.1%}"]
+            rows.append([*shown, *(["contender" if i in (self.contenders or ()) else ""] if marked else [])])
+        return [*heads, *([""] if marked else [])], rows
+
+    def __repr__(self) -> str:
+        heads, rows = self.cells()
+        lines = aligned([heads, *rows], right={"mean", "pulls", "share"})
+        if len(self.rows) > len(rows):
+            lines.append(f"… {len(self.rows) - len(rows):,} more")
+        return "\n".join(lines)
+
+
+def aligned(rows: Sequence[Sequence[str]], right: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
+    """Rows of cells as lines of text in columns, two spaces apart; columns whose head is in `right` end together.
+
+    >>> print("\\n".join(aligned([["arm", "pulls"], ["a", "7"], ["long", "1,000"]], right={"pulls"})))
+    arm   pulls
+    a         7
+    long  1,000
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    to_right = [head in right for head in rows[0]]
+    return [
+        "  ".join(
+            cell.rjust(width) if end else cell.ljust(width)
+            for cell, width, end in zip(row, widths, to_right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _known(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value

@@ -1,0 +1,89 @@
+"""What to say of a result: the one text of every verdict, for Python, the command line and pages."""
+
+import math
+from typing import TYPE_CHECKING
+
+from surest.text import count, percent, visible
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+NAMED = 5
+"""Contenders that a sentence names."""
+
+
+SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
+"""The first line of a verdict that is about recorded rewards and not about what they came from."""
+
+
+def verdict(result: "Result") -> str:
+    """Which arm, and with what guarantee. A simulation says so in its first line."""
+    return f"{SIMULATED}\n{_verdict(result)}" if result.resampled else _verdict(result)
+
+
+def _verdict(result: "Result") -> str:
+    name = arm_name(result)
+    if result.reason == "the only arm":
+        return f"{name} is the only arm: nothing had to be pulled."
+    if not result.certified and result.pulls == 0:
+        return f"Not decided ({result.reason}). No pull has been counted yet."
+    if not result.certified:
+        return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *so_far(result)])
+    what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
+    if result.standing == "proven":
+        return f"{name} {what}: wrong with probability at most {result.delta:g}."
+    if result.standing.startswith("yours"):
+        return f"{name} {what}, says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})."
+    return f"{name} {what}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
+
+
+def arm_name(result: "Result") -> str:
+    """The chosen arm in a sentence."""
+    return f"Arm {visible(str(result.best))}"
+
+
+def so_far(result: "Result") -> list[str]:
+    """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
+    epsilon, level = result.epsilon_certified, result.achieved_delta
+    sentences = [contenders_left(result)] if result.contenders is not None and result.standing == "proven" else []
+    if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
+        sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
+    elif epsilon is not None:
+        sentences.append("Nothing is certified of it yet.")
+    if level is not None:
+        what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
+        sentences.append(f"That it is {what} has reached error level {at_most(level)}; {result.delta:g} was asked for.")
+    return [sentence for sentence in sentences if sentence]
+
+
+def contenders_left(result: "Result") -> str:
+    """Which arms may still be the best; empty where none is out."""
+    left = result.contenders or ()
+    if len(left) in (0, len(result.labels)):
+        return ""
+    names = [visible(str(label)) for label in left]
+    which = (
+        " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if len(left) <= NAMED else f"{len(left):,} arms"
+    )
+    what = "The best is" if result.epsilon == 0 else f"An arm within {result.epsilon:g} of the best is"
+    return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}."
+
+
+def at_most(value: float) -> str:
+    """A bound in two figures, rounded up: rounded down it would claim too much.
+
+    >>> at_most(0.0121), at_most(0.012), at_most(1.0)
+    ('0.013', '0.012', '1')
+    """
+    text = f"{value:.2g}"
+    if float(text) >= value:
+        return text
+    return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
+
+
+def cost(result: "Result") -> str:
+    """What the answer cost."""
+    seconds = "" if math.isnan(result.seconds) else f", {result.seconds:.2f} s"
+    rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
+    pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
+    return f"It took {pulls} in {rounds}{seconds}."
