@@ -1,39 +1,386 @@
-"""The one place that knows the compiler: `compiled` turns a plain function on arrays into machine code."""
+"""The one place that knows the compiler: `compiled` makes a kernel of a plain function on arrays.
 
-from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
+A kernel runs as plain Python while there is little to do, and as machine code after that: to load the compiler takes
+longer than a small search. Both give the same bits, so a search recorded by one is replayed by the other. Where there
+is no compiler, all runs as plain Python; where machine code cannot be kept on disk, each process compiles anew.
+"""
+
+import builtins
+import hashlib
+import math
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, update_wrapper
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
-from numba import njit
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
+PLAIN_CALLS = 20_000
+"""Calls of kernels, by each other included, that run as plain Python before machine code is loaded: about 0.2 s."""
+LARGE = 2**16
+"""A call on so many numbers asks for machine code at once."""
+
 
 def compiled(function: F) -> F:
-    """Compile a function with numba, keeping its machine code on disk for the next process."""
-    return cast(F, _stamped(njit(cache=True, nogil=True, error_model="numpy")(function)))
+    """Make a kernel of a function on numbers, arrays and tuples of these. Kernels may call kernels.
+
+    Nothing is compiled and no compiler is imported before there is much to do.
+
+    >>> @compiled
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    return cast(F, Kernel(function))
 
 
 def compiled_as(function: F, signature: Any) -> F:
-    """Compile a function for one signature only, so that other compiled functions can be passed to it as values."""
-    dispatcher = _stamped(njit(cache=True, nogil=True, error_model="numpy")(function))
-    dispatcher.compile(signature)
+    """Compile a function for one signature only, so that kernels can be passed to it as values. Needs a `compiler()`."""
+    dispatcher = Kernel(function).dispatcher()
+    with _timed():
+        dispatcher.compile(signature)
     dispatcher.disable_compile()
     return cast(F, dispatcher)
 
 
-def _stamped(dispatcher: Any) -> Any:
-    """Let kept machine code be out of date when any file that may hold compiled functions changes.
+def prefer_machine_code() -> None:
+    """Load machine code at the next call of a kernel, however little there is to do."""
+    _state.plain_calls_left = 0
 
-    Numba looks at a function's own file only, although the machine code holds that of the functions it calls as well.
+
+def on_compile(callback: Callable[[], None]) -> None:
+    """Have a function called before the first kernel is really compiled: not when kept machine code is loaded.
+
+    It is called once in a process, and never where nothing needs compiling. `keeps_machine_code` tells whether the next
+    process will find what is compiled now.
+
+    >>> said = []
+    >>> on_compile(lambda: said.append("compiling, once: about 10 s"))
     """
-    dispatcher._cache._cache_file._source_stamp = stamp_of(Path(__file__).parent)
-    return dispatcher
+    _state.callbacks.append(callback)
+
+
+def keeps_machine_code() -> bool:
+    """Whether compiled kernels are kept on disk for the next process, as far as is known yet.
+
+    Numba keeps them beside the source or in the user's cache folder; where neither can be written, in the folder that
+    the environment variable NUMBA_CACHE_DIR names.
+
+    >>> keeps_machine_code()
+    True
+    """
+    return _state.keeps
+
+
+def seconds_spent() -> float:
+    """Seconds that this process has spent on importing the compiler, and on loading and compiling kernels.
+
+    >>> before = seconds_spent()
+    >>> seconds_spent() - before
+    0.0
+    """
+    return _state.seconds
 
 
 @lru_cache(maxsize=1)
-def stamp_of(folder: Path) -> tuple[float, int]:
-    """When a folder's Python files last changed, and how large they are."""
-    files = [path.stat() for path in folder.rglob("*.py")]
-    return max(file.st_mtime for file in files), sum(file.st_size for file in files)
+def compiler() -> Any:
+    """Numba, imported when it is first asked for; None where it is missing or NUMBA_DISABLE_JIT switches it off."""
+    with _timed():
+        try:
+            import numba
+        except ImportError as error:
+            message = f"numba cannot be imported ({error}), so surest runs as plain Python, 50 times slower or more"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            return None
+        if numba.config.DISABLE_JIT:
+            return None
+        _listen()
+        return numba
+
+
+class Kernel:
+    """A function, its plain version and its machine code, of which one is called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        update_wrapper(self, function)
+        self._function = cast(FunctionType, function)
+        self._plain: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+        self._machine_code: Any = None  # the dispatcher, once it has been called
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it."""
+        if self._machine_code is not None:
+            return self._machine_code(*args)
+        if _state.plain_calls_left > 0 and _numbers_in(args) < LARGE:
+            try:
+                return run_plainly(self, args)
+            except _Enough:
+                pass
+            except (ArithmeticError, ValueError):  # what is an error in Python may be an infinity in machine code
+                if compiler() is None:
+                    raise
+        return self._run_machine_code(args)
+
+    def __reduce__(self) -> str:
+        return self._function.__qualname__  # a global name, as for functions
+
+    def __repr__(self) -> str:
+        return f"<kernel {self._function.__module__}.{self._function.__qualname__}>"
+
+    def _run_machine_code(self, args: tuple[Any, ...]) -> Any:
+        _state.plain_calls_left = 0
+        if compiler() is None:
+            _state.plain_calls_left = math.inf
+            return run_plainly(self, args)
+        dispatcher = self.dispatcher()
+        with _timed():  # compile first, so that the time it takes can be told from that of the call
+            dispatcher.compile(tuple(dispatcher.typeof_pyval(arg) for arg in args))
+        self._machine_code = dispatcher
+        return dispatcher(*args)
+
+    def dispatcher(self) -> Any:
+        """The function as numba knows it, calling other kernels as numba knows them. Needs a `compiler()`."""
+        with _state.lock, _timed():
+            if self._dispatcher is None:
+                function = _rebuilt(self._function, _dispatcher_of)
+                # Kept machine code holds that of the kernels it calls, and constants of other modules, but numba looks
+                # for changes in the function's own file only. It keeps machine code under the name of the function.
+                function.__qualname__ += f"_{fingerprint(self._function)[:16]}"
+                self._dispatcher = _jit(function)
+                _state.dispatchers.add(self._dispatcher)
+            return self._dispatcher
+
+    @property
+    def plain(self) -> Callable[..., Any]:
+        """The function in plain Python, which treats numbers as machine code does; calls are counted."""
+        if self._plain is None:
+            self._plain = _counted(_rebuilt(self._function, _plain_of))
+        return self._plain
+
+
+class _State:
+    """What this process has done so far."""
+
+    def __init__(self) -> None:
+        self.plain_calls_left: float = PLAIN_CALLS
+        self.seconds = 0.0
+        self.keeps = True
+        self.callbacks: list[Callable[[], None]] = []
+        self.dispatchers: set[Any] = set()
+        self.lock = threading.RLock()
+        self.thread = threading.local()
+
+
+_state = _State()
+
+
+class _Enough(Exception):
+    """As much as may run as plain Python has run."""
+
+
+# -- machine code
+
+
+def _jit(function: FunctionType) -> Any:
+    njit = compiler().njit
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # no folder that can be written
+        _state.keeps = False
+        return njit(nogil=True, error_model="numpy")(function)
+
+
+def _dispatcher_of(value: Any) -> Any:
+    return value.dispatcher() if isinstance(value, Kernel) else value
+
+
+def _rebuilt(function: FunctionType, replaced: Callable[[Any], Any]) -> FunctionType:
+    """The same function with other values for the global names that it uses."""
+    names = {name: replaced(value) for name, value in _globals_of(function).items()}
+    names |= {"__name__": function.__module__, "__builtins__": builtins}
+    twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    twin.__qualname__, twin.__doc__ = function.__qualname__, function.__doc__
+    return twin
+
+
+def _globals_of(function: FunctionType) -> dict[str, Any]:
+    """The global names that a function uses, with their values."""
+    used = sorted({name for code in _codes(function.__code__) for name in code.co_names})
+    found = {**vars(builtins), **function.__globals__}
+    return {name: found[name] for name in used if name in found}
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def fingerprint(function: FunctionType) -> str:
+    """A digest of all that a function's machine code is made from: its code, constants, and the kernels that it calls.
+
+    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
+    False
+    """
+    digest = hashlib.sha256()
+    for code in _codes(function.__code__):
+        constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
+        digest.update(repr((code.co_code, constants, code.co_names, code.co_varnames)).encode())
+    for name, value in _globals_of(function).items():
+        digest.update(f"{name}={_described(value)};".encode())
+    return digest.hexdigest()
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Kernel):
+        return fingerprint(value._function)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if isinstance(value, type):
+        return f"{value.__qualname__}{getattr(value, '_fields', '')}"
+    return repr(value) if isinstance(value, int | float | str | tuple) else str(getattr(value, "__name__", type(value)))
+
+
+# -- plain Python
+
+
+def run_plainly(kernel: Kernel, args: tuple[Any, ...]) -> Any:
+    """Call the plain version; arrays are changed when it has run to its end, or not at all."""
+    copies: dict[int, tuple[Any, Any]] = {}
+    given = [_copied(arg, copies) for arg in args]
+    with np.errstate(all="ignore"):
+        result = kernel.plain(*given)
+    for original, copy in copies.values():
+        if original.flags.writeable:
+            original[...] = copy
+    return _as_python(result)
+
+
+def _copied(value: Any, copies: dict[int, tuple[Any, Any]]) -> Any:
+    """The same value with copies of arrays, and floats of the kind that may be divided by 0."""
+    if isinstance(value, np.ndarray):
+        return copies.setdefault(id(value), (value, value.copy()))[1]
+    if isinstance(value, tuple):
+        parts = [_copied(part, copies) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return np.float64(value) if isinstance(value, float) else value
+
+
+def _as_python(value: Any) -> Any:
+    """What machine code returns: Python's numbers, not NumPy's."""
+    if isinstance(value, tuple):
+        parts = [_as_python(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _numbers_in(args: tuple[Any, ...]) -> int:
+    """How many numbers there are in the arrays among the arguments."""
+    total = 0
+    for arg in args:
+        if isinstance(arg, np.ndarray):
+            total += arg.size
+        elif isinstance(arg, tuple):
+            total += _numbers_in(arg)
+    return total
+
+
+def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        _state.plain_calls_left -= 1
+        if _state.plain_calls_left < 0:
+            raise _Enough
+        return function(*args)
+
+    return run
+
+
+def _plain_of(value: Any) -> Any:
+    """What a global name stands for in plain Python."""
+    if isinstance(value, Kernel):
+        return value.plain
+    if value is math:
+        return _MATH
+    return _NUMERIC.get(value, value) if callable(value) else value
+
+
+# Functions of `math` that answer where Python's raise, as machine code does, with floats that may be divided by 0.
+
+
+def _logarithm(function: Callable[[float], float], end: float) -> Callable[[float], Any]:
+    def answer(x: float) -> Any:
+        return np.float64(function(x)) if x > end else np.float64(-math.inf if x == end else math.nan)
+
+    return answer
+
+
+def _exponential(function: Callable[[float], float]) -> Callable[[float], Any]:
+    def answer(x: float) -> Any:
+        try:
+            return np.float64(function(x))
+        except OverflowError:
+            return np.float64(math.inf)
+
+    return answer
+
+
+def _sqrt(x: float) -> Any:
+    return np.float64(math.sqrt(x) if x >= 0 else math.nan)
+
+
+_NUMERIC: dict[Any, Any] = {
+    math.log: _logarithm(math.log, 0.0),
+    math.log2: _logarithm(math.log2, 0.0),
+    math.log10: _logarithm(math.log10, 0.0),
+    math.log1p: _logarithm(math.log1p, -1.0),
+    math.exp: _exponential(math.exp),
+    math.expm1: _exponential(math.expm1),
+    math.sqrt: _sqrt,
+    float: np.float64,
+}
+_MATH = SimpleNamespace(**{**vars(math), **{function.__name__: twin for function, twin in _NUMERIC.items()}})
+
+
+# -- time
+
+
+@contextmanager
+def _timed() -> Iterator[None]:
+    """Count the time as spent on compiling, once where this is nested."""
+    thread = _state.thread
+    if getattr(thread, "is_timed", False):
+        yield
+        return
+    thread.is_timed, start = True, time.perf_counter()
+    try:
+        yield
+    finally:
+        thread.is_timed = False
+        _state.seconds += time.perf_counter() - start
+
+
+def _listen() -> None:
+    """Hear of it when numba really compiles one of our kernels."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            if isinstance(event.data, dict) and event.data.get("dispatcher") in _state.dispatchers:
+                while _state.callbacks:
+                    _state.callbacks.pop(0)()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Listener())

@@ -6,44 +6,19 @@ drawn before they are asked for. What comes out is what the algorithm's generato
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
-from numba import float64, int64, typeof, types
-from numba.experimental.function_type import _get_wrapper_address
 
 from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, absorb, fresh_state
 from surest.arms.finite import FiniteSimulation
-from surest.compiled import compiled_as
+from surest.compiled import Kernel, compiled, compiled_as, compiler
 from surest.core.protocol import Answer, FloatArray, IntArray, Pull, Statistic, Status
 
 FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20
 """Rewards drawn for an arm at first, how much more each time, at most, and places for the rewards of all arms."""
 STOPPED, SPENT, REFILL = 0, 1, 2
-
-_STATE: Any = typeof(fresh_state(2, (0.0,), rng=np.random.default_rng(0)))  # type: ignore[no-untyped-call]
-_SIGNATURE = int64(_STATE)
-
-
-class _Pointer(types.WrapperAddressProtocol):
-    """A compiled `decide` as a value, found once: numba looks for it for half a millisecond."""
-
-    def __init__(self, decide: Any) -> None:
-        decide.compile(_SIGNATURE)
-        self._address = _get_wrapper_address(decide, _SIGNATURE)  # type: ignore[no-untyped-call]
-
-    def __wrapper_address__(self) -> Any:
-        return self._address
-
-    def signature(self) -> Any:
-        """What it takes and returns."""
-        return _SIGNATURE
-
-
-@lru_cache
-def _pointer(decide: Callable[[State], int]) -> _Pointer:
-    return _Pointer(decide)
 
 
 def _advance(
@@ -79,10 +54,35 @@ def _advance(
         progress[2] += 1
 
 
-advance = compiled_as(
-    _advance,
-    int64(types.FunctionType(_SIGNATURE), _STATE, float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1]),
-)
+@lru_cache(maxsize=1)
+def _signature() -> Any:
+    """What a `decide` in machine code takes and returns."""
+    numba = compiler()
+    return numba.int64(numba.typeof(fresh_state(2, (0.0,), rng=np.random.default_rng(0))))
+
+
+@lru_cache(maxsize=1)
+def _machine_code() -> Any:
+    """`_advance` in machine code: for every `decide` the same."""
+    numba, signature = compiler(), _signature()
+    int64, rewards = numba.int64, numba.float64[:, ::1]
+    decide, state, whole = numba.types.FunctionType(signature), signature.args[0], int64[::1]
+    return compiled_as(_advance, int64(decide, state, rewards, whole, whole, whole, whole))
+
+
+@lru_cache
+def _pointer(decide: Kernel) -> Any:
+    """A compiled `decide` as a value, found once: numba looks for it for half a millisecond."""
+    return compiler().types.CompileResultWAP(decide.dispatcher().get_compile_result(_signature()))
+
+
+def _loop(decide: Callable[[State], int]) -> Callable[..., int]:
+    """`_advance` with its first argument: in machine code, or as plain Python where there is no compiler."""
+    kernel = cast(Kernel, decide)
+    if compiler() is None:
+        plain = cast(Kernel, compiled(_advance)).plain
+        return np.errstate(all="ignore")(partial(plain, kernel.plain))
+    return partial(_machine_code(), _pointer(kernel))
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def simulate_blocks(
     limit = np.iinfo(np.int64).max if budget is None else budget
     progress = np.array([0, limit, 0, 0], np.int64)
     log = np.zeros(limit if record else 0, np.int64)
-    decide = _pointer(stepwise.decide)
-    while (why := advance(decide, state, rewards, used, drawn, progress, log)) == REFILL:
+    advance = _loop(stepwise.decide)
+    while (why := advance(state, rewards, used, drawn, progress, log)) == REFILL:
         arm = int(progress[3])
         drawn[arm] = min(GROWTH * drawn[arm], most)
         rewards[arm, : drawn[arm]] = _rewards(simulation, np.array([arm]), int(drawn[arm]))

@@ -27,6 +27,8 @@ from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, growth
 
 DOWN, UP = 12, 6
 """A slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP."""
+LOWEST = 1.0 / (RHO * RHO) ** (DOWN // 2)
+"""ρ^−DOWN. A constant, because Python and machine code do not round powers alike."""
 WAIT = 0.4
 """B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee."""
 SCALE, RATIO = 0.6, 0.5
@@ -108,7 +110,7 @@ def log_value(x: float, epsilon: float, pair: Pair) -> tuple[float, float]:
     steps = DOWN + UP + 1
     up, up_slope, down, down_slope = np.empty(steps), np.empty(steps), np.empty(steps), np.empty(steps)
     up_top, down_top = 0.0, 0.0
-    scale = RHO**-DOWN
+    scale = LOWEST
     for k in range(steps):
         up[k], up_slope[k] = growth(nominee[0], nominee[1], nominee[2], x, min(pair.guess_nominee * scale, ALPHA), True)
         down[k], down_slope[k] = growth(since[0], since[1], since[2], y, min(pair.guess * scale, ALPHA), False)

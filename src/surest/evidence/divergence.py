@@ -85,7 +85,7 @@ def k_inf(values: FloatArray, weights: FloatArray, count: int, u: float) -> tupl
     for i in range(count):
         total += weights[i]
         mean += weights[i] * values[i]
-        square += weights[i] * (values[i] - u) ** 2
+        square += weights[i] * ((values[i] - u) * (values[i] - u))
     if total == 0 or mean >= u * total:
         return 0.0, 0.0
     if u >= 1:

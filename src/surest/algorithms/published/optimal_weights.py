@@ -32,7 +32,9 @@ def track(memory: FloatArray, n: int, best: int) -> None:
         _newton(memory, n, best, 20)
     memory[GLOBAL, 1] = best
     memory[RATIO, best] = 1.0
-    total = memory[RATIO, :n].sum()
+    total = 0.0  # added up in this order: NumPy's sum has another one
+    for arm in range(n):
+        total += memory[RATIO, arm]
     for arm in range(n):
         memory[0, arm] = memory[RATIO, arm] / total
 
