@@ -9,16 +9,17 @@ from inspect import isawaitable
 from typing import Any
 
 from surest.algorithms import DEFAULT
-from surest.core.procedure import Running
-from surest.core.protocol import Answer
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
-from surest.drivers.executor import IN_FLIGHT, checked_in_flight, keep_busy
-from surest.drivers.failures import Failures
-from surest.errors import Stop, TicketError, UsageError
+from surest.drivers.desk import Desk, Hook, SessionDesk
+from surest.drivers.executor import IN_FLIGHT, LOOK, keep_busy
+from surest.drivers.interrupts import first_interrupt
+from surest.drivers.loop import Outcome, checked_in_flight, loop
+from surest.errors import Stop, UsageError
 from surest.result.data import Result
 
 Arm = Callable[..., Awaitable[Any]]
+Task = asyncio.Task[Any]
 
 
 async def aidentify(
@@ -31,7 +32,7 @@ async def aidentify(
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
     on_failure: float | None = None,
-    on_request: Callable[[Running[Answer]], None] | None = None,
+    on_request: Hook | None = None,
     **settings: Any,
 ) -> Result:
     """Find the best of several async functions, wrong with probability at most `delta`.
@@ -81,37 +82,55 @@ async def evaluate(
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
     on_failure: float | None = None,
-    on_request: Callable[[Running[Answer]], None] | None = None,
+    on_request: Hook | None = None,
 ) -> None:
     """Keep up to `in_flight` awaitables under way until the session is finished. What failed is in the session's `health`."""
-    checked_in_flight(in_flight)
-    failures = Failures(session, retries, on_failure)
-    flying: dict[asyncio.Task[Any], Ticket] = {}
-    done: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
+    await drive(SessionDesk(session, retries, on_failure, on_request), work, in_flight)
+
+
+async def drive(desk: Desk, work: Work, in_flight: int) -> None:
+    """Let tasks of this event loop do what the loop says, until it ends."""
+    steps = loop(desk, checked_in_flight(in_flight))
+    flying: dict[Task, Ticket] = {}
+    ended: asyncio.Queue[Task | None] = asyncio.Queue()
+    wake = asyncio.get_running_loop().call_soon_threadsafe
     try:
-        while not session.finished:
-            if on_request is not None:
-                on_request(session.running)
-            for ticket in session.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
-                task = asyncio.create_task(_awaited(*work(ticket)))
-                flying[task] = ticket
-                task.add_done_callback(done.put_nowait)
-            if not flying:
-                raise TicketError(
-                    "the session's tickets were all handed out to others; nothing is left to evaluate here"
-                )
-            task = await done.get()
-            ticket = flying.pop(task)
-            try:
-                reward = task.result()
-            except (Exception, asyncio.CancelledError) as error:
-                failures.count(ticket, error)
-            else:
-                session.tell(ticket.id, reward)
+        with first_interrupt(lambda: wake(ended.put_nowait, None)):
+            step = next(steps)
+            while True:
+                for ticket in step.start:
+                    task = asyncio.create_task(_awaited(*work(ticket)))
+                    flying[task] = ticket
+                    task.add_done_callback(ended.put_nowait)
+                try:
+                    done = await _next(ended, flying)
+                except KeyboardInterrupt as interrupt:
+                    step = steps.throw(interrupt)
+                else:
+                    step = steps.send(done)
+    except StopIteration:
+        return
     finally:
         for task in flying:
             task.cancel()
         await asyncio.gather(*flying, return_exceptions=True)
+        steps.close()
+
+
+async def _next(ended: asyncio.Queue[Task | None], flying: dict[Task, Ticket]) -> list[Outcome]:
+    """The next evaluation that has ended; nothing where that takes more than a moment."""
+    try:
+        async with asyncio.timeout(LOOK):
+            task = await ended.get()
+    except TimeoutError:
+        return []
+    if task is None:
+        raise KeyboardInterrupt
+    ticket = flying.pop(task)
+    try:
+        return [Outcome(ticket, task.result())]
+    except (Exception, asyncio.CancelledError) as error:
+        return [Outcome(ticket, error=error)]
 
 
 async def _awaited(function: Arm, *arguments: Any) -> Any:

@@ -9,22 +9,22 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from surest.algorithms import options_of
-from surest.core.procedure import Running
-from surest.core.protocol import Answer
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work
 from surest.drivers.dask import Reach
-from surest.drivers.failures import Failures, described
-from surest.errors import EvaluationError, TicketError, UsageError
+from surest.drivers.desk import Desk, Hook, SessionDesk
+from surest.drivers.failures import described
+from surest.drivers.interrupts import first_interrupt
+from surest.drivers.loop import Outcome, checked_in_flight, loop
+from surest.errors import EvaluationError, UsageError
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
 BATCHES = 2
 """The least batch, in terms of what is in flight: workers wait at the end of each batch only."""
 LOOK = 0.2
-"""Seconds after which the hook is called again while nothing is done."""
+"""Seconds after which the loop comes round again while nothing is done."""
 
-Hook = Callable[[Running[Answer]], None]
 Workers = Executor | Callable[[], Executor]
 """An executor, or a function that gives one and is called again when that one breaks."""
 
@@ -41,7 +41,8 @@ def evaluate(
 ) -> None:
     """Keep up to `in_flight` evaluations under way until the session is finished. What failed is in the session's `health`.
 
-    The executor stays open. If this ends with an error, what has not begun is cancelled.
+    The executor stays open. If this ends with an error, what has not begun is cancelled. If it is interrupted, or the hook
+    raises `Stop`, what runs is finished and told first; a second interrupt abandons it.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import random
@@ -51,39 +52,85 @@ def evaluate(
     >>> session.result().best, session.health
     ('0', {})
     """
-    checked_in_flight(in_flight)
-    failures = Failures(session, retries, on_failure)
-    pool, renew = started(executor)
-    reach = Reach()
-    flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
-    done: SimpleQueue[Future[Any]] = SimpleQueue()
+    drive(SessionDesk(session, retries, on_failure, on_request), work, executor, in_flight)
+
+
+def drive(desk: Desk, work: Work, executor: Workers, in_flight: int) -> None:
+    """Let an executor do what the loop says, until it ends."""
+    steps = loop(desk, checked_in_flight(in_flight))
+    jobs = Jobs(executor, work)
     try:
-        while not session.finished:
-            if on_request is not None:
-                on_request(session.running)
-            for ticket in session.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
-                job = work(ticket)
-                reach.check(pool, ticket, job[0])
-                future = submitted(pool, job)
-                flying[future] = ticket, pool
-                future.add_done_callback(done.put)
-            if not flying:
-                raise TicketError(
-                    "the session's tickets were all handed out to others; nothing is left to evaluate here"
-                )
-            future = _next(done, session, on_request)
-            ticket, used = flying.pop(future)
-            reward, error = outcome(future)
-            if error is None:
-                session.tell(ticket.id, reward)
-                continue
-            if isinstance(error, BrokenExecutor):
-                if renew is None:
-                    raise EvaluationError(_broken(error, [ticket, *(other for other, _ in flying.values())])) from error
-                pool = renew() if used is pool else pool
-            failures.count(ticket, error)
+        with first_interrupt(lambda: jobs.ended.put(None)):
+            step = next(steps)
+            while True:
+                jobs.start(step.start)
+                if step.draining:
+                    jobs.cancel()
+                try:
+                    ended = jobs.wait()
+                except KeyboardInterrupt as interrupt:
+                    step = steps.throw(interrupt)
+                else:
+                    step = steps.send(ended)
+    except StopIteration:
+        return
     finally:
-        for future in flying:
+        jobs.cancel()
+        steps.close()
+
+
+class Jobs:
+    """Evaluations on an executor."""
+
+    def __init__(self, executor: Workers, work: Work) -> None:
+        self.pool, self.renew = started(executor)
+        self.work, self.reach = work, Reach()
+        self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
+        self.ended: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        """Futures that are done; None for an interrupt. A signal's handler may put something into a SimpleQueue."""
+
+    def start(self, tickets: list[Ticket]) -> None:
+        """Start the evaluations of tickets."""
+        for ticket in tickets:
+            job = self.work(ticket)
+            self.reach.check(self.pool, ticket, job[0])
+            future = submitted(self.pool, job)
+            self.flying[future] = ticket, self.pool
+            future.add_done_callback(self.ended.put)
+
+    def wait(self) -> list[Outcome]:
+        """What has ended: waits a moment for the first, and for no other."""
+        found: list[Outcome] = []
+        try:
+            future = self.ended.get(timeout=LOOK)
+            while True:
+                if future is None:
+                    if found:
+                        self.ended.put(None)  # what was found is told first
+                        break
+                    raise KeyboardInterrupt
+                found.append(self._outcome(future))
+                future = self.ended.get_nowait()
+        except Empty:
+            pass
+        return found
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        ticket, used = self.flying.pop(future)
+        if future.cancelled():
+            return Outcome(ticket, begun=False)
+        reward, error = outcome(future)
+        if isinstance(error, BrokenExecutor):
+            if self.renew is None:
+                broken, error = error, EvaluationError(_broken(error, [ticket, *(t for t, _ in self.flying.values())]))
+                error.__cause__ = broken
+            elif used is self.pool:
+                self.pool = self.renew()
+        return Outcome(ticket, reward, error)
+
+    def cancel(self) -> None:
+        """Let what has not begun not begin."""
+        for future in list(self.flying):
             future.cancel()
 
 
@@ -114,18 +161,8 @@ def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
     """What an evaluation gave: a reward, or why there is none. A function that exits its process has failed, no more."""
     try:
         return future.result(), None
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         return None, error
-
-
-def _next(done: SimpleQueue[Future[Any]], session: Session, on_request: Hook | None) -> Future[Any]:
-    """The next evaluation that is done. While there is none, the hook is called now and then: it may want to stop."""
-    while True:
-        try:
-            return done.get(timeout=None if on_request is None else LOOK)
-        except Empty:
-            if on_request is not None:
-                on_request(session.running)
 
 
 def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,13 +173,6 @@ def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dic
     """
     least = {"batch": BATCHES * checked_in_flight(in_flight)} if "batch" in options_of(algorithm) else {}
     return {**least, **options}
-
-
-def checked_in_flight(in_flight: int) -> int:
-    """A number of evaluations under way at a time, refused where it is none."""
-    if not isinstance(in_flight, int) or in_flight < 1:
-        raise UsageError(f"in_flight is {in_flight!r}; it is a number of evaluations under way at a time, from 1 on")
-    return in_flight
 
 
 def _broken(error: BaseException, tickets: list[Ticket]) -> str:

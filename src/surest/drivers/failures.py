@@ -2,47 +2,52 @@
 
 from collections import Counter
 
-from surest.core.session import Session, Ticket
-from surest.errors import EvaluationError, SurestError, UsageError
+from surest.core.session import Ticket
+from surest.errors import EvaluationError, UsageError
 
 RETRIES = 3
 """Retries of a failed evaluation where nothing else is said."""
 
 
 class Failures:
-    """Decides what becomes of each of a session's failed evaluations.
+    """Decides what becomes of each failed evaluation.
 
     Parameters
     ----------
+    bounds : (float, float)
+        The range of the rewards.
     retries : int, optional
         How often an evaluation is retried: 3 times, or not at all where `on_failure` is given.
     on_failure : float, optional
         The reward as which an evaluation counts that failed once more than that. Without it, the run ends with an error.
+
+    Examples
+    --------
+    >>> failures = Failures((0, 1), retries=1, on_failure=0.0)
+    >>> ticket = Ticket(0, 0, "a")
+    >>> failures.count(ticket, OSError("no answer")), failures.count(ticket, OSError("no answer"))
+    (None, 0.0)
     """
 
-    def __init__(self, session: Session, retries: int | None = None, on_failure: float | None = None) -> None:
+    def __init__(
+        self, bounds: tuple[float, float], retries: int | None = None, on_failure: float | None = None
+    ) -> None:
         self.retries = checked_retries(retries, on_failure)
-        if on_failure is not None and not session.low <= on_failure <= session.high:
-            raise UsageError(
-                f"a failure is to count as {on_failure}, which is outside the bounds [{session.low:g}, {session.high:g}]"
-            )
-        self.session, self.on_failure = session, on_failure
+        low, high = bounds
+        if on_failure is not None and not low <= on_failure <= high:
+            raise UsageError(f"a failure is to count as {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
+        self.on_failure = on_failure
         self._by_ticket: Counter[int] = Counter()
 
-    def count(self, ticket: Ticket, error: BaseException) -> None:
-        """Take note of a failed evaluation. A mistake of the caller's, which would only come again, and `Stop` are raised."""
-        if isinstance(error, SurestError):
-            raise error
+    def count(self, ticket: Ticket, error: BaseException) -> float | None:
+        """The reward as which a failed evaluation counts; None where it is to be retried. Otherwise an error ends the run."""
         self._by_ticket[ticket.id] += 1
         failed = self._by_ticket[ticket.id]
         if failed <= self.retries:
-            self.session.fail(ticket.id, str(error), kind=kind_of(error))
-            return
-        self.session.note(ticket.id, kind_of(error))
+            return None
         if self.on_failure is None:
             raise exhausted(ticket, failed, error) from error
-        self.session.note(ticket.id, "imputed")
-        self.session.tell(ticket.id, self.on_failure)
+        return self.on_failure
 
 
 def checked_retries(retries: int | None, on_failure: float | None) -> int:

@@ -1,4 +1,4 @@
-"""Let an executor work on a study: what `drivers.executor` does for a session, on a log that outlives the process.
+"""Work on a study: the loop of `drivers` on a log that outlives the process.
 
 Any number of processes may do so at a time. Whoever stops in good order gives its tickets back.
 """
@@ -6,34 +6,31 @@ Any number of processes may do so at a time. Whoever stops in good order gives i
 import os
 import socket
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import sqlalchemy as sa
 
 from surest.core.session import Ticket
+from surest.drivers import asynchronous
 from surest.drivers.call import Work
-from surest.drivers.executor import LOOK, Hook, checked_in_flight, outcome, submitted
-from surest.drivers.failures import checked_retries, exhausted, kind_of
-from surest.errors import SurestError, TicketError
+from surest.drivers.desk import Hook
+from surest.drivers.executor import LOOK, Workers, drive
+from surest.drivers.failures import Failures, kind_of
+from surest.errors import TicketError
 from surest.study import log
 from surest.study.schema import tickets as ticket_table
 from surest.study.study import Study, own_name
 
 RENEWALS = 4
 """How often leases are lengthened in the time of one."""
-POLL = 0.2
-"""Seconds after which one asks again where the rewards of others are awaited."""
 
 
 def work_on(
     study: Study,
     work: Work,
-    executor: Executor,
+    executor: Workers,
     *,
     in_flight: int,
     retries: int | None = None,
@@ -42,7 +39,8 @@ def work_on(
     """Keep up to `in_flight` evaluations of a study under way until it is finished. The executor stays open.
 
     A failed evaluation is retried as the study's settings say. Where they name no reward for a failure, it is retried so
-    often (`retries`, 3 unless told), and then the work ends with an error.
+    often (`retries`, 3 unless told), and then the work ends with an error. Whatever ends the work before its time, what runs is
+    finished and told first; only a second interrupt abandons it.
 
     >>> import tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -53,44 +51,76 @@ def work_on(
     ...     study.result().best
     'b'
     """
-    checked_in_flight(in_flight)
-    limit = checked_retries(retries, study.settings.on_failure)
-    failed: Counter[int] = Counter()
-    flying: dict[Future[Any], Ticket] = {}
-    done: SimpleQueue[Future[Any]] = SimpleQueue()
-    look = _every(LOOK, lambda: on_request(study.running) if on_request is not None else None)
-    keep = _every(study.settings.lease_seconds / RENEWALS, lambda: renew(study, [t.id for t in flying.values()]))
-    take_from_the_dead(study)
-    try:
-        while True:
-            look()
-            keep()
-            for ticket in study.ask(in_flight - len(flying)) if len(flying) < in_flight else ():
-                future = submitted(executor, work(ticket))
-                flying[future] = ticket
-                future.add_done_callback(done.put)
-            if not flying:
-                if study.finished:
-                    return
-                time.sleep(POLL)  # the rewards that others owe are needed first
-            for future in _finished(done):
-                ticket = flying[future]
-                reward, error = outcome(future)
-                if isinstance(error, SurestError):  # a mistake, which would only come again
-                    raise error
-                with suppress(TicketError):  # our lease ran out, and another worker was faster: its reward counts
-                    if error is None:
-                        study.tell(ticket.id, reward)
-                    else:
-                        study.fail(ticket.id, str(error), kind=kind_of(error))
-                        failed[ticket.id] += 1
-                del flying[future]
-                if error is not None and study.settings.on_failure is None and failed[ticket.id] > limit:
-                    raise exhausted(ticket, failed[ticket.id], error)
-    finally:
-        for future in flying:
-            future.cancel()
-        give_back(study, [ticket.id for ticket in flying.values()])
+    drive(StudyDesk(study, retries, on_request), work, executor, in_flight)
+
+
+async def awork_on(
+    study: Study, work: Work, *, in_flight: int, retries: int | None = None, on_request: Hook | None = None
+) -> None:
+    """`work_on` for async functions. The database is used in the event loop: milliseconds at a time.
+
+    >>> import asyncio, tempfile
+    >>> from surest import open_study
+    >>> async def judged(label):
+    ...     return label == "b"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     study = open_study(f"sqlite:///{folder}/studies.db", "demo", ["a", "b"], 0.1, seed=1, batch=8)
+    ...     asyncio.run(awork_on(study, lambda ticket: (judged, ticket.label), in_flight=8))
+    ...     study.result().best
+    'b'
+    """
+    await asynchronous.drive(StudyDesk(study, retries, on_request), work, in_flight)
+
+
+class StudyDesk:
+    """A study whose tickets this process evaluates, among others: what the loop needs of it."""
+
+    lasting = True
+
+    def __init__(self, study: Study, retries: int | None = None, on_request: Hook | None = None) -> None:
+        self.study = study
+        self.failures = Failures(study.settings.bounds, retries, study.settings.on_failure)
+        self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
+        self._keep = _every(study.settings.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held]))
+        take_from_the_dead(study)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to ask."""
+        return self.study.finished
+
+    def ask(self, k: int) -> list[Ticket]:
+        """Up to k tickets, leased to this process."""
+        return self.study.ask(k)
+
+    def tell(self, ticket: Ticket, reward: Any) -> None:
+        """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
+        with suppress(TicketError):
+            self.study.tell(ticket.id, reward)
+
+    def fail(self, ticket: Ticket, error: BaseException) -> None:
+        """Retry it or raise. Where the study states a reward for failures, the log counts them, those of others too."""
+        try:
+            self.study.fail(ticket.id, str(error), kind=kind_of(error))
+        except TicketError:  # another worker was faster: its reward counts
+            return
+        if self.study.settings.on_failure is None:
+            self.failures.count(ticket, error)
+
+    def look(self) -> None:
+        """Let the hook look at the run now and then: its state comes from the database."""
+        self._look(())
+
+    def keep(self, tickets: Collection[Ticket]) -> None:
+        """Lengthen the leases of what is still being evaluated."""
+        self._keep(tickets)
+
+    def give_back(self, tickets: Collection[Ticket]) -> None:
+        """Let tickets be handed out again at once."""
+        give_back(self.study, [ticket.id for ticket in tickets])
+
+    def wait_for_others(self) -> None:
+        """The rewards that others owe are needed first."""
 
 
 def renew(study: Study, numbers: Sequence[int]) -> None:
@@ -142,24 +172,14 @@ def _alive(pid: str) -> bool:
     return True
 
 
-def _every(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
+def _every(seconds: float, do: Callable[[Collection[Ticket]], None]) -> Callable[[Collection[Ticket]], None]:
     """Do something when called, but not more often than this."""
     last = -float("inf")
 
-    def maybe() -> None:
+    def maybe(tickets: Collection[Ticket]) -> None:
         nonlocal last
         if time.monotonic() - last >= seconds:
-            do()
+            do(tickets)
             last = time.monotonic()
 
     return maybe
-
-
-def _finished(done: SimpleQueue[Future[Any]]) -> list[Future[Any]]:
-    """What is finished: waits a little for the first, and for no other."""
-    found = []
-    with suppress(Empty):
-        found.append(done.get(timeout=LOOK))
-        while True:
-            found.append(done.get_nowait())
-    return found

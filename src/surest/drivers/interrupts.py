@@ -1,0 +1,39 @@
+"""Ctrl-C while evaluations run: the first lets them finish, the second does not."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+@contextmanager
+def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
+    """Let the first SIGINT call `ask_to_stop`, and the second do what the first would have done.
+
+    Where somebody else handles SIGINT (a command line with a hook that raises `Stop`, a server), or outside the main thread,
+    this does nothing.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not _replaceable(before):
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        ask_to_stop()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, before)
+
+
+def _replaceable(handler: Any) -> bool:
+    """Whether it is Python's own handler, or that of `asyncio.run`."""
+    owner = getattr(getattr(handler, "func", None), "__self__", None)
+    return handler is signal.default_int_handler or isinstance(owner, asyncio.Runner)
