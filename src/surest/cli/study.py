@@ -10,11 +10,9 @@ from typing import Any
 import click
 from rich.text import Text
 
-from surest.algorithms import DEFAULT
 from surest.cli.console import Output
-from surest.cli.given import parse_bounds, plain, whole_budget
-from surest.cli.keeping import STORAGE
-from surest.cli.options import option_option, options_given
+from surest.cli.settings import problem_options, settings_given
+from surest.cli.values import DEFAULT_STORAGE, plain
 from surest.errors import SourceError
 from surest.report.terminal import emphasised
 from surest.study.health import Progress, health_line
@@ -29,7 +27,7 @@ storage_option = click.option(
     "--storage",
     metavar="URL",
     envvar="SUREST_STORAGE",
-    default=STORAGE,
+    default=DEFAULT_STORAGE,
     show_default=True,
     show_envvar=True,
     help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
@@ -64,14 +62,7 @@ def study() -> None:
 @click.argument("name")
 @click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
 @click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, …")
-@click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
-@click.option("--epsilon", default=0.0, show_default=True, help="How far from the best an answer may be.")
-@click.option("--budget", type=float, metavar="N", help="The most evaluations to ask for (1e6 is understood).")
-@click.option("--algorithm", default=DEFAULT, show_default=True, metavar="NAME", help="See 'surest algorithms'.")
-@option_option
-@click.option("--bounds", default="0,1", show_default=True, metavar="LO,HI", help="The range of the rewards.")
-@click.option("--minimise", is_flag=True, help="Rewards are costs: small ones are good.")
-@click.option("--seed", type=int, metavar="S", help="Makes random choices of the algorithm repeatable.")
+@problem_options
 @click.option(
     "--lease-seconds", type=float, metavar="T", help="A ticket not told by then is handed out again. [default: 600]"
 )
@@ -80,23 +71,12 @@ def study() -> None:
 )
 @click.option("--retries", type=int, metavar="K", help="… after so many retries. [default: 0]")
 @common
-def create(
-    name: str, labels: tuple[str, ...], arms: int | None, budget: float | None, bounds: str, options: tuple[str, ...],
-    storage: str, as_json: bool, **given: Any,
-) -> int:  # fmt: skip
+def create(name: str, labels: tuple[str, ...], arms: int | None, storage: str, as_json: bool, **given: Any) -> int:
     """Make a study."""
     if bool(labels) == (arms is not None):
         raise click.UsageError("say which arms there are: one --arm LABEL for each, or --arms N")
-    made = open_study(
-        storage,
-        name,
-        list(labels) or arms,
-        budget=whole_budget(budget),
-        bounds=parse_bounds(bounds),
-        load_if_exists=False,
-        **given,
-        **options_given(given["algorithm"], options),
-    )
+    settings = settings_given(given)
+    made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **given, **settings)
     say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {len(made.labels)} arms")
     return 0
 
@@ -106,7 +86,7 @@ def create(
 def list_(storage: str, as_json: bool) -> int:
     """List the studies of a database."""
     rows = [
-        {"name": s.name, "algorithm": s.settings.algorithm, "arms": len(s.labels), "delta": s.settings.delta}
+        {"name": s.name, "algorithm": s.settings.problem.algorithm, "arms": len(s.labels), "delta": s.settings.problem.delta}
         for s in list_studies(storage)
     ]
     lines = [f"{r['name']}\t{r['arms']} arms\tδ = {r['delta']}\t{r['algorithm']}" for r in rows]

@@ -51,7 +51,7 @@ def call(
     """
     if vectorised and seeded:
         raise UsageError("vectorised callables take a count, seeded ones a seed; choose one")
-    work = work_of(functions, session.seed, seeded=seeded)
+    work = work_of(functions, session.problem.seed, seeded=seeded)
     portion = PORTION if vectorised or on_request is None else 1
     while not session.finished:
         if on_request is not None:

@@ -58,7 +58,7 @@ class SessionDesk:
         on_request: Hook | None = None,
     ) -> None:
         self.session, self.on_request = session, on_request
-        self.failures = Failures((session.low, session.high), retries, on_failure)
+        self.failures = Failures(session.problem.bounds, retries, on_failure)
 
     @property
     def finished(self) -> bool:

@@ -63,7 +63,7 @@ def replay(
         if recorded != next_request(session, position) or request is None:
             raise TranscriptError(
                 f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
-                f"{next_request(session, position)}. The log was changed, or this version of {session.algorithm} differs "
+                f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
                 "from the one that wrote it"
             )
         here = slice(position - start, position - start + recorded.total)

@@ -19,7 +19,8 @@ from sqlalchemy.engine import Connection
 
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray
-from surest.core.session import Session, Ticket, counts, distinct
+from surest.core.problem import labels_of, takes_settings
+from surest.core.session import Session, Ticket
 from surest.drivers.looks import Looks
 from surest.drivers.looks import history as history_hook
 from surest.errors import RewardError, TicketError, UsageError
@@ -27,27 +28,22 @@ from surest.result.data import Result
 from surest.study import log
 from surest.study.health import Health, Progress, health_of, progress_of
 from surest.study.replay import later_arms, next_request, replay
-from surest.study.settings import checked_settings, differences
+from surest.study.settings import checked_settings, differences, spoken
 from surest.study.store import Store
 
 
+@takes_settings
 def open_study(
     storage: str,
     name: str,
     arms: int | Sequence[str] | None = None,
     delta: float | None = None,
     *,
-    epsilon: float | None = None,
-    budget: int | None = None,
-    algorithm: str | None = None,
-    bounds: tuple[float, float] | None = None,
-    minimise: bool | None = None,
-    seed: int | None = None,
     lease_seconds: float | None = None,
     on_failure: float | None = None,
     retries: int | None = None,
     load_if_exists: bool = True,
-    **options: Any,
+    **settings: Any,
 ) -> "Study":
     """Open a study, or make it: a `Session` whose log is in a database.
 
@@ -59,8 +55,9 @@ def open_study(
         The study's name in that database.
     arms : int or sequence of str, optional
         How many arms, or their labels. Needed to make a study; may be left out to open one.
-    delta, epsilon, budget, algorithm, bounds, minimise, seed, **options
-        As for `Session`. Where a study exists they may be left out; what is given must agree with it.
+    delta, **settings
+        As for `Session`. Where a study exists they may be left out; what is given must agree with it. An algorithm of one's
+        own is named by its file: ``algorithm="file.py:function"``.
     lease_seconds : float
         How long a worker may take. After that its ticket is handed out again. 600 unless told.
     on_failure : float, optional
@@ -81,12 +78,8 @@ def open_study(
     ...     (ticket, again.status().told)
     (Ticket(id=0, arm=0, label='a'), 1)
     """
-    given: dict[str, Any] = {
-        "delta": delta, "epsilon": epsilon, "budget": budget, "algorithm": algorithm, "bounds": bounds,
-        "minimise": minimise, "seed": seed,
-        "lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries, "options": options or None,
-    }  # fmt: skip
-    given = {key: value for key, value in given.items() if value is not None}
+    handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
+    given = spoken({"delta": delta, **handling, **settings})
     labels = None if arms is None else _labels(arms)
     storable(name, "a study's name")
     store = Store(storage)
@@ -96,10 +89,10 @@ def open_study(
     if found is None:
         if labels is None:
             raise UsageError(_unknown(store, name) + "; give its arms to make it")
-        settings = checked_settings({"seed": secrets.randbits(32), **given})
-        settings.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
+        made_with = checked_settings({"seed": secrets.randbits(32), **given})
+        made_with.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as connection:
-            made = log.add_study(connection, name, settings.text(), labels, store.now())
+            made = log.add_study(connection, name, made_with.text(), labels, store.now())
             found = log.find_study(connection, name)
         if made:
             return Study(store, name)
@@ -157,7 +150,7 @@ class Study:
         storable(who, "a worker's name")
         with self._writing() as connection:
             lease = log.Lease(self.id, who, connection.execute(sa.select(self.store.now())).scalar_one())
-            until = lease.at + self.settings.lease_seconds
+            until = lease.at + self.settings.handling.lease_seconds
             handed = log.lease_again(connection, lease, int(k), until)
             while len(handed) < k:
                 free = log.free_places(connection, self.id, int(k) - len(handed))
@@ -210,8 +203,8 @@ class Study:
             lease = log.Lease(self.id, found.worker, connection.execute(sa.select(self.store.now())).scalar_one())
             if found.lease != 0:
                 log.write_event(connection, lease, number, found.arm, kind, str(reason))
-            if stated is None and found.attempts > self.settings.retries:
-                stated = self.settings.on_failure
+            if stated is None and found.attempts > self.settings.handling.retries:
+                stated = self.settings.handling.on_failure
             if stated is None:
                 log.give_back(connection, self.id, number)
             else:
@@ -225,7 +218,7 @@ class Study:
         """
         with self._writing() as connection:
             session = self._caught_up(connection)
-            trial = distinct((*self.labels, *_labels(labels)))[len(self.labels) :]
+            trial = labels_of((*self.labels, *_labels(labels)))[len(self.labels) :]
             at = self._position
             if session.running.request is not None:
                 recorded = log.last_request(connection, self.id)
@@ -268,13 +261,8 @@ class Study:
             return self._caught_up(connection, record=record, on_request=on_request)
 
     def _checked(self, number: int, arm: int, reward: Any) -> float:
-        low, high = self.settings.bounds
-        if not counts(reward, low, high):
-            label = self._arms[arm].label if arm < len(self._arms) else arm
-            raise RewardError(
-                f"reward {_short(reward)} for ticket {number} (arm {label!r}) is not a number in [{low:g}, {high:g}]"
-            )
-        return float(reward) + 0.0  # -0.0 becomes 0.0
+        label = self._arms[arm].label if arm < len(self._arms) else arm
+        return self.settings.problem.scale.number(reward, f"ticket {number} (arm {label!r})")
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -356,7 +344,7 @@ def _labels(arms: int | Sequence[str]) -> tuple[str, ...]:
         raise UsageError(f"arms are {_short(arms)}; give their number, from 1 on, or a list of their labels")
     for label in arms:
         storable(str(label), "an arm's label")
-    return distinct(arms)
+    return labels_of([str(label) for label in arms])
 
 
 def storable(text: str, what: str) -> None:

@@ -86,7 +86,7 @@ def export_study(study: "Study") -> dict[str, Any]:
         document = Export(
             FORMAT,
             study.name,
-            msgspec.to_builtins(study.settings),
+            study.settings.plain(),
             [ArmRecord(arm.label, arm.added_at) for arm in log.read_arms(connection, study.id)],
             [RequestRecord(r.first, r.total, r.statistic, r.runs) for r in connection.execute(of_requests)],
             [TicketRecord(t.arm, t.reward, t.attempts, t.worker, t.told) for t in connection.execute(of_tickets)],
@@ -153,7 +153,7 @@ def _recorded(request: RequestRecord) -> Recorded:
 def _replayed(study: Export) -> None:
     """Refuse an export that is no possible course of its study."""
     settings = checked_settings(study.settings)
-    low, high = settings.bounds
+    low, high = settings.problem.bounds
     told = [ticket.reward is not None for ticket in study.tickets]
     if any(not low <= t.reward <= high for t in study.tickets if t.reward is not None):
         raise UsageError(f"this export has rewards outside of [{low:g}, {high:g}]")

@@ -79,9 +79,9 @@ class StudyDesk:
 
     def __init__(self, study: Study, retries: int | None = None, on_request: Hook | None = None) -> None:
         self.study = study
-        self.failures = Failures(study.settings.bounds, retries, study.settings.on_failure)
+        self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
         self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
-        self._keep = _every(study.settings.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held]))
+        self._keep = _every(study.settings.handling.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held]))
         take_from_the_dead(study)
 
     @property
@@ -104,7 +104,7 @@ class StudyDesk:
             self.study.fail(ticket.id, str(error), kind=kind_of(error))
         except TicketError:  # another worker was faster: its reward counts
             return
-        if self.study.settings.on_failure is None:
+        if self.study.settings.handling.on_failure is None:
             self.failures.count(ticket, error)
 
     def look(self) -> None:
@@ -127,7 +127,7 @@ def renew(study: Study, numbers: Sequence[int]) -> None:
     """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
     if not numbers:
         return
-    table, until = ticket_table.c, study.store.now() + study.settings.lease_seconds
+    table, until = ticket_table.c, study.store.now() + study.settings.handling.lease_seconds
     ours = (table.study == study.id, table.id.in_(numbers), table.worker == own_name(), table.reward.is_(None))
     with study.store.writing() as connection:
         connection.execute(sa.update(ticket_table).where(*ours, table.lease != 0).values(lease=until))
