@@ -6,7 +6,8 @@ SurestError
 │   ├── RewardError     a reward that is not a number in the stated range
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
 │   ├── PullLimitError  more pulls in one request than can be made or counted
-│   └── EvaluationError an arm whose evaluation failed and cannot be retried any more
+│   ├── EvaluationError an arm whose evaluation failed and cannot be retried any more
+│   └── ContractError   an algorithm or a bandit that breaks the contract between them: names it, and what is allowed
 ├── TranscriptError     a replayed request is not the recorded one
 ├── StorageError        a database that cannot be reached, read or written, or is damaged
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
@@ -39,6 +40,10 @@ class PullLimitError(UsageError):
 
 class EvaluationError(UsageError):
     """An arm whose evaluation failed and cannot be retried any more."""
+
+
+class ContractError(UsageError):
+    """An algorithm's request or answer, or a bandit's reply, that is not allowed."""
 
 
 class TranscriptError(SurestError):
