@@ -120,12 +120,12 @@ def seconds(case: Case, pulls: int) -> float:
 def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_made: list[tuple[str, str]]) -> str:
     rows = {suite: rows_of(found) for suite, found in done.items()}
     every = [row for own in rows.values() for row in own]
-    unique = list({(r["instance"], r["algorithm"], r["delta"]): r for r in every}.values())
+    unique = list({(r.instance, r.algorithm, r.delta): r for r in every}.values())
     took = "" if minutes is None else f" in {minutes:.0f} minutes"
     parts = [
         "# Benchmarks",
         f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
-        f"{sum(row['runs'] for row in unique):,} replications, {sum(row['seconds'] for row in unique) / 60:.0f} minutes of "
+        f"{sum(row.runs for row in unique):,} replications, {sum(row.seconds for row in unique) / 60:.0f} minutes of "
         "processor time. Every number below comes from them; "
         "each replication is the same on every machine and for any number of workers.",
         "A row is an algorithm on an instance at a δ. *wrong* counts decided runs that named a worse arm, *undecided* those "
@@ -150,7 +150,7 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
         parts.append(
             "\n".join(["| " + " | ".join(line) + " |" for line in [list(SUMMARY), ["---"] * len(SUMMARY), *lines]])
         )
-        parts += [details(own, case_of) for case_of in dict.fromkeys((r["instance"], r["delta"]) for r in own)]
+        parts += [details(own, case_of) for case_of in dict.fromkeys((r.instance, r.delta) for r in own)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -159,8 +159,8 @@ def told(rows: list[Row]) -> list[str]:
 
 
 def details(rows: list[Row], place: tuple[str, float]) -> str:
-    here = sorted((r for r in rows if (r["instance"], r["delta"]) == place), key=lambda row: row["mean"])
-    head = f"{place[0]}, δ = {place[1]:g}: n = {here[0]['n']}, lower bound {here[0]['lower_bound']:,.0f}"
+    here = sorted((r for r in rows if (r.instance, r.delta) == place), key=lambda row: row.mean)
+    head = f"{place[0]}, δ = {place[1]:g}: n = {here[0].n}, lower bound {here[0].lower_bound:,.0f}"
     return f"<details><summary>{head}</summary>\n\n{as_markdown(here, SHOWN)}\n\n</details>"
 
 
@@ -168,11 +168,11 @@ def draw(done: dict[str, Done], folder: Path) -> list[tuple[str, str]]:
     """The pictures of the page: file and caption."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = {suite: rows_of(found) for suite, found in done.items()}
-    every = [row for own in rows.values() for row in own if row["n"] <= MANY and row["delta"] in (0.1, 0.05)]
+    every = [row for own in rows.values() for row in own if row.n <= MANY and row.delta in (0.1, 0.05)]
     everywhere = {
-        name for name in REGISTRY if sum(r["algorithm"] == name for r in every) == len({r["instance"] for r in every})
+        name for name in REGISTRY if sum(r.algorithm == name for r in every) == len({r.instance for r in every})
     }
-    profiled = [row for row in every if row["algorithm"] in everywhere]
+    profiled = [row for row in every if row.algorithm in everywhere]
     first = {
         c: runs
         for c, runs in done["literature"].items()

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from surest.algorithms import REGISTRY, Problem
+from surest.algorithms import REGISTRY, Task
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.drivers.blocks import Finished, simulate_blocks
 
@@ -26,10 +26,10 @@ DELTA = 0.1
 
 
 def one(name: str, arms: FiniteArms, seed: int) -> Finished:
-    problem = Problem(np.arange(len(arms)), DELTA, 0.0, None, np.random.default_rng([seed, len(arms)]))
+    task = Task(np.arange(len(arms)), DELTA, 0.0, None, np.random.default_rng([seed, len(arms)]))
     build = REGISTRY[name].stepwise
     assert build is not None
-    return simulate_blocks(build(problem), arms.simulate(seed))
+    return simulate_blocks(build(task), arms.simulate(seed))
 
 
 def main(runs: int, names: list[str]) -> None:

@@ -15,10 +15,14 @@ from types import ModuleType
 import numpy as np
 
 import surest.compiled
-from surest.algorithms import published as rivals
+from surest.algorithms import MODULES as BY_NAME
+from surest.algorithms import all_entries
 from surest.algorithms.entry import Entry
 
-FOLDER = rivals.__name__
+FOLDER = "surest.algorithms.published"
+PUBLISHED = {name: f"surest.algorithms.{module}" for name, module in BY_NAME.items() if module.startswith("published.")}
+RIVALS = {entry.name: entry for entry in all_entries() if entry.name in PUBLISHED}
+"""The published algorithms as they are."""
 SHARED = ("surest.algorithms.stepwise", "surest.evidence.divergence", "surest.evidence.intervals")
 
 
@@ -75,12 +79,12 @@ def interpreted_rivals(module: str = "", right: str = "", wrong: str = "") -> di
     with set_aside():
         sys.meta_path.insert(0, finder)
         try:
-            fresh = importlib.import_module(FOLDER)
+            fresh = {n: importlib.import_module(module).ENTRIES for n, module in PUBLISHED.items()}
             for name in MODULES:
                 speak_like_machine_code(sys.modules[name])
         finally:
             sys.meta_path.remove(finder)
-    return fresh.RIVALS
+    return {name: next(e for e in entries if e.name == name) for name, entries in fresh.items()}
 
 
 def speak_like_machine_code(module: ModuleType) -> None:

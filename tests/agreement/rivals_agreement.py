@@ -5,7 +5,7 @@ from math import ceil, log, sqrt
 import numpy as np
 
 from agreement.rivals_transcription import RULES, Seen
-from surest.algorithms.entry import Entry, Problem
+from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
@@ -25,7 +25,7 @@ LIMIT, LIMIT_TOP_TWO = 5000, 900
 def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
     options = {"h1": problem.pop("h1")} if "h1" in problem else {}
     n, budget = len(arms), problem.get("budget")
-    asked = Problem(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
+    asked = Task(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
     with np.errstate(all="ignore"):  # plain Python and machine code treat 1/0 and overflow alike then
         limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
         return simulate(entry.start(asked, **options), arms.simulate(seed), budget=limit, record=True)
@@ -222,7 +222,7 @@ def check_settings(entries: dict[str, Entry]) -> None:
 
     def settings(name: str, n: int) -> list[float]:
         build = entries[name].stepwise
-        return build(Problem(np.arange(n), 0.3, 0.0, None, np.random.default_rng(0))).state.settings.tolist()
+        return build(Task(np.arange(n), 0.3, 0.0, None, np.random.default_rng(0))).state.settings.tolist()
 
     np.testing.assert_allclose(settings("kl-lucb", 5)[:2], [log(405.5 * 5 / 0.3), 1.1], rtol=1e-12)
     np.testing.assert_allclose(settings("kl-racing", 5)[:2], [log(405.5 * 5 / 0.3), 1.1], rtol=1e-12)

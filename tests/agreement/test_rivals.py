@@ -2,10 +2,9 @@
 
 import pytest
 
-from agreement.interpreted_rivals import interpreted_rivals
+from agreement.interpreted_rivals import RIVALS, interpreted_rivals
 from agreement.rivals_agreement import WALKS, check, check_settings, check_ties, problems, run_once
 from agreement.rivals_transcription import RULES
-from surest.algorithms.published import RIVALS
 from surest.core.procedure import Running
 
 CONTROLS = {"uniform-bonferroni", "peeking-z-test"}
@@ -37,11 +36,11 @@ def test_machine_code_does_what_its_source_says() -> None:
 
 MISTAKES = [  # module, its text, the mistake, the rival whose transcription disagrees, or the check that fails
     # Exploration rates and thresholds.
-    ("published.kl_lucb", "log(K1 * n / delta)", "log(K1 / delta)", "kl-lucb"),  # no union over arms
-    ("published.kl_lucb", "log(K1 * n / delta)", "log(K1 * n)", "kl-lucb"),
-    ("published.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.1, 405.0", check_settings),
-    ("published.kl_lucb", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.0, 405.5", "kl-racing"),
-    ("published.kl_lucb", "(log(1 / delta), 0.0)", "(log(2 / delta), 0.0)", "kl-lucb-heuristic"),
+    ("published.exploration", "log(K1 * n / delta)", "log(K1 / delta)", "kl-lucb"),  # no union over arms
+    ("published.exploration", "log(K1 * n / delta)", "log(K1 * n)", "kl-lucb"),
+    ("published.exploration", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.1, 405.0", check_settings),
+    ("published.exploration", "ALPHA, K1 = 1.1, 405.5", "ALPHA, K1 = 1.0, 405.5", "kl-racing"),
+    ("published.exploration", "log(1 / delta), POWER", "log(2 / delta), POWER", "kl-lucb-heuristic"),
     ("evidence.intervals", "return z + log(z)", "return z", "kl-lucb"),
     ("evidence.intervals", "log_inverse + log(1 + log(total))", "log_inverse + log(1 + total)", "kl-racing-heuristic"),
     ("evidence.intervals", "alpha * log(total)", "alpha * log(total) / log(2)", "kl-lucb"),
@@ -55,14 +54,14 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("evidence.intervals", "(1 + sqrt(epsilon)) * sqrt(", "sqrt(", "lil-ucb"),
     ("evidence.intervals", "(2 + epsilon) / epsilon *", "(1 + epsilon) / epsilon *", "lil-ucb"),
     ("published.lil_ucb", "(4 * c), delta / (3 * c * n)", "(4 * c), delta / (3 * c)", check_settings),
-    ("published.lil_ucb", "delta / (c * n)), rows=3", "delta / c), rows=3", "lil-ucb-lucb-stop"),
+    ("published.lil_ucb", "UNION_LEVEL: delta / (c * n)", "UNION_LEVEL: delta / c", "lil-ucb-lucb-stop"),
     ("published.lil_ucb", "((2 + beta) / beta) ** 2", "(2 + beta) / beta", "lil-ucb"),
-    ("published.lil_ucb", "delta / 5, 1 + 10 / n", "delta, 1 + 10 / n", "lil-ucb-heuristic"),
-    ("published.lil_ucb", "1 + 10 / n, 1.0", "1 + 1 / n, 1.0", "lil-ucb-heuristic"),
+    ("published.lil_ucb", "LEVEL: delta / 5", "LEVEL: delta", "lil-ucb-heuristic"),
+    ("published.lil_ucb", "STOP: 1 + 10 / n", "STOP: 1 + 1 / n", "lil-ucb-heuristic"),
     ("published.lil_ucb", "mean + (1 + beta) * iterated_log", "mean + iterated_log", "lil-ucb"),
     ("published.lil_ucb", "most >= 1 + stop *", "most >= stop *", "lil-ucb-heuristic"),
     ("published.lil_kl_ucb", "log(2 * (n - 1) / delta)", "log(2 / delta)", "lil-kl-ucb"),
-    ("published.lil_kl_ucb", "settings = (log(2 / delta),", "settings = (log(1 / delta),", "lil-kl-ucb"),
+    ("published.lil_kl_ucb", "LOG_UPPER: log(2 / delta)", "LOG_UPPER: log(1 / delta)", "lil-kl-ucb"),
     ("published.lil_kl_ucb", "RATIO, POWER = 1.2, 1.25", "RATIO, POWER = 1.1, 1.25", "lil-kl-ucb"),
     ("evidence.intervals", "log(1 + log(count) / log(ratio))", "log(1 + log(count))", "lil-kl-ucb"),
     ("published.successive_elimination", "log(c * len(arms) / delta)", "log(c / delta)", "successive-elimination"),
@@ -111,16 +110,16 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
         "track-and-stop",
     ),
     ("published.top_two", "cost[arm] + log_count[arm]", "cost[arm]", "top-two"),
-    ("published.top_two", "if state.settings[1] > 0 else 0.5", "if state.settings[1] > 0 else 0.8", "top-two"),
+    ("published.top_two", "if state.settings[DIRECTED] else 0.5", "if state.settings[DIRECTED] else 0.8", "top-two"),
     ("published.top_two", "leader_share(state, BASE, leader, challenger)", "0.5", "top-two-ids"),
     ("published.top_two", "or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),  # costs out of date
     ("published.ugape", "radius[guess] >= radius[rival]", "radius[guess] <= radius[rival]", "ugape"),
     ("published.ugape", "(next_top if arm == first else top)", "top", "ugape"),
-    ("published.ugape", "if gap <= state.memory[1, 0]", "if True", "ugape-b"),  # the last guess, not the surest
+    ("published.ugape", "if gap <= state.memory[SMALLEST, 0]", "if True", "ugape-b"),  # the last guess, not the surest
     ("published.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
     ("published.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),
-    ("published.kl_lucb", "upper - state.settings[2]", "upper + state.settings[2]", "kl-lucb"),
-    ("published.lucb", "top - lower <= state.settings[1]", "top - lower <= 2 * state.settings[1]", "lucb"),
+    ("published.kl_lucb", "upper - state.settings[EPSILON]", "upper + state.settings[EPSILON]", "kl-lucb"),
+    ("published.lucb", "top - lower <= state.settings[EPSILON]", "top - lower <= 2 * state.settings[EPSILON]", "lucb"),
     ("published.lucb", "arm != leader and upper > top", "arm != leader and (challenger < 0 or upper < top)", "lucb"),
     (
         "published.kl_racing",
@@ -145,7 +144,7 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
         "epsilon_l / 2, delta_l / 2",
         "median-elimination",
     ),
-    ("published.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination"),
+    ("published.shared", "-means))[:keep]", "means))[:keep]", "median-elimination"),
     ("published.exponential_gap", "0.5**r / 4", "0.5**r", "exponential-gap-elimination"),
     ("published.exponential_gap", "50 * r**3", "50 * r**2", "exponential-gap-elimination"),
     (
@@ -171,8 +170,8 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
         "len(arms).bit_length() - 1",
         "sequential-halving",
     ),
-    ("published.successive_rejects", "0.5 + sum(1 / i for", "sum(1 / i for", "successive-rejects"),
-    ("published.successive_rejects", "(log_bar * (n + 1 - k))", "(log_bar * (n + 2 - k))", "successive-rejects"),
+    ("published.shared", "0.5 + sum(1 / i for", "sum(1 / i for", "successive-rejects"),
+    ("published.shared", "(log_bar * (n + 1 - k))", "(log_bar * (n + 2 - k))", "successive-rejects"),
     (
         "published.successive_rejects",
         "sums[left] += (times - done) * means",

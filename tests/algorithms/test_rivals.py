@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surest.algorithms import REGISTRY, Problem, start
-from surest.algorithms.published import RIVALS
+from agreement.interpreted_rivals import RIVALS
+from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.drivers.blocks import simulate_blocks
@@ -33,10 +33,10 @@ def epsilon(name: str) -> float:
 @pytest.mark.parametrize("name", STEPWISE)
 def test_the_block_driver_does_what_the_generator_does(name: str, arms: FiniteArms) -> None:
     n, budget = len(arms), 1500
-    problem = Problem(np.arange(n), 0.1, 0.0, budget, np.random.default_rng([7, n]))
+    task = Task(np.arange(n), 0.1, 0.0, budget, np.random.default_rng([7, n]))
     build = RIVALS[name].stepwise
     assert build is not None
-    fast = simulate_blocks(build(problem, **options(name)), arms.simulate(7), budget=budget, record=True)
+    fast = simulate_blocks(build(task, **options(name)), arms.simulate(7), budget=budget, record=True)
     slow = simulate(
         start(name, n, 0.1, budget=budget, seed=7, **options(name)), arms.simulate(7), budget=budget, record=True
     )
@@ -141,10 +141,10 @@ def test_track_and_stop_explores_arm_number_0_when_only_it_lacks_pulls() -> None
 @pytest.mark.parametrize("name", [n for n in STEPWISE if n not in BUDGETED])
 @pytest.mark.parametrize("means", [[0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.02, 0.0]], ids=str)
 def test_empirical_means_of_0_and_1_are_numbers_like_others(name: str, means: list[float]) -> None:
-    problem = Problem(np.arange(len(means)), 0.1, 0.0, None, np.random.default_rng(0))
+    task = Task(np.arange(len(means)), 0.1, 0.0, None, np.random.default_rng(0))
     build = RIVALS[name].stepwise
     assert build is not None
-    done = simulate_blocks(build(problem), bernoulli(means).simulate(5), budget=3_000_000)
+    done = simulate_blocks(build(task), bernoulli(means).simulate(5), budget=3_000_000)
     assert done.value is not None or name in ("lil-ucb", "successive-elimination")
     assert done.status.leader == int(np.argmax(means))
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, zeta
 
 from agreement.rivals_transcription import slow_weights
-from surest.algorithms import RIVALS, Problem, start
+from surest.algorithms import REGISTRY, Task, start
 from surest.algorithms.published.lil_kl_ucb import POWER, RATIO
 from surest.algorithms.published.lil_ucb import lil_ucb
 from surest.algorithms.published.optimal_weights import ROWS, note, track
@@ -186,6 +186,6 @@ def test_ceilings_are_not_forgotten() -> None:
     assert request.times.tolist() == [ceil(4 / 0.05**2 * log(3 / 0.05))] * 5
 
 
-def test_problem_is_what_entries_take() -> None:
-    problem = Problem(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
-    assert next(RIVALS["lucb"].start(problem)).total == 2
+def test_a_task_is_what_entries_take() -> None:
+    task = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
+    assert next(REGISTRY["lucb"].start(task)).total == 2

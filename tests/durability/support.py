@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surest.algorithms import REGISTRY, Entry, Problem
+from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.core.session import Session
 from surest.study.study import Study
@@ -22,11 +22,11 @@ HERE = Path(__file__).parent
 TELLTALE = "telltale"
 
 
-def telltale(problem: Problem, rounds: int = 40, size: int = 6) -> Procedure[Answer]:
+def telltale(task: Task, rounds: int = 40, size: int = 6) -> Procedure[Answer]:
     """Small requests, each decided by a hash of every reward so far in order: one reward lost, doubled or swapped shows."""
-    digest, n = hashlib.sha256(), len(problem.arms)
+    digest, n = hashlib.sha256(), len(task.arms)
     for _ in range(rounds):
-        n = len(problem.arms) + sum(problem.arrivals)
+        n = len(task.arms) + sum(task.arrivals)
         draw = np.frombuffer(digest.digest(), np.uint8)
         arms = np.flatnonzero(draw[np.arange(n) % 16] % 3 != 1)
         arms = arms if len(arms) else np.array([int(draw[0]) % n])
@@ -35,7 +35,16 @@ def telltale(problem: Problem, rounds: int = 40, size: int = 6) -> Procedure[Ans
     return Answer(int(digest.digest()[0]) % n)
 
 
-ENTRY = Entry(telltale, "best arm", "heuristic", "tests", "For tests only.", growing=True)
+ENTRY = Entry(
+    name=TELLTALE,
+    start=telltale,
+    goal="best arm",
+    standing="heuristic",
+    reference="tests",
+    summary="For tests only.",
+    options=None,
+    growing=True,
+)
 
 
 def register() -> None:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from agreement.interpreted_rivals import interpreted_rivals
-from surest.algorithms import REGISTRY, Problem, start
-from surest.algorithms.published import RIVALS
+from agreement.interpreted_rivals import RIVALS, interpreted_rivals
+from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -37,8 +36,8 @@ def run(
     build, n = REGISTRY[name].stepwise, len(arms)
     if build is None:
         return simulate(start(name, n, delta, epsilon=epsilon, seed=seed), arms.simulate(seed), budget=budget)
-    problem = Problem(np.arange(n), delta, epsilon, None, np.random.default_rng([seed, n]))
-    return simulate_blocks(build(problem), arms.simulate(seed), budget=budget)
+    task = Task(np.arange(n), delta, epsilon, None, np.random.default_rng([seed, n]))
+    return simulate_blocks(build(task), arms.simulate(seed), budget=budget)
 
 
 def wrong(name: str, arms: FiniteArms, runs: int, delta: float) -> int:
@@ -110,7 +109,7 @@ def test_every_proven_algorithm_is_counted() -> None:
 
 
 GROSS = [  # module, its text, the mistake, the rival, where its wrong answers are then more than δ allows
-    ("algorithms.published.lucb", "state.settings[0] + 4 * log(total)", "0.1", "lucb", "nearly tied"),
+    ("algorithms.published.lucb", "state.settings[LOG_INVERSE] + 4 * log(total)", "0.1", "lucb", "nearly tied"),
     ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-lucb", "nearly tied"),
     ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-racing", "nearly tied"),
     ("algorithms.published.ugape", "constant + 3 * log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
@@ -126,13 +125,13 @@ GROSS = [  # module, its text, the mistake, the rival, where its wrong answers a
     ("algorithms.published.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
     (
         "algorithms.published.track_and_stop",
-        "state.settings[0] + growth",
+        "state.settings[LEVEL] + growth",
         "0.1",
         "track-and-stop",
         "nearly tied",
     ),
-    ("algorithms.published.top_two", "state.settings[0] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
-    ("algorithms.published.median_elimination", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
+    ("algorithms.published.top_two", "state.settings[LEVEL] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
+    ("algorithms.published.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 
 
@@ -145,9 +144,9 @@ def test_a_gross_mistake_shows_in_the_wrong_answers(
     epsilon = 0.01 if entry.goal == "ε-optimal arm" else 0.0
     bad = 0
     for seed in range(runs):
-        problem = Problem(np.arange(2), delta, epsilon, None, np.random.default_rng(seed))
+        task = Task(np.arange(2), delta, epsilon, None, np.random.default_rng(seed))
         with np.errstate(all="ignore"):
-            answer = simulate(entry.start(problem), arms.simulate(seed), budget=500 if entry.stepwise else 10**15).value
+            answer = simulate(entry.start(task), arms.simulate(seed), budget=500 if entry.stepwise else 10**15).value
         bad += answer is not None and bool(arms.means[answer.arm] < arms.means.max() - epsilon)
     assert bad > binom.ppf(0.999, runs, delta)
 
@@ -185,10 +184,10 @@ def test_median_elimination_finds_an_arm_within_epsilon() -> None:
 
 @pytest.mark.parametrize("name", ["lucb", "kl-lucb", "ugape", "ugape-v", "lil-kl-ucb"])
 def test_an_accuracy_ends_what_a_tie_would_not(name: str) -> None:
-    problem = Problem(np.arange(3), 0.1, 0.1, None, np.random.default_rng(1))
+    task = Task(np.arange(3), 0.1, 0.1, None, np.random.default_rng(1))
     build = RIVALS[name].stepwise
     assert build is not None
-    answer = simulate_blocks(build(problem), bernoulli([0.5, 0.5, 0.2]).simulate(1)).value
+    answer = simulate_blocks(build(task), bernoulli([0.5, 0.5, 0.2]).simulate(1)).value
     assert answer is not None
     assert answer.arm in (0, 1)
 

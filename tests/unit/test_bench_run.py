@@ -78,7 +78,7 @@ def test_an_algorithm_that_always_names_its_first_arm_is_right_by_chance_only(mo
 
 def test_what_the_budget_stops_is_undecided_and_counted():
     (row,) = rows_of(benchmark([Case(TIE, "kl-lucb", 0.1, budget=500)], 4))
-    assert (row["runs"], row["undecided"], row["wrong"], row["mean"]) == (4, 4, 0, 500)
+    assert (row.runs, row.undecided, row.wrong, row.mean) == (4, 4, 0, 500)
 
 
 def test_a_request_too_large_to_count_ends_a_run_undecided():
@@ -108,7 +108,7 @@ def test_epsilon_goes_to_those_who_take_it_and_judges_their_answers():
     assert not near.is_right(1, 0.0)
     assert not near.is_right(2, 0.1)
     (row,) = rows_of(benchmark([found["wager"]], 3))
-    assert row["lower_bound"] != row["lower_bound"]  # T* is about the best arm itself: not a number
+    assert row.lower_bound != row.lower_bound  # T* is about the best arm itself: not a number
 
 
 def test_fixed_budgets_and_patience_have_defaults():
@@ -203,14 +203,12 @@ def test_the_whole_quick_suite():
     assert len(wanted) == len(found) * sum(entry.goal != "ε-optimal arm" for entry in REGISTRY.values())
     rows = rows_of(benchmark(wanted, lambda case: usual_runs(case, 3), seed=7, workers=2))
     for row in rows:
-        if row["goal"] == "fixed budget":
-            assert row["max"] <= row["budget"]
-            assert row["undecided"] == 0
-        elif row["standing"] == "proven":
-            assert (too_often_wrong(row), row["undecided"]) == (False, 0), row
-            assert row["mean"] > 0.5 * row["lower_bound"], (
-                row
-            )  # the mean of three runs: far below it something is wrong
+        if row.goal == "fixed budget":
+            assert row.max <= row.budget
+            assert row.undecided == 0
+        elif row.standing == "proven":
+            assert (too_often_wrong(row), row.undecided) == (False, 0), row
+            assert row.mean > 0.5 * row.lower_bound, row  # the mean of three runs: far below it something is wrong
 
 
 @pytest.mark.timeout(120)

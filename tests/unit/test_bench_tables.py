@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 from math import comb
 
 import pytest
@@ -33,7 +34,9 @@ def row(algorithm, pulls, *, instance=THREE, delta=0.1, arms=(), undecided=0):
 
 def test_a_row_counts_what_happened():
     found = row("wager", [100, 200, 300, 1000], arms=[1])
-    assert {key: found[key] for key in ("n", "standing", "runs", "wrong", "undecided", "mean", "median", "max")} == {
+    assert {
+        key: getattr(found, key) for key in ("n", "standing", "runs", "wrong", "undecided", "mean", "median", "max")
+    } == {
         "n": 3,
         "standing": "proven",
         "runs": 4,
@@ -43,17 +46,17 @@ def test_a_row_counts_what_happened():
         "median": 250.0,
         "max": 1000,
     }
-    assert found["q95"] == pytest.approx(895)
-    assert found["sem"] == pytest.approx(math.sqrt(((300**2 + 200**2 + 100**2 + 600**2) / 3) / 4))
-    assert found["ratio"] == pytest.approx(400 / found["lower_bound"])
-    assert found["lower_bound"] == pytest.approx(THREE.characteristic.time * 0.8 * math.log(9))
-    assert (found["seconds"], found["microseconds"]) == (2.0, 1250.0)
-    assert found["wrong_answers"] == "arm 1 (0.1 below the best) ×1"
+    assert found.q95 == pytest.approx(895)
+    assert found.sem == pytest.approx(math.sqrt(((300**2 + 200**2 + 100**2 + 600**2) / 3) / 4))
+    assert found.ratio == pytest.approx(400 / found.lower_bound)
+    assert found.lower_bound == pytest.approx(THREE.characteristic.time * 0.8 * math.log(9))
+    assert (found.seconds, found.microseconds) == (2.0, 1250.0)
+    assert found.wrong_answers == "arm 1 (0.1 below the best) ×1"
 
 
 def test_an_undecided_run_is_neither_wrong_nor_dropped_and_the_mean_is_marked():
     found = row("wager", [100, 300], arms=[2], undecided=1)
-    assert (found["runs"], found["wrong"], found["undecided"], found["mean"]) == (2, 0, 1, 200.0)
+    assert (found.runs, found.wrong, found.undecided, found.mean) == (2, 0, 1, 200.0)
     assert cells(found, ["mean", "max"]) == ["≥ 200", "≥ 300"]
     assert any("undecided" in note for note in notes([found]))
 
@@ -89,7 +92,7 @@ def test_csv_and_markdown_hold_every_row():
     rows = [row("wager", [100, 200]), row("lucb", [1000, 3000])]
     read = list(csv.DictReader(io.StringIO(as_csv(rows))))
     assert [float(r["mean"]) for r in read] == [150.0, 2000.0]
-    assert set(read[0]) == set(rows[0])
+    assert set(read[0]) == set(rows[0].columns())
     lines = as_markdown(rows).splitlines()
     assert len(lines) == 4
     assert {line.count("|") for line in lines} == {16}
@@ -147,10 +150,10 @@ def test_pulls_against_n_show_every_algorithm_and_the_bound(small):
 
 
 def test_a_profile_ends_at_the_share_of_instances_that_were_decided(small):
-    rows = rows_of(small)
-    for cut in rows:
-        if cut["algorithm"] == "naive-best-arm" and cut["instance"] == "example1:3":
-            cut["undecided"] = 1
+    rows = [
+        replace(row, undecided=1) if (row.algorithm, row.instance) == ("naive-best-arm", "example1:3") else row
+        for row in rows_of(small)
+    ]
     figure = pictures.performance_profile(rows)
     ends = {
         text.get_text(): line.get_ydata()[-1]
@@ -181,8 +184,8 @@ def test_every_picture_is_written(small, tmp_path, kind, suffix):
 def test_pictures_that_cannot_be(small, tmp_path):
     rows = rows_of(small)
     with pytest.raises(UsageError, match="several n"):
-        pictures.pulls_against_n([r for r in rows if r["n"] == 3])
+        pictures.pulls_against_n([r for r in rows if r.n == 3])
     with pytest.raises(UsageError, match="no algorithm"):
-        pictures.performance_profile([r for r in rows if r["goal"] == "fixed budget"])
+        pictures.performance_profile([r for r in rows if r.goal == "fixed budget"])
     with pytest.raises(UsageError, match="cannot be written"):
         pictures.draw(small, rows, "profile", tmp_path / "no" / "where.png")

@@ -5,6 +5,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from surest.algorithms import REGISTRY, Entry, Problem
+from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.core.session import Session
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
@@ -25,20 +26,25 @@ from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.transfer import import_study
 
 
-def leader_of_all(problem: Problem, rounds: int = 4) -> Procedure[Answer]:
+def leader_of_all(task: Task, rounds: int = 4) -> Procedure[Answer]:
     """Pull every arm there is twice a round; the best mean wins. It heeds arrivals."""
     sums = np.zeros(0)
     for _ in range(rounds):
-        n = len(problem.arms) + sum(problem.arrivals)
+        n = len(task.arms) + sum(task.arrivals)
         sums = np.append(sums, np.zeros(n - len(sums)))
         sums += yield Pull(np.arange(n), 2, Statistic.MEAN)
     return Answer(int(sums.argmax()))
 
 
+def toy(start: Callable[..., Procedure[Answer]], name: str = "toy", growing: bool = False) -> Entry:
+    facts = {"goal": "best arm", "standing": "heuristic", "reference": "tests", "summary": "", "options": None}
+    return Entry(name=name, start=start, growing=growing, **facts)
+
+
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, growing in (("toy", False), ("growing-toy", True)):
-        monkeypatch.setitem(REGISTRY, name, Entry(leader_of_all, "best arm", "heuristic", "tests", "", growing=growing))
+        monkeypatch.setitem(REGISTRY, name, toy(leader_of_all, name, growing))
 
 
 @pytest.fixture
@@ -244,11 +250,11 @@ def test_another_version_of_the_algorithm_is_noticed(storage: str, monkeypatch: 
     study = make(storage)
     answer(study, 4)
 
-    def other(problem: Problem) -> Procedure[Answer]:
-        yield Pull(problem.arms, 3, Statistic.MEAN)
+    def other(task: Task) -> Procedure[Answer]:
+        yield Pull(task.arms, 3, Statistic.MEAN)
         return Answer(0)
 
-    monkeypatch.setitem(REGISTRY, "toy", Entry(other, "best arm", "heuristic", "tests", ""))
+    monkeypatch.setitem(REGISTRY, "toy", toy(other))
     with pytest.raises(TranscriptError, match="the log says"):
         open_study(storage, "s").status()
 

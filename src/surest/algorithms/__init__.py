@@ -1,110 +1,147 @@
-"""All algorithms by name. A new one is a file, a line here, a page in docs/algorithms/, and its options in options.py."""
+"""All algorithms by name. Each one's facts are in an `Entry` beside its function; this module says where that is."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from surest.algorithms.entry import Entry as Entry
-from surest.algorithms.entry import Problem as Problem
-from surest.algorithms.options import OPTIONS, Option, check_options
-from surest.algorithms.paper.best_arm_est import best_arm_est
-from surest.algorithms.paper.expected_time import vd_best_arm_id_star
-from surest.algorithms.paper.naive import naive_best_arm, naive_best_arm_est
-from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
-from surest.algorithms.published import RIVALS
-from surest.algorithms.wager.wager import wager as start_wager
+from surest.algorithms.entry import Task as Task
+from surest.algorithms.options import Option, check_options
 from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.errors import UsageError
 
-PAPER = "Lu, Tao, Zhang 2021"
-
-
-def _answer(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
-    return Answer((yield from procedure), reason=reason)
-
-
-REGISTRY: dict[str, Entry] = {
-    "wager": Entry(
-        lambda p, **options: start_wager(p.arms, p.delta, epsilon=p.epsilon, rng=p.rng, arrivals=p.arrivals, **options),
-        "either",
-        "proven",
-        "docs/wager.md",
-        "The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
-        growing=True,
-        reserve="reserve",
-    ),
-    "vd-best-arm-id": Entry(
-        lambda p, **options: _answer(vd_best_arm_id(p.arms, p.delta, rng=p.rng, **options)),
-        "best arm",
-        "proven",
-        f"{PAPER}, Algorithm 7",
-        "Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
-    ),
-    "vd-best-arm-id-star": Entry(
-        lambda p, **options: _answer(vd_best_arm_id_star(p.arms, p.delta, rng=p.rng, **options)),
-        "best arm",
-        "proven",
-        f"{PAPER}, Appendix B",
-        "Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
-    ),
-    "naive-best-arm": Entry(
-        lambda p, **options: _answer(naive_best_arm(p.arms, p.delta, **options)),
-        "best arm",
-        "proven",
-        f"{PAPER}, section 3",
-        "Variance-dependent elimination with a union bound over the arms.",
-    ),
-    "best-arm-est": Entry(
-        lambda p, **options: _answer(
-            best_arm_est(p.arms, p.epsilon, p.delta, rng=p.rng, **options), "certified ε-optimal"
-        ),
-        "ε-optimal arm",
-        "proven",
-        f"{PAPER}, Algorithm 4",
-        "Grouped median elimination, the main step of vd-best-arm-id.",
-    ),
-    "naive-best-arm-est": Entry(
-        lambda p, **options: _answer(
-            naive_best_arm_est(p.arms, p.epsilon, p.delta, rng=p.rng, **options), "certified ε-optimal"
-        ),
-        "ε-optimal arm",
-        "proven",
-        f"{PAPER}, Corollary 3.2",
-        "naive-best-arm, stopped once every survivor is ε-optimal.",
-    ),
-    **RIVALS,
+MODULES = {
+    "wager": "wager.entry",
+    "vd-best-arm-id": "paper.vd_best_arm_id",
+    "vd-best-arm-id-star": "paper.expected_time",
+    "naive-best-arm": "paper.naive",
+    "best-arm-est": "paper.best_arm_est",
+    "naive-best-arm-est": "paper.naive",
+    "successive-elimination": "published.successive_elimination",
+    "median-elimination": "published.median_elimination",
+    "exponential-gap-elimination": "published.exponential_gap",
+    "distribution-based-elimination": "published.distribution_based",
+    "lil-ucb": "published.lil_ucb",
+    "lil-ucb-lucb-stop": "published.lil_ucb",
+    "lil-ucb-heuristic": "published.lil_ucb",
+    "lucb": "published.lucb",
+    "kl-lucb": "published.kl_lucb",
+    "kl-lucb-heuristic": "published.kl_lucb",
+    "kl-racing": "published.kl_racing",
+    "kl-racing-heuristic": "published.kl_racing",
+    "chernoff-racing": "published.kl_racing",
+    "ugape": "published.ugape",
+    "ugape-v": "published.ugape",
+    "lil-kl-ucb": "published.lil_kl_ucb",
+    "track-and-stop": "published.track_and_stop",
+    "track-and-stop-heuristic": "published.track_and_stop",
+    "top-two": "published.top_two",
+    "top-two-ids": "published.top_two",
+    "successive-rejects": "published.successive_rejects",
+    "sequential-halving": "published.sequential_halving",
+    "ucb-e": "published.ucb_e",
+    "ucb-e-adaptive": "published.ucb_e",
+    "ugape-b": "published.ugape",
+    "ugape-b-adaptive": "published.ugape",
+    "uniform-bonferroni": "published.controls",
+    "peeking-z-test": "published.controls",
 }
-REGISTRY |= {name: replace(entry, options=OPTIONS.get(name, {})) for name, entry in REGISTRY.items()}
+"""By name, in the order in which they are listed: the module of `surest.algorithms` whose ``ENTRIES`` has the algorithm. It is
+imported when the algorithm is first looked up."""
 DEFAULT = "wager"
+Algorithm = str | Callable[..., Any] | Entry
+"""A name, a generator function of one's own, or an entry."""
 
 
-def lookup(name: str) -> Entry:
-    """The entry of a name.
+class Registry(MutableMapping[str, Entry]):
+    """The entries by name. Names are known at once; a module is imported when one of its entries is asked for."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = dict(modules)
+        self._entries: dict[str, Entry] = {}
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries:
+            self._entries[name] = _entry(name, self._modules[name])
+        return self._entries[name]
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        self._modules.setdefault(name, "")
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+        self._entries.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+REGISTRY = Registry(MODULES)
+
+
+def _entry(name: str, module: str) -> Entry:
+    entries: tuple[Entry, ...] = import_module(f"surest.algorithms.{module}").ENTRIES
+    found = [entry for entry in entries if entry.name == name]
+    if not found:
+        raise LookupError(
+            f"surest.algorithms.{module} has no entry named {name!r} in ENTRIES; MODULES says that it has"
+        )
+    return found[0]
+
+
+def all_entries() -> tuple[Entry, ...]:
+    """Every entry, in the order of the table; imports every algorithm.
+
+    >>> [entry.name for entry in all_entries()][:2]
+    ['wager', 'vd-best-arm-id']
+    """
+    return tuple(REGISTRY.values())
+
+
+def lookup(algorithm: Algorithm) -> Entry:
+    """The entry of a name, or of a generator function of one's own; an entry is its own.
 
     >>> lookup("naive-best-arm").standing
     'proven'
     """
-    if name not in REGISTRY:
-        near = get_close_matches(name, REGISTRY, 3, 0.5) or [known for known in REGISTRY if name and name in known][:3]
-        hint = f"did you mean {' or '.join(near)}?" if near else "'surest algorithms' lists them"
-        raise UsageError(f"there is no algorithm {name!r}; {hint}")
-    return REGISTRY[name]
+    if isinstance(algorithm, Entry):
+        return algorithm
+    if not isinstance(algorithm, str):
+        return Entry.of_function(algorithm)
+    if algorithm in REGISTRY:
+        return REGISTRY[algorithm]
+    if ".py:" in algorithm:
+        raise UsageError(
+            f"{algorithm!r} names a function in a file, not an algorithm; "
+            "give load_algorithm of surest.algorithms.loading that text, or pass the function itself"
+        )
+    near = get_close_matches(algorithm, REGISTRY, 3, 0.5)
+    near = near or [known for known in REGISTRY if algorithm and algorithm in known][:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "'surest algorithms' lists them"
+    raise UsageError(f"there is no algorithm {algorithm!r}; {hint}")
 
 
-def options_of(name: str) -> Mapping[str, Option]:
+def options_of(algorithm: Algorithm) -> Mapping[str, Option]:
     """The options that an algorithm is known to have; most have none.
 
     >>> sorted(options_of("wager")), sorted(options_of("lucb"))
     (['batch', 'reserve'], [])
     """
-    return lookup(name).options or {}
+    return lookup(algorithm).options or {}
 
 
 def start(
-    name: str,
+    algorithm: Algorithm,
     n: int,
     delta: float,
     *,
@@ -112,17 +149,48 @@ def start(
     budget: int | None = None,
     seed: int = 0,
     arrivals: list[int] | None = None,
+    items: int | None = None,
+    target: str = "items",
     **options: Any,
 ) -> Procedure[Answer]:
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
 
+    Parameters
+    ----------
+    algorithm : str or generator function
+        A name, or a function of one's own, as `Entry.of_function` takes it.
+    n : int
+        How many arms there are.
+    delta, epsilon, budget
+        The allowed error probability; how far from the best, on [0, 1], an answer may be; the most pulls.
+    seed : int
+        Makes the algorithm's own randomness repeatable.
+    arrivals : list of int, optional
+        Grows while the algorithm runs: how many arms each later addition brings.
+    items, target
+        The number of items on the list, where there is one, and whose mean counts.
+    **options
+        The algorithm's own.
+
+    Examples
+    --------
     >>> procedure = start("naive-best-arm", 3, 0.1)
     >>> next(procedure).arms
     array([0, 1, 2])
     """
-    entry = lookup(name)
+    entry = lookup(algorithm)
     if entry.options is not None:
-        check_options(name, entry.options, options)
+        check_options(entry.name, entry.options, options)
+    _check(entry, n, delta, epsilon, budget)
+    if n == 1:
+        return _only_arm()
+    rng = np.random.default_rng([seed % 2**64, n])
+    arriving = [] if arrivals is None else arrivals
+    return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target), **options)
+
+
+def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | None) -> None:
+    """Refuse what no algorithm can do, and what this one cannot."""
     if n < 1:
         raise UsageError("there are no arms; give at least one")
     checked_delta(delta)
@@ -131,19 +199,14 @@ def start(
     if budget is not None and budget < 0:
         raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 0")
     if epsilon > 0 and entry.goal == "best arm":
-        others = ", ".join(k for k, e in REGISTRY.items() if e.goal in ("ε-optimal arm", "either"))
+        others = ", ".join(e.name for e in all_entries() if e.goal in ("ε-optimal arm", "either"))
         raise UsageError(
-            f"{name} looks for the best arm and takes no epsilon ({epsilon} given); for ε > 0 use {others}"
+            f"{entry.name} looks for the best arm and takes no epsilon ({epsilon} given); for ε > 0 use {others}"
         )
     if epsilon == 0 and entry.goal == "ε-optimal arm":
-        raise UsageError(f"{name} looks for an ε-optimal arm: give epsilon > 0 (0 given)")
+        raise UsageError(f"{entry.name} looks for an ε-optimal arm: give epsilon > 0 (0 given)")
     if entry.goal == "fixed budget" and budget is None:
-        raise UsageError(f"{name} spends a fixed budget: give one")
-    if n == 1:
-        return _only_arm()
-    rng = np.random.default_rng([seed % 2**64, n])
-    arriving = [] if arrivals is None else arrivals
-    return entry.start(Problem(np.arange(n), delta, epsilon, budget, rng, arriving), **options)
+        raise UsageError(f"{entry.name} spends a fixed budget: give one")
 
 
 def _only_arm() -> Procedure[Answer]:

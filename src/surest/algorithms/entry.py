@@ -1,19 +1,24 @@
-"""What the registry says of an algorithm, and what a user asks of one."""
+"""What is known of an algorithm, in one record beside its function, and what one is started with."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from surest.algorithms.answers import as_answer
 from surest.algorithms.options import Option
-from surest.algorithms.stepwise import Stepwise
 from surest.core.protocol import Answer, IntArray, Procedure
+from surest.errors import ContractError, UsageError
+
+if TYPE_CHECKING:
+    from surest.algorithms.stepwise import Stepwise
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a user wants: which arms, how sure, how close, at what cost."""
+class Task:
+    """What an algorithm is started with. Rewards and ε are on [0, 1]."""
 
     arms: IntArray
     delta: float
@@ -23,27 +28,142 @@ class Problem:
     arrivals: list[int] = field(default_factory=list)
     """How many arms each later addition brought, in order. A session appends to it while a growing algorithm runs; the
     algorithm looks before each request, and numbers the new arms on from those it knows."""
+    items: int | None = None
+    """How many items there are on the list that all arms are evaluated on; None where every pull is a fresh one."""
+    target: str = "items"
+    """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
 
 
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
-Standing = Literal["proven", "heuristic", "reconstruction"]
+Standing = Literal["proven", "heuristic", "reconstruction", "yours, unproven"]
+YOURS: Standing = "yours, unproven"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One algorithm: how to start it, who published it, and what is known of it."""
+    """One algorithm: how to start it, who published it, and all else that is known of it."""
 
+    name: str
     start: Callable[..., Procedure[Answer]]
-    """Takes a `Problem` and the algorithm's own options."""
+    """Takes a `Task` and the algorithm's own options."""
     goal: Goal
     standing: Standing
     reference: str
+    """Who published it, or where its proof is."""
     summary: str
-    stepwise: Callable[..., Stepwise] | None = None
+    """One sentence."""
+    options: Mapping[str, Option] | None = field(default_factory=dict)
+    """Its own options by name. None stands for an algorithm that checks them itself."""
+    stepwise: "Callable[..., Stepwise] | None" = None
     """For an algorithm that decides pull by pull: its compiled rule, from the same arguments; see `drivers.blocks`."""
     growing: bool = False
-    """Whether its guarantee still holds when arms are added while it runs: it then heeds `Problem.arrivals`."""
+    """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None
     """The option that must keep a part of δ beforehand for arms that are added, where there is one."""
-    options: Mapping[str, Option] | None = None
-    """Its own options by name. None stands for an algorithm that checks them itself: one that a user has added, say."""
+    told_h1: bool = False
+    """Whether it must be told H1 = Σ 1/gap² (option ``h1``). A benchmark tells it the truth, which nobody knows."""
+    costly: int = 1
+    """Where a benchmark runs others so many times it runs this one once, as a run takes seconds."""
+    control: bool = False
+    """Whether it is there to show what people do, not as a method to choose."""
+    heuristic_of: str | None = None
+    """The algorithm of the same sampling rule with a proven threshold, for one whose threshold is not."""
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What sets it apart, in words.
+
+        >>> from surest.algorithms import lookup
+        >>> lookup("ucb-e").traits, lookup("peeking-z-test").traits
+        (('must be told H1',), ('a control',))
+        """
+        said = {
+            "takes arms that are added while it runs": self.growing,
+            "must be told H1": self.told_h1,
+            "costly": self.costly > 1,
+            "a control": self.control,
+            f"{self.heuristic_of} with a threshold that is not proven": self.heuristic_of is not None,
+        }
+        return tuple(words for words, true in said.items() if true)
+
+    @classmethod
+    def of_function(cls, function: Callable[..., Any], name: str | None = None) -> "Entry":
+        """An entry for anybody's own algorithm: a generator function ``(arms, delta, *, …)``.
+
+        Parameters
+        ----------
+        function : generator function
+            Takes the arms (an array of their numbers) and δ. Of ``epsilon``, ``budget``, ``rng``, ``items``, ``target`` and
+            ``arrivals`` it gets those that it names; its other parameters are its options. It yields requests, and returns
+            an arm, a sequence of arms, or an `Answer`.
+        name : str, optional
+            What to call it; the function's name unless given.
+
+        Examples
+        --------
+        >>> from surest.core.protocol import Pull, Statistic
+        >>> def larger_mean(arms, delta, *, times=100):
+        ...     means = yield Pull(arms, times, Statistic.MEAN)
+        ...     return int(arms[means.argmax()])
+        >>> entry = Entry.of_function(larger_mean)
+        >>> entry.name, entry.standing, entry.goal, list(entry.options)
+        ('larger_mean', 'yours, unproven', 'best arm', ['times'])
+        """
+        called = name or str(getattr(function, "__name__", type(function).__name__))
+        takes = _parameters(function, called)
+        given = [key for key in GIVEN if key in takes]
+        own = {key: p for key, p in list(takes.items())[2:] if key not in GIVEN}
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in own.values())
+
+        def begin(task: Task, **options: Any) -> Procedure[Answer]:
+            passed = {key: getattr(task, key) for key in given}
+            return _answering(function(task.arms, task.delta, **passed, **options), called, task)
+
+        return cls(
+            name=called,
+            start=begin,
+            goal=_goal(takes),
+            standing=YOURS,
+            reference="your own function",
+            summary=(inspect.getdoc(function) or "An algorithm of your own.").partition("\n")[0],
+            options=None if open_ended else {key: Option("value", "of your own function") for key in own},
+            growing="arrivals" in takes,
+        )
+
+
+GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals")
+"""What of a task an algorithm of one's own gets if it names it; the arms and δ it always gets, by position."""
+
+
+def _parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Parameter]:
+    """The parameters of somebody's algorithm, refused where it cannot be called with arms and δ."""
+    if not callable(function):
+        raise UsageError(
+            f"algorithm is {function!r:.60}; give a name ('surest algorithms' lists them) or a generator function"
+        )
+    try:
+        signature = inspect.signature(function)
+        signature.bind_partial(None, None)
+    except (TypeError, ValueError):
+        raise ContractError(
+            f"{name} cannot be called as {name}(arms, delta); begin its parameters with arms and delta"
+        ) from None
+    return dict(signature.parameters)
+
+
+def _goal(takes: Mapping[str, inspect.Parameter]) -> Goal:
+    """What a function looks for, as its parameters tell: one that cannot do without a budget spends a fixed one."""
+    if "budget" in takes and takes["budget"].default is inspect.Parameter.empty:
+        return "fixed budget"
+    return "either" if "epsilon" in takes else "best arm"
+
+
+def _answering(procedure: Any, name: str, task: Task) -> Procedure[Answer]:
+    """A procedure whose value is an `Answer`, whatever form its author gave it."""
+    if not hasattr(procedure, "send"):
+        raise ContractError(
+            f"{name} returned {procedure!r:.60} at once; it must be a generator function: "
+            "rewards = yield Pull(arms, times, statistic)"
+        )
+    value = yield from procedure
+    return as_answer(value, name, len(task.arms) + sum(task.arrivals))

@@ -6,12 +6,13 @@ decision, and so works with anything that can be pulled. `advance` decides and c
 block, without leaving machine code: see `surest.drivers.blocks`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from surest.algorithms.entry import Entry
 from surest.compiled import compiled
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 
@@ -37,7 +38,7 @@ class State(NamedTuple):
     memory: FloatArray
     """The algorithm's own: rows with a place an arm."""
     settings: FloatArray
-    """Its constants."""
+    """Its constants; each rule names their places."""
     noise: npt.NDArray[np.uint64]
     """The state of a small random generator, for ties and coins."""
 
@@ -51,8 +52,11 @@ class Stepwise(NamedTuple):
     certified: bool = True
 
 
-def fresh_state(n: int, settings: tuple[float, ...], *, rows: int = 1, rng: np.random.Generator) -> State:
-    """The state before the first pull."""
+def fresh_state(
+    n: int, settings: Mapping[int, float] | tuple[float, ...], *, rows: int = 1, rng: np.random.Generator
+) -> State:
+    """The state before the first pull; settings by their place (a rule names its places), or in order."""
+    placed = settings if isinstance(settings, Mapping) else dict(enumerate(settings))
     return State(
         counts=np.zeros(n, np.int64),
         sums=np.zeros(n),
@@ -62,7 +66,7 @@ def fresh_state(n: int, settings: tuple[float, ...], *, rows: int = 1, rng: np.r
         fresh=np.zeros(n),
         marks=np.zeros(4, np.int64),
         memory=np.zeros((rows, max(n, SPARE))),
-        settings=np.array(settings, np.float64),
+        settings=np.array([placed[place] for place in range(len(placed))], np.float64),
         noise=rng.integers(1, 2**63, 1, np.uint64),
     )
 
@@ -79,6 +83,11 @@ def run(stepwise: Stepwise) -> Procedure[Answer]:
         state.fresh[:asked] = yield Pull(state.pick[:asked].copy(), 1, Statistic.REWARDS, now)
         absorb(state)
     return Answer(now().leader, stepwise.certified, stepwise.reason, now())
+
+
+def pullwise(build: Callable[..., Stepwise], **facts: Any) -> Entry:
+    """The entry of an algorithm that decides pull by pull; `build` takes a `Task` and the algorithm's own options."""
+    return Entry(start=lambda task, **options: run(build(task, **options)), stepwise=build, **facts)
 
 
 @compiled
@@ -105,7 +114,7 @@ def everyone(state: State) -> int:
 
 
 @compiled
-def below(noise: npt.NDArray[np.uint64], bound: int) -> int:
+def random_below(noise: npt.NDArray[np.uint64], bound: int) -> int:
     """A random whole number from 0 to bound − 1 (xorshift64*; the bias is below bound/2^53)."""
     x = noise[0]
     x ^= x >> np.uint64(12)
@@ -128,7 +137,7 @@ def empirical_best(state: State) -> int:
             best, top, ties = arm, mean, 1
         elif mean == top:
             ties += 1
-            if below(state.noise, ties) == 0:
+            if random_below(state.noise, ties) == 0:
                 best = arm
     state.marks[LEADER] = best
     return best
@@ -145,6 +154,6 @@ def first_of(values: FloatArray, n: int, other_than: int, noise: npt.NDArray[np.
             first, ties = arm, 1
         elif values[arm] == values[first]:
             ties += 1
-            if below(noise, ties) == 0:
+            if random_below(noise, ties) == 0:
                 first = arm
     return first

@@ -10,9 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from surest.algorithms.entry import YOURS
 from surest.bench.record import Done
 from surest.bench.run import Case
-from surest.bench.tables import Row, is_control, rows_of
+from surest.bench.tables import Row, rows_of
 from surest.errors import UsageError
 
 MOST = 9
@@ -20,7 +21,7 @@ MOST = 9
 INK, GREY = "#222222", "#8a8a8a"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7a4fa3", "#8c6d31", "#5f8a1f", "#777777")
 WAGER = "#d1380e"
-DASHES = {"proven": "-", "heuristic": (0, (4, 2)), "reconstruction": (0, (1, 1.2))}
+DASHES = {"proven": "-", "heuristic": (0, (4, 2)), "reconstruction": (0, (1, 1.2)), YOURS: (0, (6, 1, 1, 1))}
 MARKERS = "osD^vP*Xh"
 
 
@@ -29,9 +30,9 @@ def draw(done: Done, rows: Sequence[Row], kind: str, path: str | Path) -> None:
 
     Where there are several δ or, for pictures of one instance, several instances, the first is shown.
     """
-    rows = [row for row in rows if row["delta"] == rows[0]["delta"]]
+    rows = [row for row in rows if row.delta == rows[0].delta]
     if kind == "auto":
-        several = len({row["instance"] for row in rows})
+        several = len({row.instance for row in rows})
         kind = "pulls" if len(sizes(rows, family(rows))) >= 3 else "profile" if several >= 3 else "times"
     if kind == "pulls":
         figure = pulls_against_n(rows)
@@ -54,37 +55,37 @@ def save(figure: Figure, path: str | Path) -> None:
 def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None) -> Figure:
     """Mean pulls over the number of arms, on log axes, with the lower bound."""
     kin = family(rows)
-    rows = [row for row in rows if row["instance"].partition(":")[0] == kin]
+    rows = [row for row in rows if row.instance.partition(":")[0] == kin]
     if len(sizes(rows, kin)) < 2:
         raise UsageError("pulls against n need one kind of instance at several n, such as example1:10 example1:100")
     figure, axes = _canvas(6.6, 4.6)
     figure.subplots_adjust(right=0.72)
-    bound = sorted({(row["n"], row["lower_bound"]) for row in rows})
+    bound = sorted({(row.n, row.lower_bound) for row in rows})
     axes.plot(*zip(*bound, strict=True), color=INK, lw=2.2, zorder=5)
     ends = [(bound[-1][1], "lower bound", INK)]
     for style in styles(rows, algorithms):
-        own = sorted((r["n"], r["mean"], r["undecided"]) for r in rows if r["algorithm"] == style["name"])
+        own = sorted((r.n, r.mean, r.undecided) for r in rows if r.algorithm == style["name"])
         n, mean, cut = (np.array(column) for column in zip(*own, strict=True))
         axes.plot(n, mean, **_line(style), marker=style["marker"], ms=4.5)
         axes.plot(n[cut > 0], mean[cut > 0], "^", color=style["colour"], ms=9, mfc="none")
         ends.append((mean[-1], style["name"], style["colour"]))
-    axes.set(xscale="log", yscale="log", xlabel="number of arms n", ylabel=f"mean pulls, δ = {rows[0]['delta']:g}")
-    axes.set_xticks(sorted({row["n"] for row in rows}))
+    axes.set(xscale="log", yscale="log", xlabel="number of arms n", ylabel=f"mean pulls, δ = {rows[0].delta:g}")
+    axes.set_xticks(sorted({row.n for row in rows}))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     _label_ends(axes, ends)
     axes.set_title(_title(kin), loc="left", fontsize=10)
-    if any(row["undecided"] for row in rows):
+    if any(row.undecided for row in rows):
         figure.text(0.01, 0.01, "open triangles: some runs hit the budget", fontsize=7, color=GREY)
     return figure
 
 
 def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = None) -> Figure:
     """For each algorithm, the share of instances on which it needs at most τ times the fewest mean pulls."""
-    names = list(dict.fromkeys(row["instance"] for row in rows))
+    names = list(dict.fromkeys(row.instance for row in rows))
     shown = styles(rows, algorithms)
     chosen = {style["name"] for style in shown}
-    mean = {(r["instance"], r["algorithm"]): r["mean"] if not r["undecided"] else math.inf for r in rows}
+    mean = {(r.instance, r.algorithm): r.mean if not r.undecided else math.inf for r in rows}
     least = {i: min(mean.get((i, a), math.inf) for a in chosen) for i in names}
     names = [i for i in names if math.isfinite(least[i])]
     if not names:
@@ -112,7 +113,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
         fontsize=8,
         handlelength=2.6,
     )
-    levels = " and ".join(f"{delta:g}" for delta in dict.fromkeys(row["delta"] for row in rows))
+    levels = " and ".join(f"{delta:g}" for delta in dict.fromkeys(row.delta for row in rows))
     axes.set_title(f"Performance profile, δ = {levels}", loc="left", fontsize=10)
     return figure
 
@@ -191,11 +192,11 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
 def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: int = MOST) -> list[dict[str, Any]]:
     """Which algorithms to show, and how: Wager first, others by their pulls (geometric mean over the lower bounds)."""
     if algorithms is None:
-        rows = [row for row in rows if row["goal"] != "fixed budget" and not is_control(row)]
+        rows = [row for row in rows if row.goal != "fixed budget" and not row.control]
     cost: dict[str, list[float]] = {}
     for row in rows:
-        cost.setdefault(row["algorithm"], []).append(math.log(max(row["mean"], 1.0)))
-    standing = {row["algorithm"]: row["standing"] for row in rows}
+        cost.setdefault(row.algorithm, []).append(math.log(max(row.mean, 1.0)))
+    standing = {row.algorithm: row.standing for row in rows}
     everywhere = max(map(len, cost.values()), default=0)
     means = {name: float(np.exp(np.mean(logs))) for name, logs in cost.items() if len(logs) == everywhere}
     names = sorted(means, key=lambda a: (a != "wager", means[a])) if algorithms is None else algorithms
@@ -217,13 +218,13 @@ def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: i
 
 def family(rows: Sequence[Row]) -> str:
     """The kind of instance of which there are most sizes."""
-    kinds = list(dict.fromkeys(row["instance"].partition(":")[0] for row in rows if ":" in row["instance"]))
+    kinds = list(dict.fromkeys(row.instance.partition(":")[0] for row in rows if ":" in row.instance))
     return max(kinds, key=lambda kind: len(sizes(rows, kind)), default="")
 
 
 def sizes(rows: Sequence[Row], kind: str) -> set[int]:
     """The numbers of arms of the instances ``kind:n``."""
-    return {row["n"] for row in rows if row["instance"] == f"{kind}:{row['n']}"}
+    return {row.n for row in rows if row.instance == f"{kind}:{row.n}"}
 
 
 def _same(case: Case, other: Case) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from surest.algorithms import DEFAULT
-from surest.bench.tables import Row, is_control, number, too_often_wrong
+from surest.algorithms.entry import YOURS
+from surest.bench.tables import Row, number, too_often_wrong
 
+UNPROVEN = ("heuristic", "reconstruction", YOURS)
 Place = tuple[str, float]
 """An instance and a δ."""
 
@@ -16,33 +18,33 @@ def places(rows: Iterable[Row]) -> dict[Place, list[Row]]:
     """The rows that can be compared with each other: the best arm was sought, and found or not, at a fixed confidence."""
     found: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
-        if row["goal"] != "fixed budget" and row["epsilon"] == 0 and not is_control(row):
-            found[row["instance"], row["delta"]].append(row)
+        if row.goal != "fixed budget" and row.epsilon == 0 and not row.control:
+            found[row.instance, row.delta].append(row)
     return found
 
 
 def leader(rows: Iterable[Row], standings: Sequence[str]) -> Row | None:
     """The rival with the fewest mean pulls among those of the given standings; rows with undecided runs come last."""
-    rivals = [row for row in rows if row["standing"] in standings and row["algorithm"] != DEFAULT]
-    return min(rivals, key=lambda row: (row["undecided"] > 0, row["mean"]), default=None)
+    rivals = [row for row in rows if row.standing in standings and row.algorithm != DEFAULT]
+    return min(rivals, key=lambda row: (row.undecided > 0, row.mean), default=None)
 
 
 def own(rows: Iterable[Row]) -> Row | None:
     """Wager's row."""
-    return next((row for row in rows if row["algorithm"] == DEFAULT), None)
+    return next((row for row in rows if row.algorithm == DEFAULT), None)
 
 
 def summary_rows(rows: Sequence[Row]) -> list[list[str]]:
     """An instance a line: Wager, the best proven rival, the best other rival; mean pulls over the lower bound."""
     lines = []
     for (instance, delta), here in places(rows).items():
-        wager, proven, other = own(here), leader(here, ["proven"]), leader(here, ["heuristic", "reconstruction"])
+        wager, proven, other = own(here), leader(here, ["proven"]), leader(here, UNPROVEN)
         lines.append(
             [
                 f"`{instance}`",
-                number(here[0]["n"]),
+                number(here[0].n),
                 f"{delta:g}",
-                number(here[0]["lower_bound"]),
+                number(here[0].lower_bound),
                 _cell(wager),
                 _cell(proven, True),
                 _cell(other, True),
@@ -57,9 +59,9 @@ SUMMARY = ("instance", "n", "δ", "lower bound", "wager", "best proven rival", "
 def _cell(row: Row | None, named: bool = False) -> str:
     if row is None:
         return "–"
-    ratio = ("≥ " if row["undecided"] else "") + number(row["ratio"])
-    wrong = f", {row['wrong']} of {row['runs']} wrong" if row["wrong"] else ""
-    return f"{ratio} ({row['algorithm']}{wrong})" if named else ratio + wrong
+    ratio = ("≥ " if row.undecided else "") + number(row.ratio)
+    wrong = f", {row.wrong} of {row.runs} wrong" if row.wrong else ""
+    return f"{ratio} ({row.algorithm}{wrong})" if named else ratio + wrong
 
 
 def reading(rows: Sequence[Row]) -> str:
@@ -85,9 +87,9 @@ def _against_proven(rows: Sequence[Row]) -> str:
         wager, rival = own(here), leader(here, ["proven"])
         if wager is None or rival is None:
             continue
-        factors.append((rival["mean"] / wager["mean"], instance, delta, rival["algorithm"]))
-        cut += rival["undecided"] > 0
-        if not wager["mean"] < rival["mean"] or wager["undecided"]:
+        factors.append((rival.mean / wager.mean, instance, delta, rival.algorithm))
+        cut += rival.undecided > 0
+        if not wager.mean < rival.mean or wager.undecided:
             lost.append(f"- `{instance}`, δ = {delta:g}: {_pulls(wager)}, {_pulls(rival)}{_doubt(wager, rival)}.")
     if not factors:
         return "Nothing to compare."
@@ -114,12 +116,12 @@ def _against_heuristic(rows: Sequence[Row]) -> str:
         wager = own(here)
         if wager is None:
             continue
-        others = [row for row in here if row["standing"] != "proven"]
+        others = [row for row in here if row.standing != "proven"]
         total += bool(others)
-        better = [row for row in others if row["mean"] < wager["mean"] and not row["undecided"]]
+        better = [row for row in others if row.mean < wager.mean and not row.undecided]
         if better:
-            best = min(better, key=lambda row: row["mean"])
-            ahead.append((wager["mean"] / best["mean"], instance, delta, best, wager))
+            best = min(better, key=lambda row: row.mean)
+            ahead.append((wager.mean / best.mean, instance, delta, best, wager))
     if not total:
         return "Nothing to compare."
     if not ahead:
@@ -144,14 +146,13 @@ WHY = (
 def _bought(rows: Sequence[Row]) -> str:
     """Pairs of one sampling rule with a proven and with a heuristic threshold."""
     lines = []
-    for name in sorted({row["algorithm"] for row in rows}):
-        base = name.removesuffix("-heuristic")
-        both = {(r["instance"], r["delta"], r["algorithm"]): r for r in rows if r["algorithm"] in (name, base)}
+    for name, base in sorted({(row.algorithm, row.heuristic_of) for row in rows if row.heuristic_of is not None}):
+        both = {(r.instance, r.delta, r.algorithm): r for r in rows if r.algorithm in (name, base)}
         pairs = [(r, both[i, d, base]) for (i, d, a), r in both.items() if a == name and (i, d, base) in both]
-        if name == base or not pairs:
+        if not pairs:
             continue
-        saved = median(proven["mean"] / short["mean"] for short, proven in pairs)
-        wrong, runs = sum(s["wrong"] for s, _ in pairs), sum(s["runs"] for s, _ in pairs)
+        saved = median(proven.mean / short.mean for short, proven in pairs)
+        wrong, runs = sum(s.wrong for s, _ in pairs), sum(s.runs for s, _ in pairs)
         failed = [s for s, _ in pairs if too_often_wrong(s)]
         held = f"more often than δ allows on {_named(failed)}" if failed else "never more often than δ allows"
         lines.append(
@@ -163,14 +164,11 @@ def _bought(rows: Sequence[Row]) -> str:
 
 def _distance(rows: Sequence[Row]) -> str:
     lines = []
-    for delta in sorted({row["delta"] for row in rows}, reverse=True):
+    for delta in sorted({row.delta for row in rows}, reverse=True):
         ratios = [
-            (row["ratio"], row["instance"])
+            (row.ratio, row.instance)
             for row in rows
-            if row["algorithm"] == DEFAULT
-            and row["delta"] == delta
-            and row["epsilon"] == 0
-            and not math.isnan(row["ratio"])
+            if row.algorithm == DEFAULT and row.delta == delta and row.epsilon == 0 and not math.isnan(row.ratio)
         ]
         if ratios:
             low, high = min(ratios), max(ratios)
@@ -182,61 +180,61 @@ def _distance(rows: Sequence[Row]) -> str:
 
 
 def _wrong(rows: Sequence[Row]) -> str:
-    sinners = [row for row in rows if row["wrong"]]
-    total = sum(row["runs"] for row in rows)
-    proven = [row for row in rows if row["standing"] == "proven" and row["goal"] != "fixed budget"]
-    beyond = [row for row in rows if too_often_wrong(row) and row["goal"] != "fixed budget"]
+    erring = [row for row in rows if row.wrong]
+    total = sum(row.runs for row in rows)
+    proven = [row for row in rows if row.standing == "proven" and row.goal != "fixed budget"]
+    beyond = [row for row in rows if too_often_wrong(row) and row.goal != "fixed budget"]
     text = (
-        f"{sum(row['wrong'] for row in rows):,} of {total:,} runs gave a wrong answer; proven fixed-confidence algorithms "
-        f"{sum(row['wrong'] for row in proven):,} of {sum(row['runs'] for row in proven):,}. "
+        f"{sum(row.wrong for row in rows):,} of {total:,} runs gave a wrong answer; proven fixed-confidence algorithms "
+        f"{sum(row.wrong for row in proven):,} of {sum(row.runs for row in proven):,}. "
     )
-    guilty = [row for row in beyond if row["standing"] == "proven"]
+    proven_beyond = [row for row in beyond if row.standing == "proven"]
     text += (
-        f"**A proven algorithm erred more often than δ allows: {_named(guilty)}.** "
-        if guilty
+        f"**A proven algorithm erred more often than δ allows: {_named(proven_beyond)}.** "
+        if proven_beyond
         else "No proven one erred more often than δ allows (binomial test at 0.001, a row at a time). "
     )
-    others = [row for row in beyond if row["standing"] != "proven"]
+    others = [row for row in beyond if row.standing != "proven"]
     if others:
         text += f"These did: {_named(others)}. "
-    promised = [row for row in sinners if row["goal"] != "fixed budget" and not is_control(row)]
-    controls = [row for row in sinners if is_control(row)]
-    budgeted = [row for row in sinners if row["goal"] == "fixed budget"]
+    promised = [row for row in erring if row.goal != "fixed budget" and not row.control]
+    controls = [row for row in erring if row.control]
+    budgeted = [row for row in erring if row.goal == "fixed budget"]
     return "\n\n".join(
         [text.rstrip()]
-        + [_sins(promised)] * bool(promised)
+        + [_errors(promised)] * bool(promised)
         + [_folded("controls", controls)] * bool(controls)
         + [_folded("fixed-budget algorithms, which promise no δ", budgeted)] * bool(budgeted)
     )
 
 
 def _folded(whose: str, rows: Sequence[Row]) -> str:
-    wrong, runs = sum(row["wrong"] for row in rows), sum(row["runs"] for row in rows)
+    wrong, runs = sum(row.wrong for row in rows), sum(row.runs for row in rows)
     head = f"Those of {whose}: {wrong:,} of {runs:,} runs in {len(rows)} rows"
-    return f"<details><summary>{head}</summary>\n\n{_sins(rows)}\n\n</details>"
+    return f"<details><summary>{head}</summary>\n\n{_errors(rows)}\n\n</details>"
 
 
-def _sins(rows: Sequence[Row]) -> str:
+def _errors(rows: Sequence[Row]) -> str:
     return "\n".join(
-        f"- {row['algorithm']} ({row['standing']}), `{row['instance']}`, δ = {row['delta']:g}: {row['wrong']} of {row['runs']}; "
-        f"it named {row['wrong_answers']}."
-        for row in sorted(rows, key=lambda row: (row["standing"], row["algorithm"]))
+        f"- {row.algorithm} ({row.standing}), `{row.instance}`, δ = {row.delta:g}: {row.wrong} of {row.runs}; "
+        f"it named {row.wrong_answers}."
+        for row in sorted(rows, key=lambda row: (row.standing, row.algorithm))
     )
 
 
 def _undecided(rows: Sequence[Row]) -> str:
-    open_ = [row for row in rows if row["undecided"]]
+    open_ = [row for row in rows if row.undecided]
     if not open_:
         return "Every run ended with an answer."
     counted: dict[str, list[Row]] = defaultdict(list)
     for row in open_:
-        counted[row["algorithm"]].append(row)
+        counted[row.algorithm].append(row)
     return (
         "Runs that hit the budget, or ended without a decision, are counted with the pulls they had made; the true means "
         "are larger.\n\n"
         + "\n".join(
-            f"- {name}: {sum(r['undecided'] for r in own_rows)} of {sum(r['runs'] for r in own_rows)} runs on "
-            + ", ".join(f"`{r['instance']}`" for r in own_rows)
+            f"- {name}: {sum(r.undecided for r in own_rows)} of {sum(r.runs for r in own_rows)} runs on "
+            + ", ".join(f"`{r.instance}`" for r in own_rows)
             + "."
             for name, own_rows in counted.items()
         )
@@ -244,16 +242,16 @@ def _undecided(rows: Sequence[Row]) -> str:
 
 
 def _pulls(row: Row) -> str:
-    wrong = f", {row['wrong']} of {row['runs']} wrong" if row["wrong"] else ""
-    cut = f", {row['undecided']} of {row['runs']} undecided" if row["undecided"] else ""
-    spread = "" if math.isnan(row["sem"]) else f" ± {number(row['sem'])}"
-    return f"{row['algorithm']} {'≥ ' if row['undecided'] else ''}{number(row['mean'])}{spread}{wrong}{cut}"
+    wrong = f", {row.wrong} of {row.runs} wrong" if row.wrong else ""
+    cut = f", {row.undecided} of {row.runs} undecided" if row.undecided else ""
+    spread = "" if math.isnan(row.sem) else f" ± {number(row.sem)}"
+    return f"{row.algorithm} {'≥ ' if row.undecided else ''}{number(row.mean)}{spread}{wrong}{cut}"
 
 
 def _doubt(first: Row, second: Row) -> str:
     """Whether the difference of two means may be chance."""
-    error = math.hypot(first["sem"], second["sem"])
-    return ", within two standard errors" if abs(first["mean"] - second["mean"]) < 2 * error else ""
+    error = math.hypot(first.sem, second.sem)
+    return ", within two standard errors" if abs(first.mean - second.mean) < 2 * error else ""
 
 
 def _times(factor: float) -> str:
@@ -261,6 +259,4 @@ def _times(factor: float) -> str:
 
 
 def _named(rows: Sequence[Row]) -> str:
-    return ", ".join(
-        f"{r['algorithm']} on `{r['instance']}` ({r['wrong']} of {r['runs']} at δ = {r['delta']:g})" for r in rows
-    )
+    return ", ".join(f"{r.algorithm} on `{r.instance}` ({r.wrong} of {r.runs} at δ = {r.delta:g})" for r in rows)

@@ -7,13 +7,14 @@ worker made it, or when, or how many there are.
 import json
 import math
 import os
+import pickle
 import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import blake2b
 from importlib import import_module
@@ -22,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms import REGISTRY, Problem, lookup, start
+from surest.algorithms import Algorithm, Entry, Task, start
+from surest.algorithms.loading import entry_of
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.bench.suites import Instance
 from surest.core.procedure import Running
@@ -36,12 +38,8 @@ PATIENCE = 10_000_000
 """Pulls after which an algorithm that decides pull by pull is stopped unless a budget is given: some ten seconds."""
 SPENDING = 4.0
 """Lower bounds' worth of pulls that a fixed-budget algorithm gets unless a budget is given: about what Wager takes."""
-TOLD_H1 = ("ucb-e", "ugape-b")
-"""Algorithms that must be told H1 = Σ 1/Δ². They are told the truth, which nobody knows."""
 SLICE = 1.0
 """Seconds after which a worker reports what it has and asks for more."""
-COSTLY = {"distribution-based-elimination": 20}
-"""Where others run so many times, these run once: a replication takes seconds."""
 ALLOCATIONS = 64
 """Arms up to which a replication keeps the pulls of each."""
 
@@ -55,6 +53,15 @@ class Case:
     delta: float
     epsilon: float = 0.0
     budget: int | None = None
+    function: Callable[..., Any] | None = None
+    """The algorithm itself, where it is somebody's own function; its name is then only what to call it."""
+
+    @property
+    def entry(self) -> Entry:
+        """What is known of the algorithm."""
+        if self.function is not None:
+            return Entry.of_function(self.function, self.algorithm)
+        return entry_of(self.algorithm)
 
     @property
     def key(self) -> tuple[str, str, str, float, float, int | None]:
@@ -79,7 +86,7 @@ class Replication:
 
 def cases(
     instances: Sequence[Instance],
-    algorithms: Sequence[str],
+    algorithms: Sequence[Algorithm],
     deltas: Sequence[float],
     *,
     epsilon: float = 0.0,
@@ -87,6 +94,8 @@ def cases(
     left_out: Callable[[str], None] | None = None,
 ) -> list[Case]:
     """Every combination that makes sense; one that does not is refused, or told to `left_out` where that is given.
+
+    An algorithm is a name, ``file.py:function``, or a generator function.
 
     >>> from surest.bench.suites import instances_of
     >>> [c.algorithm for c in cases(instances_of("example1:3"), ["wager", "naive-best-arm"], [0.1])]
@@ -96,10 +105,10 @@ def cases(
         raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 1")
     found, said = [], set()
     for instance in instances:
-        for name in algorithms:
+        for algorithm in algorithms:
             for delta in deltas:
                 try:
-                    found.append(_case(instance, name, checked_delta(delta), epsilon, budget))
+                    found.append(_case(instance, algorithm, checked_delta(delta), epsilon, budget))
                 except UsageError as error:
                     if left_out is None:
                         raise
@@ -109,8 +118,8 @@ def cases(
     return found
 
 
-def _case(instance: Instance, name: str, delta: float, epsilon: float, budget: int | None) -> Case:
-    entry, arms = lookup(name), instance.arms
+def _case(instance: Instance, algorithm: Algorithm, delta: float, epsilon: float, budget: int | None) -> Case:
+    entry, arms = entry_of(algorithm), instance.arms
     if len(arms) < 2:
         raise UsageError(f"instance {instance.name} has a single arm: there is nothing to compare")
     own_epsilon = 0.0 if entry.goal in ("best arm", "fixed budget") else epsilon  # the best arm is ε-optimal too
@@ -127,7 +136,8 @@ def _case(instance: Instance, name: str, delta: float, epsilon: float, budget: i
         budget = _spending(instance, delta)
     if budget is None and entry.stepwise is not None:
         budget = PATIENCE
-    case = Case(instance, name, delta, own_epsilon, budget)
+    function = None if isinstance(algorithm, str | Entry) else algorithm
+    case = Case(instance, entry.name, delta, own_epsilon, budget, function)
     next(_procedure(case, 0), None)  # refuses what the algorithm cannot do
     return case
 
@@ -142,7 +152,7 @@ def _spending(instance: Instance, delta: float) -> int:
 
 def usual_runs(case: Case, runs: int) -> int:
     """How often to run a case where others run so often."""
-    return max(1, runs // COSTLY.get(case.algorithm, 1))
+    return max(1, runs // case.entry.costly)
 
 
 def seed_of(seed: int, case: Case, run: int) -> int:
@@ -169,7 +179,7 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
     >>> replicate(case, seed=1, run=0).right
     True
     """
-    warm(case.algorithm)
+    warm(case.algorithm, case.function)
     own = seed_of(seed, case, run)
     order = order_of(own, len(case.instance.arms))
     arms = case.instance.arms.reordered(order)
@@ -184,7 +194,7 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
         run=run,
         arm=arm,
         right=arm >= 0 and case.instance.is_right(arm, case.epsilon),
-        decided=answer is not None and (answer.certified or lookup(case.algorithm).goal == "fixed budget"),
+        decided=answer is not None and (answer.certified or case.entry.goal == "fixed budget"),
         pulls=done.pulls,
         rounds=done.rounds,
         seconds=seconds,
@@ -193,9 +203,9 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
 
 
 def _outcome(case: Case, arms: FiniteArms, seed: int) -> Finished | Running[Answer]:
-    entry, bandit = REGISTRY[case.algorithm], arms.simulate(seed)
-    if entry.stepwise is not None:  # in machine code, and the same as its generator would do
-        stepwise = entry.stepwise(_problem(case, seed), **_options(case))
+    bandit = arms.simulate(seed)
+    if case.entry.stepwise is not None:  # in machine code, and the same as its generator would do
+        stepwise = case.entry.stepwise(_task(case, seed), **_options(case))
         return simulate_blocks(stepwise, bandit, budget=case.budget)
     last: dict[str, Running[Answer]] = {}
     try:
@@ -205,29 +215,29 @@ def _outcome(case: Case, arms: FiniteArms, seed: int) -> Finished | Running[Answ
         return last["seen"]
 
 
-def _problem(case: Case, seed: int) -> Problem:
-    n = len(case.instance.arms)
-    return Problem(
-        np.arange(n), case.delta, case.epsilon, case.budget, np.random.default_rng([seed, n])
-    )  # as `start` does
+def _task(case: Case, seed: int) -> Task:
+    n = len(case.instance.arms)  # the generator as `start` makes it
+    return Task(np.arange(n), case.delta, case.epsilon, case.budget, np.random.default_rng([seed, n]))
 
 
 def _procedure(case: Case, seed: int) -> Procedure[Answer]:
     settings: dict[str, Any] = {"epsilon": case.epsilon, "budget": case.budget, "seed": seed, **_options(case)}
-    return start(case.algorithm, len(case.instance.arms), case.delta, **settings)
+    return start(case.entry, len(case.instance.arms), case.delta, **settings)
 
 
 def _options(case: Case) -> dict[str, Any]:
     arms = case.instance.arms
-    return {"h1": hardness(arms.means, arms.variances).h} if case.algorithm in TOLD_H1 else {}
+    return {"h1": hardness(arms.means, arms.variances).h} if case.entry.told_h1 else {}
 
 
 @cache
-def warm(algorithm: str) -> None:
+def warm(algorithm: str, function: Callable[..., Any] | None = None) -> None:
     """Load or compile an algorithm's machine code, once a process, so that no replication is charged for it."""
     arms = bernoulli([0.95, 0.05])
-    epsilon = 0.5 if lookup(algorithm).goal == "ε-optimal arm" else 0.0
-    _outcome(Case(Instance("warm", arms), algorithm, 0.1, epsilon, 2000), arms, 0)
+    case = Case(Instance("warm", arms), algorithm, 0.1, 0.0, 2000, function)
+    if case.entry.goal == "ε-optimal arm":
+        case = replace(case, epsilon=0.5)
+    _outcome(case, arms, 0)
 
 
 def work(case: Case, seed: int, runs: Sequence[int]) -> list[Replication]:
@@ -270,6 +280,7 @@ def replications(
                     yield case, done
                     left = left[len(done) :]
             return
+        _check_portable([case for case, _ in wanted])
         queue = deque((case, part) for case, runs in wanted for part in _stripes(runs, width))
         busy: dict[Future[list[Replication]], tuple[Case, Sequence[int]]] = {}
         while queue or busy:
@@ -289,6 +300,18 @@ def replications(
                 yield case, done
 
 
+def _check_portable(cases: Sequence[Case]) -> None:
+    """Refuse functions that another process cannot import."""
+    for function in {case.function for case in cases if case.function is not None}:
+        try:
+            pickle.dumps(function)
+        except Exception as error:
+            raise UsageError(
+                f"{getattr(function, '__name__', function)} cannot be sent to other processes ({error}); "
+                "define it at the top of a module, name it as file.py:function, or use 1 worker"
+            ) from None
+
+
 def _stripes(runs: Sequence[int], width: int) -> list[Sequence[int]]:
     """Runs divided among the workers; each part as even as can be."""
     return [part for part in (runs[k::width] for k in range(width)) if len(part)]
@@ -306,14 +329,14 @@ def _executor(workers: int | str) -> Iterator[tuple[Executor | None, int]]:
     if workers == 1:
         yield None, 1
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
     try:
         yield pool, workers
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _deaf() -> None:
+def _ignore_interrupts() -> None:
     """Leave Ctrl-C to the parent, which stops handing out work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

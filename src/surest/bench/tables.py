@@ -5,18 +5,58 @@ import io
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import bdtrc
 
-from surest.algorithms import lookup
+from surest.algorithms.entry import Goal, Standing
 from surest.bench.record import Done
 from surest.bench.run import Case, Replication
 
-Row = dict[str, Any]
 DOUBT = 0.001
 """Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the replications of a case say."""
+
+    instance: str
+    n: int
+    algorithm: str
+    goal: Goal
+    standing: Standing
+    delta: float
+    epsilon: float
+    budget: int | None
+    runs: int
+    wrong: int
+    wrong_answers: str
+    """Which arms they named, how far below the best these are, and how often."""
+    wrong_p: float
+    """How probable so many wrong answers are if the error probability is δ."""
+    undecided: int
+    mean: float
+    """Of the pulls, as are the four that follow."""
+    sem: float
+    median: float
+    q95: float
+    max: int
+    lower_bound: float
+    """The least expected pulls of any δ-correct algorithm; not a number where it does not apply."""
+    ratio: float
+    """The mean over the lower bound."""
+    microseconds: float
+    """Of the processor, a pull."""
+    seconds: float
+    control: bool
+    heuristic_of: str | None
+
+    def columns(self) -> dict[str, Any]:
+        """What is written to JSON and CSV."""
+        return {key: value for key, value in asdict(self).items() if key not in ("control", "heuristic_of")}
 
 
 def rows_of(done: Done) -> list[Row]:
@@ -25,7 +65,7 @@ def rows_of(done: Done) -> list[Row]:
     >>> from surest.bench.record import benchmark
     >>> from surest.bench.suites import instances_of
     >>> row, = rows_of(benchmark([Case(instances_of("example1:3")[0], "wager", 0.1)], 5))
-    >>> row["runs"], row["wrong"], row["undecided"]
+    >>> row.runs, row.wrong, row.undecided
     (5, 0, 0)
     """
     return [row_of(case, replications) for case, replications in done.items()]
@@ -33,35 +73,37 @@ def rows_of(done: Done) -> list[Row]:
 
 def row_of(case: Case, replications: Sequence[Replication]) -> Row:
     """What a case's replications say. Those that hit the budget are counted, and enter the mean with what they pulled."""
-    entry, runs = lookup(case.algorithm), len(replications)
+    entry, runs = case.entry, len(replications)
     pulls = np.array([r.pulls for r in replications], float)
     wrong = sum(r.decided and not r.right for r in replications)
     seconds = sum(r.seconds for r in replications)
     bound = case.instance.characteristic.lower_bound(case.delta) if case.epsilon == 0 else math.nan
-    return {
-        "instance": case.instance.name,
-        "n": len(case.instance.arms),
-        "algorithm": case.algorithm,
-        "goal": entry.goal,
-        "standing": entry.standing,
-        "delta": case.delta,
-        "epsilon": case.epsilon,
-        "budget": case.budget,
-        "runs": runs,
-        "wrong": wrong,
-        "wrong_answers": _named(case, [r.arm for r in replications if r.decided and not r.right]),
-        "wrong_p": chance(wrong, runs, case.delta),
-        "undecided": sum(not r.decided for r in replications),
-        "mean": float(pulls.mean()),
-        "sem": float(pulls.std(ddof=1) / math.sqrt(runs)) if runs > 1 else math.nan,
-        "median": float(np.median(pulls)),
-        "q95": float(np.quantile(pulls, 0.95)),
-        "max": int(pulls.max()),
-        "lower_bound": bound,
-        "ratio": float(pulls.mean() / bound) if bound > 0 else math.nan,
-        "microseconds": 1e6 * seconds / max(pulls.sum(), 1.0),
-        "seconds": seconds,
-    }
+    return Row(
+        instance=case.instance.name,
+        n=len(case.instance.arms),
+        algorithm=case.algorithm,
+        goal=entry.goal,
+        standing=entry.standing,
+        delta=case.delta,
+        epsilon=case.epsilon,
+        budget=case.budget,
+        runs=runs,
+        wrong=wrong,
+        wrong_answers=_named(case, [r.arm for r in replications if r.decided and not r.right]),
+        wrong_p=chance(wrong, runs, case.delta),
+        undecided=sum(not r.decided for r in replications),
+        mean=float(pulls.mean()),
+        sem=float(pulls.std(ddof=1) / math.sqrt(runs)) if runs > 1 else math.nan,
+        median=float(np.median(pulls)),
+        q95=float(np.quantile(pulls, 0.95)),
+        max=int(pulls.max()),
+        lower_bound=bound,
+        ratio=float(pulls.mean() / bound) if bound > 0 else math.nan,
+        microseconds=1e6 * seconds / max(pulls.sum(), 1.0),
+        seconds=seconds,
+        control=entry.control,
+        heuristic_of=entry.heuristic_of,
+    )
 
 
 def _named(case: Case, answers: Sequence[int]) -> str:
@@ -83,12 +125,7 @@ def chance(wrong: int, runs: int, delta: float) -> float:
 
 def too_often_wrong(row: Row) -> bool:
     """Whether the wrong answers contradict δ."""
-    return bool(row["wrong_p"] < DOUBT)
-
-
-def is_control(row: Row) -> bool:
-    """Whether it is there to show what people do, not as a method to choose."""
-    return lookup(row["algorithm"]).reference.startswith("a control")
+    return bool(row.wrong_p < DOUBT)
 
 
 COLUMNS = {
@@ -123,10 +160,12 @@ def cells(row: Row, columns: Sequence[str] = tuple(COLUMNS)) -> list[str]:
     >>> number(12345.6), number(0.0123), number(5.9e13), number(float("nan"))
     ('12,346', '0.0123', '5.9e13', '–')
     """
-    shown = {key: number(value) if isinstance(value, int | float) else str(value) for key, value in row.items()}
-    if row["goal"] == "fixed budget":
+    shown = {
+        key: number(value) if isinstance(value, int | float) else str(value) for key, value in row.columns().items()
+    }
+    if row.goal == "fixed budget":
         shown["standing"] += ", fixed budget"
-    elif row["undecided"]:
+    elif row.undecided:
         for key in ("mean", "median", "q95", "max", "ratio"):
             shown[key] = "≥ " + shown[key] if shown[key] != "–" else "–"
     if too_often_wrong(row):
@@ -153,11 +192,11 @@ def number(value: float) -> str:
 def notes(rows: Sequence[Row]) -> list[str]:
     """What a reader of these rows must be told."""
     said = []
-    if any(row["undecided"] for row in rows):
+    if any(row.undecided for row in rows):
         said.append(NOTES["undecided"])
     if any(map(too_often_wrong, rows)):
         said.append(NOTES["wrong"])
-    if any(row["goal"] == "fixed budget" for row in rows):
+    if any(row.goal == "fixed budget" for row in rows):
         said.append(NOTES["spending"])
     return said
 
@@ -178,9 +217,10 @@ def as_markdown(rows: Sequence[Row], columns: Sequence[str] = tuple(COLUMNS)) ->
 def as_csv(rows: Sequence[Row]) -> str:
     """Every key of every row, for a spreadsheet."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else list(COLUMNS), lineterminator="\n")
+    writer = csv.DictWriter(text, list(rows[0].columns()) if rows else list(COLUMNS), lineterminator="\n")
     writer.writeheader()
     writer.writerows(
-        {k: "" if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()} for row in rows
+        {k: "" if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.columns().items()}
+        for row in rows
     )
     return text.getvalue()

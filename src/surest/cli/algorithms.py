@@ -6,7 +6,7 @@ import click
 from rich.padding import Padding
 from rich.text import Text
 
-from surest.algorithms import REGISTRY, options_of
+from surest.algorithms import all_entries
 from surest.cli.console import Output
 
 
@@ -14,10 +14,11 @@ from surest.cli.console import Output
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def algorithms(as_json: bool) -> None:
     """List the algorithms: what each one looks for, and whether a theorem covers it."""
+    entries = all_entries()
     rows = [
-        {"name": name, "goal": e.goal, "standing": e.standing, "reference": e.reference, "summary": e.summary}
-        | {"options": {option: meaning for option, (_, meaning) in options_of(name).items()}}
-        for name, e in REGISTRY.items()
+        {"name": e.name, "goal": e.goal, "standing": e.standing, "reference": e.reference, "summary": e.summary}
+        | {"options": {option: meaning for option, (_, meaning) in (e.options or {}).items()}, "traits": e.traits}
+        for e in entries
     ]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
@@ -28,7 +29,7 @@ def algorithms(as_json: bool) -> None:
         console.print(Text(str(row["name"]), style="bold") + Text(f"  {goal}, {row['standing']}", style="dim"))
         console.print(Padding(Text(f"{row['summary']} ({row['reference']})"), (0, 0, 0, 4)))
     console.print("\n--option NAME=VALUE:", style="bold")
-    for name in REGISTRY:
-        for option, (kind, meaning) in options_of(name).items():
+    for entry in entries:
+        for option, (kind, meaning) in (entry.options or {}).items():
             if kind != "Constants":  # which a command line cannot write
-                console.print(Text(f"{name}: {option}, {meaning}"))
+                console.print(Text(f"{entry.name}: {option}, {meaning}"))

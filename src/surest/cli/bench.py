@@ -41,7 +41,12 @@ def listed(given: Sequence[str]) -> list[str]:
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SUITE_OR_SOURCE...")
-@click.option("--algorithms", multiple=True, metavar="NAMES", help="Names, with commas between; all unless given.")
+@click.option(
+    "--algorithms",
+    multiple=True,
+    metavar="NAMES",
+    help="Names, or FILE.py:FUNCTION for your own, with commas between; all unless given.",
+)
 @click.option(
     "--delta", "deltas", multiple=True, metavar="D", help="Error levels, with commas between; 0.05 unless given."
 )
@@ -154,7 +159,7 @@ def check_plot(plot: str | None) -> None:
 def show(rows: Sequence[Row], form: str | None) -> None:
     """Print rows in the form asked for."""
     if form == "json":
-        click.echo(json.dumps(plain(list(rows)), ensure_ascii=False))
+        click.echo(json.dumps(plain([row.columns() for row in rows]), ensure_ascii=False))
     elif form == "csv":
         click.echo(as_csv(rows), nl=False)
     elif form == "markdown":

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from surest.algorithms import options_of
+from surest.algorithms.loading import entry_of
 from surest.algorithms.options import check_options
 from surest.errors import UsageError
 
@@ -22,7 +22,9 @@ option_option = click.option(
 def options_given(algorithm: str, texts: Sequence[str]) -> dict[str, Any]:
     """Options of an algorithm, refused where it has no such option."""
     options = parse_options(texts)
-    check_options(algorithm, options_of(algorithm), options)
+    known = entry_of(algorithm).options
+    if known is not None:
+        check_options(algorithm, known, options)
     return options
 
 

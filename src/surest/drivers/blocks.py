@@ -110,10 +110,10 @@ def simulate_blocks(
 ) -> Finished:
     """Run to the end, or to the first request that the budget does not allow. `record` needs a budget, and its memory.
 
-    >>> from surest.algorithms import REGISTRY, Problem
+    >>> from surest.algorithms import REGISTRY, Task
     >>> from surest.arms.finite import bernoulli
-    >>> problem = Problem(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
-    >>> simulate_blocks(REGISTRY["lucb"].stepwise(problem), bernoulli([0.8, 0.2]).simulate(1)).value.arm
+    >>> task = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
+    >>> simulate_blocks(REGISTRY["lucb"].stepwise(task), bernoulli([0.8, 0.2]).simulate(1)).value.arm
     0
     """
     state, n = stepwise.state, len(simulation.labels)

@@ -4,7 +4,9 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.paper.constants import PRINTED, Constants
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.iter_elim import iter_elim
 from surest.algorithms.paper.naive import naive_best_arm_est
 from surest.core.protocol import IntArray, Procedure
@@ -19,3 +21,18 @@ def best_arm_est(
     if 1 / epsilon > log(len(arms)):  # line 3
         some = yield from iter_elim(some, accuracy, confidence, constants=constants)
     return (yield from naive_best_arm_est(some, accuracy, confidence, rng=rng, constants=constants))  # line 4
+
+
+ENTRIES = (
+    Entry(
+        name="best-arm-est",
+        start=lambda task, **options: certified(
+            best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options), "certified ε-optimal"
+        ),
+        goal="ε-optimal arm",
+        standing="proven",
+        reference=f"{PAPER}, Algorithm 4",
+        summary="Grouped median elimination, the main step of vd-best-arm-id.",
+        options=OPTIONS,
+    ),
+)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import e, exp, sqrt
 
+from surest.algorithms.options import Option
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -31,3 +33,6 @@ class Constants:
 
 
 PRINTED = Constants()
+PAPER = "Lu, Tao, Zhang 2021"
+OPTIONS = {"constants": Option("Constants", "other constants than the paper's, from Python only")}
+"""What every algorithm of the paper takes."""

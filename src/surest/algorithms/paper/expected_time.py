@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surest.algorithms.paper.constants import PRINTED, Constants
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
@@ -95,3 +97,16 @@ def _portion(request: Pull, first: int, count: int) -> Pull:
     ends = np.cumsum(request.times)
     inside = np.minimum(ends, first + count) - np.maximum(ends - request.times, first)
     return Pull(request.arms[inside > 0], inside[inside > 0], Statistic.MEAN)
+
+
+ENTRIES = (
+    Entry(
+        name="vd-best-arm-id-star",
+        start=lambda task, **options: certified(vd_best_arm_id_star(task.arms, task.delta, rng=task.rng, **options)),
+        goal="best arm",
+        standing="proven",
+        reference=f"{PAPER}, Appendix B",
+        summary="Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
+        options=OPTIONS,
+    ),
+)

@@ -3,7 +3,9 @@ bound over arms."""
 
 import numpy as np
 
-from surest.algorithms.paper.constants import PRINTED, Constants
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
 from surest.core.protocol import IntArray, Procedure
 
@@ -51,3 +53,27 @@ def ceil_log2(x: float) -> int:
     """
     mantissa, exponent = np.frexp(x)  # x = mantissa·2^exponent, mantissa in [½, 1)
     return int(exponent) - int(mantissa == 0.5)
+
+
+ENTRIES = (
+    Entry(
+        name="naive-best-arm",
+        start=lambda task, **options: certified(naive_best_arm(task.arms, task.delta, **options)),
+        goal="best arm",
+        standing="proven",
+        reference=f"{PAPER}, section 3",
+        summary="Variance-dependent elimination with a union bound over the arms.",
+        options=OPTIONS,
+    ),
+    Entry(
+        name="naive-best-arm-est",
+        start=lambda task, **options: certified(
+            naive_best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options), "certified ε-optimal"
+        ),
+        goal="ε-optimal arm",
+        standing="proven",
+        reference=f"{PAPER}, Corollary 3.2",
+        summary="naive-best-arm, stopped once every survivor is ε-optimal.",
+        options=OPTIONS,
+    ),
+)

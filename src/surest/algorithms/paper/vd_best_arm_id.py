@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
 from surest.algorithms.paper.best_arm_est import best_arm_est
-from surest.algorithms.paper.constants import PRINTED, Constants
+from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
 from surest.core.protocol import IntArray, Procedure
 
@@ -26,3 +28,16 @@ def vd_best_arm_id(
         left = left[means >= means[left == first] - epsilon_r]  # line 9
         r += 1  # line 10
     return int(left[0])  # line 11
+
+
+ENTRIES = (
+    Entry(
+        name="vd-best-arm-id",
+        start=lambda task, **options: certified(vd_best_arm_id(task.arms, task.delta, rng=task.rng, **options)),
+        goal="best arm",
+        standing="proven",
+        reference=f"{PAPER}, Algorithm 7",
+        summary="Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
+        options=OPTIONS,
+    ),
+)

@@ -5,11 +5,16 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.special import ndtri
 
-from surest.algorithms.published.median_elimination import leading
-from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, everyone, fresh_state
+from surest.algorithms.entry import Entry
+from surest.algorithms.options import Option
+from surest.algorithms.published.shared import leading
+from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, everyone, fresh_state, pullwise
 from surest.compiled import compiled
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
+
+CRITICAL, FIRST = 0, 1
+"""Places in the settings of `peeking_z_test`."""
 
 
 def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power: float = 0.8) -> Procedure[Answer]:
@@ -41,12 +46,12 @@ def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power
 def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, first: int = 10) -> Stepwise:
     """Pull all arms in turn, test after each round as if it were the only test, stop when it is significant. Invalid."""
     critical = float(ndtri(1 - delta / (len(arms) - 1)))
-    return Stepwise(_decide, fresh_state(len(arms), (critical, float(max(first, 2))), rng=rng))
+    return Stepwise(_decide, fresh_state(len(arms), {CRITICAL: critical, FIRST: max(first, 2)}, rng=rng))
 
 
 @compiled
 def _decide(state: State) -> int:
-    if state.marks[TOTAL] < state.settings[1] * len(state.counts):
+    if state.marks[TOTAL] < state.settings[FIRST] * len(state.counts):
         if state.marks[TOTAL] > 0:
             empirical_best(state)
         return everyone(state)
@@ -54,7 +59,7 @@ def _decide(state: State) -> int:
     count = state.counts[best]
     for arm in range(len(state.counts)):
         error = sqrt((_variance(state, best) + _variance(state, arm)) / count)
-        if arm != best and (state.sums[best] - state.sums[arm]) / count <= state.settings[0] * error:
+        if arm != best and (state.sums[best] - state.sums[arm]) / count <= state.settings[CRITICAL] * error:
             return everyone(state)
     return 0
 
@@ -63,3 +68,30 @@ def _decide(state: State) -> int:
 def _variance(state: State, arm: int) -> float:
     count = state.counts[arm]
     return float(max(state.squares[arm] - state.sums[arm] * state.sums[arm] / count, 0.0) / (count - 1))
+
+
+ENTRIES = (
+    Entry(
+        start=lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
+        name="uniform-bonferroni",
+        goal="best arm",
+        standing="heuristic",
+        reference="a control: the classical fixed-size experiment",
+        summary="A sample size from a power calculation, then one z-test a rival; often undecided.",
+        options={
+            "gap": Option("number", "the difference that the experiment is to detect; 0.05 unless told"),
+            "power": Option("number", "the probability of detecting it; 0.8 unless told"),
+        },
+        control=True,
+    ),
+    pullwise(
+        lambda task, **options: peeking_z_test(task.arms, task.delta, rng=task.rng, **options),
+        name="peeking-z-test",
+        goal="best arm",
+        standing="heuristic",
+        reference="a control: what not to do",
+        summary="INVALID: a z-test after every round, stopped when significant; errs far more often than δ.",
+        options={"first": Option("whole number", "pulls of every arm before the first look; 10 unless told")},
+        control=True,
+    ),
+)

@@ -4,7 +4,10 @@ from math import ceil, log
 
 import numpy as np
 
-from surest.algorithms.published.median_elimination import leading, median_elimination
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.published.median_elimination import median_elimination
+from surest.algorithms.published.shared import leading
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 
 
@@ -69,3 +72,16 @@ def _eliminate(
         left = left[stay]
         r += 1
     return left
+
+
+ENTRIES = (
+    Entry(
+        start=lambda task: certified(distribution_based_elimination(task.arms, task.delta, rng=task.rng)),
+        name="distribution-based-elimination",
+        goal="best arm",
+        standing="reconstruction",
+        reference="Chen, Li 2015",
+        summary="Eliminates only when a test finds enough bad arms; constants for theorems.",
+        costly=20,
+    ),
+)

@@ -4,7 +4,11 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.published.median_elimination import leading, median_elimination
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.published.median_elimination import median_elimination
+from surest.algorithms.published.references import KARNIN
+from surest.algorithms.published.shared import leading
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic, whole
 
 
@@ -20,3 +24,15 @@ def exponential_gap_elimination(arms: IntArray, delta: float, *, rng: np.random.
         left = left[means >= means[left == reference] - epsilon_r]
         r += 1
     return int(left[0])
+
+
+ENTRIES = (
+    Entry(
+        start=lambda task: certified(exponential_gap_elimination(task.arms, task.delta, rng=task.rng)),
+        name="exponential-gap-elimination",
+        goal="best arm",
+        standing="proven",
+        reference=KARNIN,
+        summary="Halves the accuracy round by round, around an arm found by median elimination.",
+    ),
+)

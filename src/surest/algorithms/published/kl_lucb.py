@@ -1,43 +1,46 @@
 """KL-LUCB (Kaufmann, Kalyanakrishnan 2013): LUCB with Chernoff bounds, which rewards near 0 or 1 make short."""
 
-from math import log
-
 import numpy as np
 
-from surest.algorithms.stepwise import TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
+from surest.algorithms.published.exploration import OWN, rate_of, rate_settings
+from surest.algorithms.published.references import KAUFMANN
+from surest.algorithms.stepwise import (
+    TOTAL,
+    State,
+    Stepwise,
+    empirical_best,
+    everyone,
+    fresh_state,
+    pullwise,
+    random_below,
+)
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
 from surest.evidence.divergence import kl, kl_upper, surely_above
-from surest.evidence.intervals import kl_rate
 
-ALPHA, K1 = 1.1, 405.5
-"""Of the proven exploration rate."""
+EPSILON = OWN
+"""A place in the settings, after those of the rate."""
 
 
 def kl_lucb(
     arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, heuristic: bool = False
 ) -> Stepwise:
     """An arm within ε of the best, with probability 1 − δ; `heuristic` takes the rate of the authors' experiments."""
-    return Stepwise(_decide, fresh_state(len(arms), (*rate_settings(len(arms), delta, heuristic), epsilon), rng=rng))
-
-
-def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
-    """ln(1/level) and α of `kl_rate`."""
-    return (log(1 / delta), 0.0) if heuristic else (log(K1 * n / delta), ALPHA)
+    settings = rate_settings(len(arms), delta, heuristic) | {EPSILON: epsilon}
+    return Stepwise(_decide, fresh_state(len(arms), settings, rng=rng))
 
 
 @compiled
 def _decide(state: State) -> int:
-    total = state.marks[TOTAL]
-    if total == 0:
+    if state.marks[TOTAL] == 0:
         return everyone(state)
-    rate = kl_rate(total, state.settings[0], state.settings[1])
+    rate = rate_of(state)
     leader = empirical_best(state)
     challenger = most_optimistic(state, leader, rate)
     upper = kl_upper(state.sums[challenger] / state.counts[challenger], rate / state.counts[challenger])
     state.pick[0], state.pick[1] = leader, challenger
     mean, count = state.sums[leader] / state.counts[leader], state.counts[leader]
-    return 0 if surely_above(mean, rate / count, upper - state.settings[2]) else 2
+    return 0 if surely_above(mean, rate / count, upper - state.settings[EPSILON]) else 2
 
 
 @compiled
@@ -61,7 +64,7 @@ def most_optimistic(state: State, leader: int, rate: float) -> int:
             best, top, ties = arm, upper, 1
         elif upper == top:
             ties += 1
-            if below(state.noise, ties) == 0:
+            if random_below(state.noise, ties) == 0:
                 best = arm
     return best
 
@@ -70,3 +73,24 @@ def most_optimistic(state: State, leader: int, rate: float) -> int:
 def total_rounds(state: State) -> int:
     """Rounds after the first, in which every arm was pulled."""
     return int(state.marks[TOTAL] - len(state.counts))
+
+
+ENTRIES = (
+    pullwise(
+        lambda task: kl_lucb(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng),
+        name="kl-lucb",
+        goal="either",
+        standing="proven",
+        reference=KAUFMANN,
+        summary="LUCB with Chernoff bounds, shorter for means near 0 or 1.",
+    ),
+    pullwise(
+        lambda task: kl_lucb(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng, heuristic=True),
+        name="kl-lucb-heuristic",
+        goal="either",
+        standing="heuristic",
+        reference=KAUFMANN,
+        summary="kl-lucb with the rate ln((1 + ln t)/δ) of its authors' experiments; no proof.",
+        heuristic_of="kl-lucb",
+    ),
+)

@@ -2,22 +2,27 @@
 
 import numpy as np
 
-from surest.algorithms.published.kl_lucb import rate_settings
-from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, empirical_best, everyone, fresh_state
+from surest.algorithms.published.exploration import OWN, rate_of, rate_settings
+from surest.algorithms.published.references import GARIVIER, KAUFMANN
+from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, empirical_best, everyone, fresh_state, pullwise
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
 from surest.evidence.divergence import kl, kl_lower, kl_upper
-from surest.evidence.intervals import kl_rate
+
+LIKELIHOOD = OWN
+"""A place in the settings, after those of the rate: whether arms are compared by a likelihood ratio, not by bounds."""
 
 
 def kl_racing(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
     """The best arm, with probability 1 − δ; `heuristic` takes the rate of the authors' experiments."""
-    return Stepwise(_decide, fresh_state(len(arms), (*rate_settings(len(arms), delta, heuristic), 0.0), rng=rng))
+    settings = rate_settings(len(arms), delta, heuristic) | {LIKELIHOOD: False}
+    return Stepwise(_decide, fresh_state(len(arms), settings, rng=rng))
 
 
 def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:
     """Racing on the likelihood ratio of the best and the worst arm, with the heuristic rate."""
-    return Stepwise(_decide, fresh_state(len(arms), (*rate_settings(len(arms), delta, True), 1.0), rng=rng))
+    settings = rate_settings(len(arms), delta, heuristic=True) | {LIKELIHOOD: True}
+    return Stepwise(_decide, fresh_state(len(arms), settings, rng=rng))
 
 
 @compiled
@@ -48,8 +53,37 @@ def _worst(state: State) -> int:
 def _beaten(state: State, best: int, worst: int) -> bool:
     count = state.counts[best]  # all arms in play have as many pulls
     high, low = state.sums[best] / count, state.sums[worst] / count
-    rate = kl_rate(state.marks[TOTAL], state.settings[0], state.settings[1])
-    if state.settings[2] == 0:
+    rate = rate_of(state)
+    if not state.settings[LIKELIHOOD]:
         return bool(kl_lower(high, rate / count) > kl_upper(low, rate / count))
     middle = (high + low) / 2
     return bool(high > low and count * (kl(high, middle) + kl(low, middle)) > rate)
+
+
+ENTRIES = (
+    pullwise(
+        lambda task: kl_racing(task.arms, task.delta, rng=task.rng),
+        name="kl-racing",
+        goal="best arm",
+        standing="proven",
+        reference=KAUFMANN,
+        summary="Pulls all arms in turn, drops the worst when it is sure.",
+    ),
+    pullwise(
+        lambda task: kl_racing(task.arms, task.delta, rng=task.rng, heuristic=True),
+        name="kl-racing-heuristic",
+        goal="best arm",
+        standing="heuristic",
+        reference=KAUFMANN,
+        summary="kl-racing with the rate ln((1 + ln t)/δ) of its authors' experiments; no proof.",
+        heuristic_of="kl-racing",
+    ),
+    pullwise(
+        lambda task: chernoff_racing(task.arms, task.delta, rng=task.rng),
+        name="chernoff-racing",
+        goal="best arm",
+        standing="heuristic",
+        reference=GARIVIER,
+        summary="Racing on likelihood ratios with the rate ln((1 + ln t)/δ); no proof.",
+    ),
+)

@@ -5,7 +5,17 @@ from math import log
 import numpy as np
 from scipy.special import zeta
 
-from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, empirical_best, everyone, first_of, fresh_state
+from surest.algorithms.stepwise import (
+    ASKED,
+    TOTAL,
+    State,
+    Stepwise,
+    empirical_best,
+    everyone,
+    first_of,
+    fresh_state,
+    pullwise,
+)
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
 from surest.evidence.divergence import kl_upper, surely_above
@@ -13,6 +23,8 @@ from surest.evidence.intervals import kl_iterated_log
 
 RATIO, POWER = 1.2, 1.25
 """Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""
+LOG_UPPER, LOG_LOWER, LOG_ZETA, EPSILON = 0, 1, 2, 3
+"""Places in the settings: ln(1/level) of the upper and the lower bounds, ln ζ(POWER), ε."""
 UPPER = 0
 """A row of memory."""
 
@@ -23,7 +35,12 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
     The best arm's upper bound fails with probability δ/2, each other arm's lower bound with δ/(2(n − 1)).
     """
     n = len(arms)
-    settings = (log(2 / delta), log(2 * (n - 1) / delta), log(float(zeta(POWER))), epsilon)
+    settings = {
+        LOG_UPPER: log(2 / delta),
+        LOG_LOWER: log(2 * (n - 1) / delta),
+        LOG_ZETA: log(float(zeta(POWER))),
+        EPSILON: epsilon,
+    }
     return Stepwise(_decide, fresh_state(n, settings, rng=rng))
 
 
@@ -31,7 +48,7 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
 def _decide(state: State) -> int:
     if state.marks[TOTAL] == 0:
         return everyone(state)
-    log_upper, log_lower, log_zeta = state.settings[0], state.settings[1], state.settings[2]
+    log_upper, log_lower, log_zeta = state.settings[LOG_UPPER], state.settings[LOG_LOWER], state.settings[LOG_ZETA]
     upper = state.memory[UPPER]
     for i in range(state.marks[ASKED]):  # only these arms' bounds have changed
         arm = state.pick[i]
@@ -42,4 +59,16 @@ def _decide(state: State) -> int:
     state.pick[0], state.pick[1] = leader, challenger
     mean, count = state.sums[leader] / state.counts[leader], state.counts[leader]
     level = kl_iterated_log(count, log_lower, RATIO, POWER, log_zeta) / count
-    return 0 if surely_above(mean, level, upper[challenger] - state.settings[3]) else 2
+    return 0 if surely_above(mean, level, upper[challenger] - state.settings[EPSILON]) else 2
+
+
+ENTRIES = (
+    pullwise(
+        lambda task: lil_kl_ucb(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng),
+        name="lil-kl-ucb",
+        goal="either",
+        standing="reconstruction",
+        reference="Tánczos, Nowak, Mankoff 2017",
+        summary="KL-LUCB with iterated-logarithm bounds; constants derived here, not the authors'.",
+    ),
+)

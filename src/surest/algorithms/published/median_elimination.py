@@ -1,11 +1,14 @@
 """Median Elimination (Even-Dar, Mannor, Mansour 2002): halve the arms, more carefully each time."""
 
-from collections.abc import Callable
 from math import log
 
 import numpy as np
 
-from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, Status, whole
+from surest.algorithms.answers import certified
+from surest.algorithms.entry import Entry
+from surest.algorithms.published.references import EVEN_DAR
+from surest.algorithms.published.shared import largest, leading
+from surest.core.protocol import IntArray, Procedure, Pull, Statistic, whole
 
 
 def median_elimination(
@@ -24,15 +27,15 @@ def median_elimination(
     return leader
 
 
-def largest(arms: IntArray, means: FloatArray, keep: int, rng: np.random.Generator) -> IntArray:
-    """So many of the arms with the largest means, the largest first, ties at random.
-
-    >>> largest(np.array([4, 5, 6]), np.array([0.1, 0.3, 0.2]), 2, np.random.default_rng(0))
-    array([5, 6])
-    """
-    return arms[np.lexsort((rng.random(len(arms)), -means))[:keep]]
-
-
-def leading(arm: int) -> Callable[[], Status]:
-    """The state of an algorithm that knows its leader and no more."""
-    return lambda: Status(leader=arm)
+ENTRIES = (
+    Entry(
+        start=lambda task: certified(
+            median_elimination(task.arms, task.epsilon, task.delta, rng=task.rng), "certified ε-optimal"
+        ),
+        name="median-elimination",
+        goal="ε-optimal arm",
+        standing="proven",
+        reference=EVEN_DAR,
+        summary="Drops the worse half, more carefully each time; the cost does not depend on the gaps.",
+    ),
+)

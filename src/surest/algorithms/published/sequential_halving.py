@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from surest.algorithms.published.median_elimination import largest, leading
+from surest.algorithms.answers import spent
+from surest.algorithms.entry import Entry
+from surest.algorithms.published.references import KARNIN
+from surest.algorithms.published.shared import largest, leading
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 
@@ -19,3 +22,15 @@ def sequential_halving(arms: IntArray, budget: int, *, rng: np.random.Generator)
         means = yield Pull(left, times, Statistic.MEAN, leading(int(left[0])))
         left = largest(left, means, (len(left) + 1) // 2, rng)
     return int(left[0])
+
+
+ENTRIES = (
+    Entry(
+        start=lambda task: spent(sequential_halving(task.arms, task.budget, rng=task.rng)),
+        name="sequential-halving",
+        goal="fixed budget",
+        standing="proven",
+        reference=KARNIN,
+        summary="Spends the budget in log2 n rounds and keeps the better half after each.",
+    ),
+)

@@ -1,12 +1,12 @@
 """Successive Rejects (Audibert, Bubeck 2010): spend a fixed budget in phases, rejecting the worst arm after each."""
 
-from math import ceil
-
 import numpy as np
 
-from surest.algorithms.published.median_elimination import largest, leading
+from surest.algorithms.answers import spent
+from surest.algorithms.entry import Entry
+from surest.algorithms.published.references import AUDIBERT
+from surest.algorithms.published.shared import largest, leading, phase_ends
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
-from surest.errors import UsageError
 
 
 def successive_rejects(arms: IntArray, budget: int, *, rng: np.random.Generator) -> Procedure[int]:
@@ -21,18 +21,13 @@ def successive_rejects(arms: IntArray, budget: int, *, rng: np.random.Generator)
     return int(left[0])
 
 
-def phase_ends(n: int, budget: int) -> list[int]:
-    """n_1 … n_(K−1): how often an arm has been pulled when phase k ends.
-
-    >>> phase_ends(4, 100)
-    [16, 21, 31]
-    """
-    check_budget(n, budget)
-    log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
-    return [ceil((budget - n) / (log_bar * (n + 1 - k))) for k in range(1, n)]
-
-
-def check_budget(n: int, budget: int) -> None:
-    """Refuse a budget that does not go round."""
-    if budget <= n:
-        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull an arm")
+ENTRIES = (
+    Entry(
+        start=lambda task: spent(successive_rejects(task.arms, task.budget, rng=task.rng)),
+        name="successive-rejects",
+        goal="fixed budget",
+        standing="proven",
+        reference=AUDIBERT,
+        summary="Spends the budget in phases and rejects the worst arm after each.",
+    ),
+)

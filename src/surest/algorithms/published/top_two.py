@@ -8,11 +8,24 @@ from math import log
 
 import numpy as np
 
+from surest.algorithms.published.references import JOURDAN
 from surest.algorithms.published.transport import ROWS, absorb_atoms, leader_share, transport
-from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, below, empirical_best, everyone, fresh_state
+from surest.algorithms.stepwise import (
+    ASKED,
+    TOTAL,
+    State,
+    Stepwise,
+    empirical_best,
+    everyone,
+    fresh_state,
+    pullwise,
+    random_below,
+)
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
 
+LEVEL, DIRECTED = 0, 1
+"""Places in the settings: what of the threshold does not grow; whether the coin is weighted by information."""
 COST, LOG_COUNT, GLOBAL, BASE = 0, 1, 2, 3
 """Rows of memory: W of each arm against the leader; ln of its pulls; that leader, in place 0; the arms' rewards."""
 COIN = 1 << 30
@@ -24,7 +37,7 @@ def top_two(arms: IntArray, delta: float, *, rng: np.random.Generator, informati
     The leader is pulled with probability β = 1/2 or, `information_directed` (You, Qin, Wang, Yang 2023), with
     probability equal to its part of the transport cost.
     """
-    settings = (log((len(arms) - 1) / delta) + 2, float(information_directed))
+    settings = {LEVEL: log((len(arms) - 1) / delta) + 2, DIRECTED: information_directed}
     return Stepwise(_decide, fresh_state(len(arms), settings, rows=BASE + ROWS, rng=rng))
 
 
@@ -50,8 +63,28 @@ def _decide(state: State) -> int:
         key = cost[arm] + log_count[arm]
         if key < smallest:
             challenger, smallest = arm, key
-    if least > state.settings[0] + 2 * log(1 + total / 2):
+    if least > state.settings[LEVEL] + 2 * log(1 + total / 2):
         return 0
-    beta = leader_share(state, BASE, leader, challenger) if state.settings[1] > 0 else 0.5
-    state.pick[0] = leader if below(state.noise, COIN) < beta * COIN else challenger
+    beta = leader_share(state, BASE, leader, challenger) if state.settings[DIRECTED] else 0.5
+    state.pick[0] = leader if random_below(state.noise, COIN) < beta * COIN else challenger
     return 1
+
+
+ENTRIES = (
+    pullwise(
+        lambda task: top_two(task.arms, task.delta, rng=task.rng),
+        name="top-two",
+        goal="best arm",
+        standing="proven",
+        reference=JOURDAN,
+        summary="Pulls the leader or its closest challenger, by a fair coin; K_inf.",
+    ),
+    pullwise(
+        lambda task: top_two(task.arms, task.delta, rng=task.rng, information_directed=True),
+        name="top-two-ids",
+        goal="best arm",
+        standing="proven",
+        reference=f"{JOURDAN}; You, Qin, Wang, Yang 2023",
+        summary="top-two with a coin weighted by what either pull would tell.",
+    ),
+)

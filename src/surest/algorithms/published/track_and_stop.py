@@ -5,18 +5,31 @@ from math import log, sqrt
 import numpy as np
 
 from surest.algorithms.published.optimal_weights import ENTROPY, GLOBAL, ROWS, note, track
-from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, below, everyone, fresh_state
+from surest.algorithms.published.references import GARIVIER
+from surest.algorithms.stepwise import (
+    ASKED,
+    LEADER,
+    TOTAL,
+    State,
+    Stepwise,
+    everyone,
+    fresh_state,
+    pullwise,
+    random_below,
+)
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
 
+LEVEL, HEURISTIC = 0, 1
+"""Places in the settings: what of the threshold does not grow; whether the rest grows as ln(1 + ln t), not as ln t."""
 SAME = 1e-5
 """Means so close count as equal: their divergence, about 1e-10, is lost in rounding, and so would be the weights."""
 
 
 def track_and_stop(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
     """The best arm, with probability 1 − δ: threshold ln(2t(K − 1)/δ), or the heuristic ln((1 + ln t)/δ)."""
-    settings = (log(1 / delta) if heuristic else log(2 * (len(arms) - 1) / delta), float(heuristic))
-    state = fresh_state(len(arms), settings, rows=ROWS, rng=rng)
+    level = log(1 / delta) if heuristic else log(2 * (len(arms) - 1) / delta)
+    state = fresh_state(len(arms), {LEVEL: level, HEURISTIC: heuristic}, rows=ROWS, rng=rng)
     state.memory[GLOBAL, 1] = -1
     return Stepwise(_decide, state)
 
@@ -36,7 +49,7 @@ def _decide(state: State) -> int:
             best, ties = arm, 1
         elif lead >= -SAME:
             ties += 1
-            if below(state.noise, ties) == 0:
+            if random_below(state.noise, ties) == 0:
                 best = arm
         if state.counts[arm] < state.counts[fewest]:
             fewest = arm
@@ -44,9 +57,9 @@ def _decide(state: State) -> int:
     if ties > 1:  # several best ones: pull one of them
         state.pick[0] = best
         return 1
-    growth = log(1 + log(total)) if state.settings[1] > 0 else log(total)
+    growth = log(1 + log(total)) if state.settings[HEURISTIC] else log(total)
     hint = int(state.memory[GLOBAL, 2])
-    weak = unbeaten(state.sums, state.counts, state.memory[ENTROPY], best, state.settings[0] + growth, hint)
+    weak = unbeaten(state.sums, state.counts, state.memory[ENTROPY], best, state.settings[LEVEL] + growth, hint)
     if weak < 0:
         return 0
     state.memory[GLOBAL, 2] = weak
@@ -79,3 +92,24 @@ def unbeaten(sums: FloatArray, counts: IntArray, entropy: FloatArray, best: int,
             if not counts[best] * entropy[best] + counts[arm] * entropy[arm] - common > threshold:
                 return arm
     return -1
+
+
+ENTRIES = (
+    pullwise(
+        lambda task: track_and_stop(task.arms, task.delta, rng=task.rng),
+        name="track-and-stop",
+        goal="best arm",
+        standing="proven",
+        reference=GARIVIER,
+        summary="Tracks the optimal proportions of pulls; likelihood-ratio stop.",
+    ),
+    pullwise(
+        lambda task: track_and_stop(task.arms, task.delta, rng=task.rng, heuristic=True),
+        name="track-and-stop-heuristic",
+        goal="best arm",
+        standing="heuristic",
+        reference=GARIVIER,
+        summary="track-and-stop with the threshold ln((1 + ln t)/δ) of its authors' experiments; no proof.",
+        heuristic_of="track-and-stop",
+    ),
+)

@@ -1,0 +1,10 @@
+"""Papers that more than one file here implements."""
+
+EVEN_DAR = "Even-Dar, Mannor, Mansour 2002"
+KARNIN = "Karnin, Koren, Somekh 2013"
+LIL_UCB = "Jamieson, Malloy, Nowak, Bubeck 2014"
+KAUFMANN = "Kaufmann, Kalyanakrishnan 2013"
+GARIVIER = "Garivier, Kaufmann 2016"
+GABILLON = "Gabillon, Ghavamzadeh, Lazaric 2012"
+AUDIBERT = "Audibert, Bubeck 2010"
+JOURDAN = "Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022"

@@ -1,0 +1,52 @@
+"""What more than one published algorithm needs."""
+
+from collections.abc import Callable
+from math import ceil
+
+import numpy as np
+
+from surest.algorithms.options import Option
+from surest.core.protocol import FloatArray, IntArray, Status
+from surest.errors import UsageError
+
+H1 = Option("number", "how hard the arms are: Σ 1/gap²")
+
+
+def told_h1(name: str, h1: float | None) -> float:
+    """H1 as the caller told it, refused where it was not told."""
+    if h1 is None:
+        raise UsageError(f"{name} must be told how hard the arms are: give h1 = Σ 1/gap², or use {name}-adaptive")
+    if not h1 > 0:
+        raise UsageError(f"h1 is {h1}; it must be Σ 1/gap², a positive number")
+    return h1
+
+
+def largest(arms: IntArray, means: FloatArray, keep: int, rng: np.random.Generator) -> IntArray:
+    """So many of the arms with the largest means, the largest first, ties at random.
+
+    >>> largest(np.array([4, 5, 6]), np.array([0.1, 0.3, 0.2]), 2, np.random.default_rng(0))
+    array([5, 6])
+    """
+    return arms[np.lexsort((rng.random(len(arms)), -means))[:keep]]
+
+
+def leading(arm: int) -> Callable[[], Status]:
+    """The state of an algorithm that knows its leader and no more."""
+    return lambda: Status(leader=arm)
+
+
+def phase_ends(n: int, budget: int) -> list[int]:
+    """n_1 … n_(K−1) of Successive Rejects: how often an arm has been pulled when phase k ends.
+
+    >>> phase_ends(4, 100)
+    [16, 21, 31]
+    """
+    check_budget(n, budget)
+    log_bar = 0.5 + sum(1 / i for i in range(2, n + 1))
+    return [ceil((budget - n) / (log_bar * (n + 1 - k))) for k in range(1, n)]
+
+
+def check_budget(n: int, budget: int) -> None:
+    """Refuse a budget that does not go round."""
+    if budget <= n:
+        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull an arm")

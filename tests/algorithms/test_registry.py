@@ -1,0 +1,155 @@
+"""The registry: lazy, complete, and open to anybody's own algorithm."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
+from surest.algorithms.answers import as_answer
+from surest.algorithms.loading import entry_of, load_algorithm
+from surest.arms.finite import bernoulli
+from surest.bench.record import benchmark
+from surest.bench.run import cases
+from surest.bench.suites import Instance
+from surest.bench.tables import rows_of
+from surest.core.protocol import Answer, Pull, Statistic
+from surest.drivers.simulate import simulate
+from surest.errors import ContractError, UsageError
+
+EASY = bernoulli([0.2, 0.8, 0.3])
+
+
+def larger_mean(arms, delta, *, rng, times=200):
+    """The arm of the largest mean."""
+    means = yield Pull(arms, times, Statistic.MEAN)
+    return int(arms[means.argmax()])
+
+
+def spends(arms, delta, *, budget):
+    means = yield Pull(arms, budget // len(arms), Statistic.MEAN)
+    return Answer(int(arms[means.argmax()]), certified=False)
+
+
+def loaded_by(code: str) -> set[str]:
+    out = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    ).stdout
+    return set(out.split())
+
+
+def test_looking_up_a_name_imports_that_algorithm_only() -> None:
+    loaded = loaded_by("import surest.algorithms as a; list(a.REGISTRY); a.lookup('naive-best-arm'); a.lookup('wager')")
+    assert "surest.algorithms.paper.naive" in loaded
+    assert not loaded & {"numba", "scipy", "surest.algorithms.published.lucb", "surest.algorithms.wager.wager"}
+
+
+def test_every_entry_is_where_the_table_says_and_every_module_is_in_it() -> None:
+    assert [entry.name for entry in all_entries()] == list(MODULES)
+    for module in set(MODULES.values()):
+        names = [entry.name for entry in sys.modules[f"surest.algorithms.{module}"].ENTRIES]
+        assert names == [name for name in MODULES if MODULES[name] == module], module
+
+
+def test_heuristic_twins_exist_and_traits_are_told() -> None:
+    twins = {entry.name: entry.heuristic_of for entry in all_entries() if entry.heuristic_of is not None}
+    assert twins == {name: name.removesuffix("-heuristic") for name in REGISTRY if name.endswith("-heuristic")}
+    assert all(lookup(proven).standing == "proven" for proven in twins.values())
+    assert {entry.name for entry in all_entries() if entry.told_h1} == {"ucb-e", "ugape-b"}
+    assert {entry.name for entry in all_entries() if entry.control} == {"uniform-bonferroni", "peeking-z-test"}
+
+
+def test_a_function_is_an_algorithm() -> None:
+    entry = lookup(larger_mean)
+    assert (entry.name, entry.standing, entry.goal) == ("larger_mean", "yours, unproven", "best arm")
+    assert entry.summary == "The arm of the largest mean."
+    done = simulate(start(larger_mean, 3, 0.1, times=50), EASY.simulate(0))
+    assert (done.value.arm, done.pulls) == (1, 150)
+    with pytest.raises(UsageError, match="larger_mean has no option 'rounds'; it has times"):
+        start(larger_mean, 3, 0.1, rounds=5)
+    with pytest.raises(UsageError, match="larger_mean looks for the best arm"):
+        start(larger_mean, 3, 0.1, epsilon=0.1)
+    assert lookup(spends).goal == "fixed budget"
+    assert lookup(lambda arms, delta, *, epsilon, **rest: (yield)).options is None
+
+
+def test_what_cannot_be_an_algorithm_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match=r"give a name .* or a generator function"):
+        lookup(7)
+    with pytest.raises(ContractError, match=r"begin its parameters with arms and delta"):
+        lookup(lambda: (yield))
+    with pytest.raises(ContractError, match="returned 0 at once; it must be a generator function"):
+        next(start(Entry.of_function(lambda arms, delta: 0, "eager"), 2, 0.1))
+
+
+@pytest.mark.parametrize("value", [1, np.int64(1), [1], (1,), np.array([1]), Answer(1)])
+def test_answers_in_many_forms(value) -> None:
+    assert as_answer(value, "mine", 3).arm == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "mine returned None"),
+        (True, "mine returned True"),
+        (1.0, "mine returned 1.0"),
+        ("1", "mine returned '1'"),
+        ([], r"mine returned \[\]"),
+        (3, "mine answered arm 3; there are arms 0 to 2"),
+        (-1, "mine answered arm -1"),
+        ([0, 0], "each arm once"),
+        (Answer(5), "answered arm 5"),
+    ],
+)
+def test_answers_that_are_none(value, words: str) -> None:
+    with pytest.raises(ContractError, match=words):
+        as_answer(value, "mine", 3)
+
+
+def test_an_algorithm_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("TIMES = 40\n")
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from beside import TIMES\n"
+        "from surest.core.protocol import Pull, Statistic\n"
+        "def race(arms, delta):\n"
+        "    means = yield Pull(arms, TIMES, Statistic.MEAN)\n"
+        "    return arms[means.argmax()]\n"
+        "number = 3\n"
+    )
+    entry = entry_of(f"{file}:race")
+    assert (entry.name, entry.standing) == (f"{file}:race", "yours, unproven")
+    assert simulate(start(load_algorithm(f"{file}:race"), 3, 0.1), EASY.simulate(0)).pulls == 120
+    with pytest.raises(UsageError, match=r"has no function rase"):
+        load_algorithm(f"{file}:rase")
+    with pytest.raises(UsageError, match=r"has no function number"):
+        load_algorithm(f"{file}:number")
+    with pytest.raises(UsageError, match=r"there is no file"):
+        load_algorithm(f"{tmp_path}/none.py:race")
+    (tmp_path / "bad.py").write_text("1/0\n")
+    with pytest.raises(UsageError, match=r"bad.py raised ZeroDivisionError"):
+        load_algorithm(f"{tmp_path}/bad.py:race")
+    with pytest.raises(UsageError, match=r"names a function in a file"):
+        lookup("mine.py:race")
+
+
+def test_a_benchmark_takes_functions_and_files(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from surest.core.protocol import Pull, Statistic\n"
+        "def race(arms, delta):\n"
+        "    means = yield Pull(arms, 40, Statistic.MEAN)\n"
+        "    return arms[means.argmax()]\n"
+    )
+    instance = Instance("easy", EASY)
+    found = rows_of(benchmark(cases([instance], ["naive-best-arm", larger_mean, f"{file}:race", spends], [0.1]), 3))
+    assert [row.algorithm for row in found] == ["naive-best-arm", "larger_mean", f"{file}:race", "spends"]
+    assert [row.standing for row in found][1:] == ["yours, unproven"] * 3
+    assert [row.mean for row in found][1:3] == [600, 120]
+    by_file = cases([instance], [f"{file}:race"], [0.1])
+    assert [r.pulls for r in next(iter(benchmark(by_file, 2, workers=2).values()))] == [120, 120]
+    local = cases([instance], [lambda arms, delta: larger_mean(arms, delta, rng=None)], [0.1])
+    with pytest.raises(UsageError, match="cannot be sent to other processes"):
+        benchmark(local, 2, workers=2)
