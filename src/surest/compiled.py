@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, update_wrapper
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -196,15 +197,12 @@ class _Enough(Exception):
     """As much as may run as plain Python has run."""
 
 
-# -- machine code
-
-
 def _jit(function: FunctionType) -> Any:
-    njit = compiler().njit
+    njit = _numba().njit
     try:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no folder that can be written
-        _state.keeps = False
+    except RuntimeError:  # no folder that can be written, or typed in by hand
+        _state.keeps &= not Path(function.__code__.co_filename).exists()
         return njit(nogil=True, error_model="numpy")(function)
 
 
@@ -257,9 +255,6 @@ def _described(value: Any) -> str:
         return f"{value.__qualname__}{getattr(value, '_fields', '')}"
     is_plain = isinstance(value, int | float | str | tuple | np.generic)
     return repr(value) if is_plain else str(getattr(value, "__name__", type(value)))
-
-
-# -- plain Python
 
 
 def run_plainly(kernel: Kernel, args: tuple[Any, ...]) -> Any:
@@ -365,9 +360,6 @@ _NUMERIC: dict[Any, Any] = {
     float: np.float64,
 }
 _MATH = SimpleNamespace(**{**vars(math), **{function.__name__: twin for function, twin in _NUMERIC.items()}})
-
-
-# -- time
 
 
 @contextmanager
