@@ -16,7 +16,9 @@ WORD = 8
 """Digits of a word."""
 MOST_DIGITS = 15
 """Whole numbers of so many digits are exact as floats."""
-NONE, ALL = np.uint64(0), np.uint64(2**64 - 1)
+LAST = np.array([2**64 - 2 ** (8 * (WORD - count)) for count in range(WORD + 1)], np.uint64)
+"""Masks of the last 0, 1, …, 8 letters of a word."""
+POWERS = np.array([float(10**k) for k in range(WORD + 1)])
 ZEROS, HIGH, SIX = (np.uint64(byte * 0x0101010101010101) for byte in (0x30, 0xF0, 0x06))
 
 
@@ -44,14 +46,14 @@ def short_decimals(letters: Letters, first: IntArray, end: IntArray) -> FloatArr
     back, also = _digits(words[end], part)
     if not (good and also):
         return None
-    power = 10.0**part
+    power = POWERS[part]
     number: FloatArray = (front * power + back) / power
     return number
 
 
 def _digits(words: Words, count: IntArray) -> tuple[FloatArray, bool]:
     """The numbers that the last `count` letters of each word write, and whether all these are digits."""
-    kept: Words = np.where(count > 0, ALL, NONE) << (WORD * (WORD - np.maximum(count, 1))).astype(np.uint64)
+    kept = LAST[count]
     words = (words & kept) | (ZEROS & np.invert(kept))
     digits = bool((((words & HIGH) == ZEROS) & (((words + SIX) & HIGH) == ZEROS)).all())
     words = words - ZEROS
