@@ -16,9 +16,10 @@ import numpy as np
 from surest import __version__
 from surest.core.protocol import Point
 from surest.report import plots as plot
-from surest.report.table import ArmRow, ArmTable, count, percent, visible
+from surest.report.table import ArmRow, ArmTable
 from surest.result.data import Result, cost, verdict
 from surest.study.health import health_line
+from surest.text import count, percent, visible
 
 MOST = 100
 """Arms in the table of a page. JSON has all of them."""

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from surest.core.protocol import Point
 from surest.errors import UsageError
-from surest.report.table import ArmTable, count, percent, shortened, visible
+from surest.report.table import ArmTable
+from surest.text import count, percent, shortened, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +71,7 @@ def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "F
     if history:
         draw_evidence(page.add_subplot(grid[1, :]), history)
     if title:
-        page.suptitle(title.replace("$", r"\$"), fontsize="medium", wrap=True)
+        page.suptitle(visible(title).replace("$", r"\$"), fontsize="medium", wrap=True)
     return page
 
 

@@ -2,9 +2,7 @@
 
 import io
 import math
-import shlex
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from surest.text import count, decimals, percent, shell_line, shortened, visible
+
+__all__ = ["SHOWN", "ArmRow", "ArmTable", "count", "decimals", "percent", "shell_line", "shortened", "visible"]
+
 SHOWN = 6
 """Arms in the table of the leading ones."""
 LONGEST = 40
 """Letters of a label in it."""
-UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
-"""Marks that change the direction of text, and two that XML does not allow."""
 
 
 class ArmRow(NamedTuple):
@@ -94,79 +94,16 @@ class ArmTable:
             row = self.rows[i]
             interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
             shown = [self.number(row.mean), *([interval] if bounded else []), count(row.pulls)]
-            table.add_row(Text(shortened(row.label, LONGEST)), *shown, f"{row.pulls / total:.1%}")
+            table.add_row(Text(visible(shortened(row.label, LONGEST))), *shown, f"{row.pulls / total:.1%}")
         if len(self.rows) > most:
             table.add_row(Text(f"… {len(self.rows) - most:,} more", style="dim"))
         return table
 
     def __repr__(self) -> str:
-        out = Console(file=io.StringIO(), width=100, highlight=False, color_system=None)
+        out = Console(file=io.StringIO(), width=100, highlight=False, markup=False, emoji=False, color_system=None)
         out.print(self.to_rich())
         text: str = out.file.getvalue()  # type: ignore[attr-defined]
         return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
-
-
-def count(number: float) -> str:
-    """A number of pulls as a person reads it.
-
-    >>> count(1234567), count(5.9e13)
-    ('1,234,567', '5.90e+13')
-    """
-    return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
-
-
-def shortened(label: str, most: int) -> str:
-    """A label that fits, cut in the middle: long labels often differ at the end.
-
-    >>> shortened("configuration number 17", 15)
-    'configu…mber 17'
-    """
-    if len(label) <= most:
-        return label
-    return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
-
-
-def visible(text: str) -> str:
-    """Text with a mark in place of what no page can show, or what would turn the text around it.
-
-    >>> visible("a\\x1b[31m\\nb\\u202ec")
-    'a\ufffd[31m\ufffdb\ufffdc'
-    """
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in UNSEEN else c for c in text)
-
-
-def shell_line(words: Iterable[str]) -> str:
-    """A command to copy into a shell, on one line: what cannot be seen is written as bash and zsh write it.
-
-    >>> print(shell_line(["surest", "it's", "a\\nb"]))
-    surest 'it'"'"'s' $'a\\u000ab'
-    """
-    return " ".join(shlex.quote(word) if visible(word) == word else _dollar_quoted(word) for word in words)
-
-
-def _dollar_quoted(word: str) -> str:
-    def written(c: str) -> str:
-        return f"\\{c}" if c in "\\'" else c if visible(c) == c else f"\\u{ord(c):04x}"
-
-    return f"$'{''.join(map(written, word))}'"
-
-
-def percent(part: float) -> str:
-    """A confidence as a person reads it.
-
-    >>> percent(0.95), percent(0.999), percent(1 - 1e-9)
-    ('95 %', '99.9 %', '99.9999999 %')
-    """
-    return f"{100 * part:.12g} %"
-
-
-def decimals(low: float, high: float) -> int:
-    """How many places after the point tell ten thousandths of a range apart.
-
-    >>> decimals(0, 1), decimals(0, 100), decimals(-1e6, 1e6)
-    (4, 2, 0)
-    """
-    return min(max(4 - math.floor(math.log10(high - low)), 0), 12)
 
 
 def _known(value: float, otherwise: float) -> float:

@@ -1,0 +1,90 @@
+"""Text for people: numbers as they are read, and words of users that cannot do harm where they are shown."""
+
+import math
+import shlex
+import unicodedata
+from collections.abc import Iterable
+
+UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
+"""Marks that change the direction of text, and two that XML does not allow."""
+HARMFUL = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, halves of surrogate pairs, and separators of lines and paragraphs."""
+MARK = "\ufffd"
+
+
+def visible(text: str, keep: str = "") -> str:
+    """Text with a mark in place of what cannot be shown, or what would act on the terminal or turn the text around it.
+
+    Parameters
+    ----------
+    text : str
+        Any text: a label, the name of a study, what a failed command said.
+    keep : str
+        Characters to leave as they are, a line break for example.
+
+    Examples
+    --------
+    >>> visible("a\\x1b[31m\\nb\\u202ec")
+    'a\ufffd[31m\ufffdb\ufffdc'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or not _is_harmful(c) else MARK for c in text)
+
+
+def _is_harmful(character: str) -> bool:
+    return unicodedata.category(character) in HARMFUL or character in UNSEEN
+
+
+def shortened(label: str, most: int) -> str:
+    """A label that fits, cut in the middle: long labels often differ at the end.
+
+    >>> shortened("configuration number 17", 15)
+    'configu…mber 17'
+    """
+    if len(label) <= most:
+        return label
+    return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """A command to copy into a shell, on one line: what cannot be seen is written as bash and zsh write it.
+
+    >>> print(shell_line(["surest", "it's", "a\\nb"]))
+    surest 'it'"'"'s' $'a\\u000ab'
+    """
+    return " ".join(shlex.quote(word) if visible(word) == word else _dollar_quoted(word) for word in words)
+
+
+def _dollar_quoted(word: str) -> str:
+    def written(c: str) -> str:
+        return f"\\{c}" if c in "\\'" else c if visible(c) == c else f"\\u{ord(c):04x}"
+
+    return f"$'{''.join(map(written, word))}'"
+
+
+def count(number: float) -> str:
+    """A number of pulls as a person reads it.
+
+    >>> count(1234567), count(5.9e13)
+    ('1,234,567', '5.90e+13')
+    """
+    return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
+
+
+def percent(part: float) -> str:
+    """A confidence as a person reads it.
+
+    >>> percent(0.95), percent(0.999), percent(1 - 1e-9)
+    ('95 %', '99.9 %', '99.9999999 %')
+    """
+    return f"{100 * part:.12g} %"
+
+
+def decimals(low: float, high: float) -> int:
+    """How many places after the point tell ten thousandths of a range apart.
+
+    >>> decimals(0, 1), decimals(0, 100), decimals(-1e6, 1e6)
+    (4, 2, 0)
+    """
+    return min(max(4 - math.floor(math.log10(high - low)), 0), 12)
