@@ -124,6 +124,12 @@ class CsvFile:
         with _opened(self.path) as file:
             return self._header(io.StringIO(next(self._blocks(file), ""), newline=""))[0]
 
+    def names(self) -> list[str]:
+        """The names of all columns, as they are compared: in small letters."""
+        with _opened(self.path) as file:
+            first = io.StringIO(next(self._blocks(file), ""), newline="")
+            return self._names(csv.reader(iter(first.readline, ""), strict=True))
+
     def batches(self) -> Iterator[Batch]:
         """The rows; a message about a bad one names its line."""
         with _opened(self.path) as file:
@@ -161,16 +167,9 @@ class CsvFile:
     def _header(self, text: io.StringIO) -> tuple[dict[str, int], int, int]:
         """Our columns and their places, the number of fields, and the number of lines up to here. Leaves the rest in `text`."""
         reader = csv.reader(iter(text.readline, ""), strict=True)
-        try:
-            names = [name.strip().lower() for name in next(filter(None, reader), [])]
-        except csv.Error as error:
-            raise SourceError(f"{self.path}, line {reader.line_num}: {error}") from None
-        if not names and self.growing:
-            return {}, 0, 0
+        names = self._names(reader)
         if not names:
-            raise SourceError(
-                f"{self.path} is empty; it needs a header such as {','.join(self.needed)} and rows below it"
-            )
+            return {}, 0, 0
         ours = {self.mapping.get(name, name).strip().lower(): name for name in self.needed + self.optional}
         missing = [name for name in ours if ours[name] in self.needed and name not in names]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -181,6 +180,16 @@ class CsvFile:
             self._refuse_near_misses(names)
         at = {ours[name]: place for place, name in enumerate(names) if name in ours}
         return at, len(names), reader.line_num
+
+    def _names(self, reader: "Reader") -> list[str]:
+        try:
+            names = [name.strip().lower() for name in next(filter(None, reader), [])]
+        except csv.Error as error:
+            raise SourceError(f"{self.path}, line {reader.line_num}: {error}") from None
+        if not names and not self.growing:
+            wanted = f" such as {','.join(self.needed)}" if self.needed else ""
+            raise SourceError(f"{self.path} is empty; it needs a header{wanted} and rows below it")
+        return names
 
     def _wanted(self) -> str:
         may = f" and may have {' and '.join(self.optional)}" if self.optional else ""
@@ -238,6 +247,13 @@ class CsvFile:
         self.unfinished = bool(rest.strip())
         if rest and not self.growing:
             yield rest
+
+
+def text_lines(path: Path) -> Iterator[str]:
+    """The lines of a text file with their ends, gzipped or not; a line has the same limit as in a CSV file."""
+    with _opened(path) as file:
+        for block in CsvFile(path, ())._blocks(file):
+            yield from io.StringIO(block, newline="")
 
 
 def _plain_fields(text: str, width: int) -> Fields | None:
