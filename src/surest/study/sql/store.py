@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -42,9 +43,13 @@ class SqlStore:
         self.shown = masked(storage)
         self.driver = driver_of(storage)
         self.one_machine = self.driver.is_sqlite
-        self._pid = os.getpid()
+        self._begin_here()
+
+    def _begin_here(self) -> None:
+        """What belongs to one process: a child must leave its parent's connections, and its lock, alone."""
+        self._pid, self._lock = os.getpid(), threading.Lock()
         self._idle: list[Any] = []
-        self._lock = threading.Lock()
+        weakref.finalize(self, _close_all, self._idle, self._pid)
 
     @contextmanager
     def reading(self) -> Iterator[Log]:
@@ -90,7 +95,7 @@ class SqlStore:
     def _take(self) -> Any:
         if self._pid != os.getpid():  # in a child: the connections and the lock are its parent's
             _FOREIGN.extend(self._idle)
-            self._pid, self._idle, self._lock = os.getpid(), [], threading.Lock()
+            self._begin_here()
         with self._lock:
             return self._idle.pop() if self._idle else None
 
@@ -109,12 +114,6 @@ class SqlStore:
         while (connection := self._take()) is not None:
             with suppress(*self.driver.errors):
                 connection.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_pid", None) == os.getpid():
-            for connection in self._idle:
-                with suppress(Exception):
-                    connection.close()
 
     @contextmanager
     def failures(self) -> Iterator[None]:
@@ -169,6 +168,13 @@ class SqlStore:
         found = [row[0] for row in log.execute("PRAGMA quick_check(3)")]
         if found != ["ok"]:
             raise StorageError(f"{self.shown} is damaged ({'; '.join(map(str, found))}). Restore a backup")
+
+
+def _close_all(connections: list[Any], owner: int) -> None:
+    """Close connections, if they are ours."""
+    for connection in connections if os.getpid() == owner else ():
+        with suppress(Exception):
+            connection.close()
 
 
 def _is_of_the_database(error: Exception, driver: Driver) -> bool:
