@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from surest.cli.console import Output
-from surest.report.table import ArmRow, ArmTable
+from surest.result.table import ArmRow, ArmTable
 
 LABELS = [
     "model[large]",
