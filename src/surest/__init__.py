@@ -54,7 +54,7 @@ _HOMES = {
     "open_study": "study.study",
 }
 """Where each public name is. It is imported when it is used: the command line's help should not wait for all of it."""
-__all__ = ["SurestError", "__version__", *_HOMES]
+__all__ = sorted(["SurestError", "__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,6 @@ import pytest
 
 from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.answers import as_answer
-from surest.algorithms.loading import entry_of, load_algorithm
 from surest.arms.finite import bernoulli
 from surest.bench.record import benchmark
 from surest.bench.run import cases
@@ -18,6 +17,7 @@ from surest.bench.tables import rows_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.drivers.simulate import simulate
 from surest.errors import ContractError, UsageError
+from surest.loading import entry_of, load_algorithm
 
 EASY = bernoulli([0.2, 0.8, 0.3])
 

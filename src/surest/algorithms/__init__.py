@@ -124,7 +124,7 @@ def lookup(algorithm: Algorithm) -> Entry:
     if ".py:" in algorithm:
         raise UsageError(
             f"{algorithm!r} names a function in a file, not an algorithm; "
-            "give load_algorithm of surest.algorithms.loading that text, or pass the function itself"
+            "give load_algorithm of surest.loading that text, or pass the function itself"
         )
     near = get_close_matches(algorithm, REGISTRY, 3, 0.5)
     near = near or [known for known in REGISTRY if algorithm and algorithm in known][:3]

@@ -57,6 +57,9 @@ def identify(**given: Any) -> int:
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
+    by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
+    if by_hand and given["study"] is None:
+        raise click.UsageError("--storage goes with --study NAME")
     if given["picture"] is not None:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
@@ -73,8 +76,6 @@ def identify(**given: Any) -> int:
             return searches.identify_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     _refuse(given, "files and simulated arms", "study", "vectorised")
-    if click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--storage goes with --study NAME")
     if sources.is_evidence(source, given["resample"]):
         return sources.identify_recorded(given, settings, scale)
     _refuse(given, "simulated arms", "suggest", "labels", "clip")
