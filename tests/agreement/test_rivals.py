@@ -89,9 +89,9 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("published.top_two", "log((len(arms) - 1) / delta)", "log(1 / delta)", "top-two"),
     ("published.top_two", "2 * log(1 + total / 2)", "log(1 + total / 2)", "top-two"),
     # What is compared, and with what.
-    ("evidence.divergence", "p * log(p / q) if p > 0", "q * log(q / p) if p > 0", "kl-lucb"),
-    ("evidence.divergence", "return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
-    ("evidence.divergence", "q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
+    ("evidence.kernels", "p * log(p / q) if p > 0", "q * log(q / p) if p > 0", "kl-lucb"),
+    ("evidence.kernels", "return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
+    ("evidence.kernels", "q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
     ("published.kl_racing", "kl(high, middle) + kl(low, middle)", "kl(high, middle)", "chernoff-racing"),
     (
         "published.kl_racing",

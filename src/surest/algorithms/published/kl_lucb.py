@@ -16,7 +16,7 @@ from surest.algorithms.stepwise import (
 )
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
-from surest.evidence.divergence import kl, kl_upper, surely_above
+from surest.evidence.kernels import kl, kl_upper, surely_above
 
 EPSILON = OWN
 """A place in the settings, after those of the rate."""

@@ -7,7 +7,7 @@ from surest.algorithms.published.references import GARIVIER, KAUFMANN
 from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, empirical_best, everyone, fresh_state, pullwise
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
-from surest.evidence.divergence import kl, kl_lower, kl_upper
+from surest.evidence.kernels import kl, kl_lower, kl_upper
 
 LIKELIHOOD = OWN
 """A place in the settings, after those of the rate: whether arms are compared by a likelihood ratio, not by bounds."""
