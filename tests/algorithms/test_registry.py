@@ -77,11 +77,11 @@ def test_an_algorithm_lacks_no_fact(name: str) -> None:
     missing += [
         f"its option {key} has no meaning" for key, option in (entry.options or {}).items() if not option.meaning
     ]
-    missing += page_lacks(entry) + tests_lack(name)
+    missing += lacking_page(entry) + lacking_tests(name)
     assert not missing, f"{name}: " + "; ".join(missing)
 
 
-def page_lacks(entry: Entry) -> list[str]:
+def lacking_page(entry: Entry) -> list[str]:
     page = ROOT / "docs" / "algorithms" / f"{entry.name}.md"
     if not page.exists():
         return [f"it has no page docs/algorithms/{entry.name}.md"]
@@ -97,7 +97,7 @@ def page_lacks(entry: Entry) -> list[str]:
     return [f"its page does not say {words.strip()!r}" for words in wanted if words not in text]
 
 
-def tests_lack(name: str) -> list[str]:
+def lacking_tests(name: str) -> list[str]:
     files = [path for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name]
     if not any(f'"{name}"' in path.read_text(encoding="utf-8") for path in files):
         return [f"no test names it: write tests/algorithms/test_{MODULES[name].rpartition('.')[2]}.py"]
@@ -124,6 +124,22 @@ def test_a_function_is_an_algorithm() -> None:
         start(larger_mean, 3, 0.1, epsilon=0.1)
     assert lookup(spends).goal == "fixed budget"
     assert lookup(lambda arms, delta, *, epsilon, **rest: (yield)).options is None
+
+
+def test_what_it_works_on_is_what_it_gets() -> None:
+    def listed(arms, delta, *, items):
+        yield Pull(arms, items, Statistic.MEAN)
+        return 0
+
+    assert lookup(listed).works_on == "items"
+    assert next(start(listed, 2, 0.1, items=7)).times.tolist() == [7, 7]
+    with pytest.raises(UsageError, match="listed compares arms on a list of items"):
+        start(listed, 2, 0.1)
+    with pytest.raises(UsageError, match="larger_mean works on fresh pulls, not on a list of 7 items"):
+        start(larger_mean, 2, 0.1, items=7)
+    with pytest.raises(UsageError, match="these instances have none"):
+        cases([Instance("easy", EASY)], [listed], [0.1])
+    assert lookup(lambda arms, delta, *, items=None: (yield)).works_on == "either"
 
 
 def test_what_cannot_be_an_algorithm_is_refused_in_words() -> None:
