@@ -1,12 +1,10 @@
 """Rivals run through the same protocol as everything else; their two drivers agree; the traps of public code are not ours."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from agreement.interpreted_rivals import RIVALS
-from surest.algorithms import REGISTRY, Task, start
+from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.drivers.blocks import simulate_blocks
@@ -158,16 +156,6 @@ def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
     assert request.times[0] == 393  # 0.5·((1.95996 + 0.84162)/0.1)² = 392.4, as in any table
     assert request.statistic is Statistic.ATOMS
     assert isinstance(bernoulli([0.5, 0.5]).simulate(0).answer(request), Atoms)
-
-
-def test_every_algorithm_has_its_page() -> None:
-    pages = Path(__file__).parents[2] / "docs" / "algorithms"
-    missing = [name for name in REGISTRY if not (pages / f"{name}.md").exists()]
-    assert missing == []
-    for name, entry in REGISTRY.items():
-        text = (pages / f"{name}.md").read_text(encoding="utf-8")
-        assert text.startswith(f"# {name}\n")
-        assert entry.standing in text
 
 
 def test_a_request_is_for_one_pull_of_each_arm_asked_for() -> None:

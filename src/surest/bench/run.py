@@ -120,6 +120,8 @@ def cases(
 
 def _case(instance: Instance, algorithm: Algorithm, delta: float, epsilon: float, budget: int | None) -> Case:
     entry, arms = entry_of(algorithm), instance.arms
+    if entry.works_on == "items":
+        raise UsageError(f"{entry.name} compares arms on a list of items; these instances have none")
     if len(arms) < 2:
         raise UsageError(f"instance {instance.name} has a single arm: there is nothing to compare")
     own_epsilon = 0.0 if entry.goal in ("best arm", "fixed budget") else epsilon  # the best arm is ε-optimal too
