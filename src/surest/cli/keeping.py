@@ -15,10 +15,8 @@ from surest.cli.reproduce import command_again
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
 from surest.masking import masked
+from surest.study.stores import STORAGE
 from surest.study.study import Study, open_study
-
-STORAGE = "sqlite:///surest.db"
-"""Where studies are, if nothing else is said."""
 
 
 @contextmanager

@@ -134,8 +134,9 @@ class Study:
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
         # Every use of the settings in this class; all else goes by `settings.session`.
-        self.lease_seconds, self._bounds = self.settings.lease_seconds, self.settings.bounds
+        self.lease_seconds, self.bounds = self.settings.lease_seconds, self.settings.bounds
         self._on_failure, self._retries = self.settings.on_failure, self.settings.retries
+        self.seed = self.settings.seed
         self._begin_here()
 
     def _begin_here(self) -> None:
@@ -339,7 +340,7 @@ class Study:
             self._arms = log.read_arms(self.id)
 
     def _checked(self, number: int, arm: int, reward: Any) -> float:
-        low, high = self._bounds
+        low, high = self.bounds
         if not counts(reward, low, high):
             label = self._arms[arm].label if arm < len(self._arms) else arm
             raise RewardError(
