@@ -13,7 +13,6 @@ import surest.algorithms
 from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.answers import as_answer
 from surest.algorithms.entry import YOURS, Goal, Standing
-from surest.loading import entry_of, load_algorithm
 from surest.arms.finite import bernoulli
 from surest.bench.record import benchmark
 from surest.bench.run import cases
@@ -22,6 +21,7 @@ from surest.bench.tables import rows_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.drivers.simulate import simulate
 from surest.errors import ContractError, UsageError
+from surest.loading import entry_of, load_algorithm
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(surest.algorithms.__file__).parent

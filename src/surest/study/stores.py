@@ -5,6 +5,8 @@ from surest.masking import masked
 from surest.study.log import Store
 from surest.study.memory import MemoryStore
 
+STORAGE = "sqlite:///surest.db"
+"""Where studies are, if nothing else is said."""
 MEMORY = "memory:"
 _memory: dict[str, MemoryStore] = {}
 

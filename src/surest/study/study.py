@@ -127,11 +127,8 @@ class Study:
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
         handling = self.settings.handling
-        self.lease_seconds, self._on_failure, self._retries = (
-            handling.lease_seconds,
-            handling.on_failure,
-            handling.retries,
-        )
+        self.lease_seconds, self.seed = handling.lease_seconds, self.settings.problem.seed
+        self._on_failure, self._retries = handling.on_failure, handling.retries
         self._begin_here()
 
     def _begin_here(self) -> None:
