@@ -11,7 +11,7 @@ from surest.evidence.items import MEMORY, PRIOR, Standings
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
-SHARE_WITH_EPSILON = 0.5
+SHARE_WITH_EPSILON = 0.7
 """The same when an arm within ε of the best will do."""
 GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
 """The ε at which it is seen how close the leader is to the best."""
