@@ -11,7 +11,7 @@ from surest.evidence.items import MEMORY, PRIOR, Standings
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
-SHARE_WITH_EPSILON = 0.5
+SHARE_WITH_EPSILON = 0.7
 """The same when an arm within ε of the best will do."""
 GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
 """The ε at which it is seen how close the leader is to the best."""
@@ -41,19 +41,19 @@ class Verdict:
         self._close: dict[int, FloatArray] = {}
 
     def look(self) -> None:
-        """After each unit, with ε > 0: bring the wealths of all arms that have led up to date, and keep what they reached."""
+        """After each unit, with ε > 0: see what the leader's pairs have reached, and keep the most of it."""
         if self.epsilon == 0:
             return
-        st = self.standings
-        self._close.setdefault(st.leader, np.zeros(len(st.sums)))
-        for a in [a for a in self._close if a in st.play]:
-            sum_of_both = self._with_pairs(a, self.epsilon)
-            self._close[a][st.play] = np.maximum(self._close[a][st.play], sum_of_both[st.play])
+        play, a = self.standings.play, self.standings.leader
+        reached = self._close.setdefault(a, np.zeros(len(self.standings.sums)))
+        reached[play] = np.maximum(reached[play], self._with_pairs(a, self.epsilon)[play])
 
     def _with_pairs(self, a: int, epsilon: float, steps: int = 8) -> FloatArray:
         """share·W_j + the prior of a·E_(a, j), for every arm j in play."""
         st = self.standings
-        pairs = self._pairs.setdefault((a, epsilon), Pairs(a, epsilon, len(st.sums), steps))
+        pairs = self._pairs.get((a, epsilon))
+        if pairs is None:
+            pairs = self._pairs[a, epsilon] = Pairs(a, epsilon, len(st.sums), steps)
         against = pairs.extend(st.play, st.scores[: st.t], st.weights, st.total, st.population, st.born)
         both: FloatArray = st.share * st.current() + (1 - st.share) * self.nominal[a] * against
         both[np.isinf(against)] = inf
@@ -80,10 +80,8 @@ class Verdict:
         st = self.standings
         if len(st.play) == 1:
             return int(st.play[0])
-        for a in self._close:
-            if a in st.play and bool((self.reached(a) >= st.threshold).all()):
-                return a
-        return None
+        decided = self.epsilon > 0 and bool((self.reached(st.leader) >= st.threshold).all())
+        return st.leader if decided else None
 
     @property
     def tied(self) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ CAP = 0.9
 MEMORY = 10.0
 PRIOR = 1.5
 """Second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum."""
-LEAST_SHRINKAGE, MOST_SHRINKAGE = 2.0, 300.0
+LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
 SWEEPS = 12
 TOLERANCE = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
