@@ -5,9 +5,10 @@ import math
 from rich.text import Text
 
 from surest.cli.console import Output
-from surest.report.table import count
-from surest.result.data import Result, emphasised
+from surest.report.terminal import arm_table, emphasised
+from surest.result.data import Result
 from surest.study.health import Progress, health_line
+from surest.text import count, visible
 
 
 def show_result(found: Result) -> None:
@@ -28,7 +29,7 @@ def show(progress: Progress) -> None:
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))
     console.print()
-    console.print(found.arms)
+    console.print(arm_table(found.arms))
     console.print(Text(f"\n{health_line(progress.health)}"))
     console.print(
         Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
@@ -40,7 +41,7 @@ def _headline(progress: Progress) -> Text:
         return emphasised(progress.result)
     if progress.result.pulls == 0:
         return Text("Running. No arm leads yet: the algorithm's first request is not answered.")
-    return Text("Running. ") + Text(f"Arm {progress.result.best}", style="bold") + Text(" leads.")
+    return Text("Running. ") + Text(f"Arm {visible(str(progress.result.best))}", style="bold") + Text(" leads.")
 
 
 def _how_sure(progress: Progress) -> str:

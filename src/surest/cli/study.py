@@ -23,7 +23,7 @@ storage_option = click.option(
     "--storage",
     metavar="URL",
     envvar="SUREST_STORAGE",
-    default=DEFAULT_STORAGE,
+    default=STORAGE,
     show_default=True,
     show_envvar=True,
     help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
@@ -156,9 +156,10 @@ def ask(name: str, k: int, worker: str | None, storage: str, as_json: bool) -> i
     opened = open_study(storage, name)
     tickets = opened.ask(k, shell_name() if worker is None else worker)
     data = [{"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label} for ticket in tickets]
-    if opened.items:
-        for row, ticket in zip(data, tickets, strict=True):
-            row["item"] = opened.items[ticket[3]].key  # type: ignore[misc]
+    for row, ticket in zip(data, tickets, strict=True):
+        item = opened.item_of(ticket)
+        if item is not None:
+            row["item"] = item.key
     lines = [" ".join(visible(str(row[key])) for key in ("ticket", "arm", "item") if key in row) for row in data]
     say(as_json, data, "\n".join(lines))
     return 0 if tickets else 3 if opened.finished else 4

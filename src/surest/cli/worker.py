@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from surest.core.session import Ticket
-from surest.drivers.commands import Command, Runner, Scale
+from surest.drivers.commands import Command, Runner
 from surest.drivers.seeds import ticket_seed
 from surest.errors import UsageError
 from surest.study.study import Study
@@ -43,12 +44,16 @@ def run_worker(
 ) -> None:
     """Evaluate tickets by a command until the study is finished: the last line of its output is the reward."""
     check_words(study, words)
-    runner = Runner(Scale(*study.bounds, clip=clip), timeout)
+    runner = Runner(replace(study.settings.problem.scale, clip=clip), timeout)
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
-        item = study.items[ticket[3]].key if study.items else None  # type: ignore[misc]
+        item = study.item_of(ticket)
         own = ticket_seed(study.seed, ticket.id)
-        return runner.run, Command(ticket.label, words_for(words, ticket.label, item, own)), own
+        return (
+            runner.run,
+            Command(ticket.label, words_for(words, ticket.label, None if item is None else item.key, own)),
+            own,
+        )
 
     with ThreadPoolExecutor(workers) as pool:
         try:

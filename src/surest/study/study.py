@@ -156,6 +156,10 @@ class Study:
         """The arms' labels, in order."""
         return tuple(arm.label for arm in self._arms)
 
+    def item_of(self, ticket: Ticket) -> Item | None:
+        """The item that a ticket is about; None in a study without a list."""
+        return None if ticket.item is None else self.items[ticket.item]
+
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask: decided, or budget spent."""

@@ -69,11 +69,15 @@ def separation(
             if fa < fb:
                 high, b, fb = b, a, fa
                 a = high - GOLD * (high - low)
-                fa = count * divergence(mean, spread, a) + other_count * divergence(other_mean, other_spread, a + epsilon)
+                fa = count * divergence(mean, spread, a) + other_count * divergence(
+                    other_mean, other_spread, a + epsilon
+                )
             else:
                 low, a, fa = a, b, fb
                 b = low + GOLD * (high - low)
-                fb = count * divergence(mean, spread, b) + other_count * divergence(other_mean, other_spread, b + epsilon)
+                fb = count * divergence(mean, spread, b) + other_count * divergence(
+                    other_mean, other_spread, b + epsilon
+                )
         x = 0.5 * (low + high)
     own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
     if own + others <= 0.0:
@@ -120,7 +124,9 @@ class Seen(NamedTuple):
 
 
 @compiled
-def _key(j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float) -> tuple[float, float]:
+def _key(
+    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
+) -> tuple[float, float]:
     """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
     counts, means, spreads = seen.counts, seen.means, seen.spreads
     first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]

@@ -5,6 +5,7 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 """
 
 import math
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,8 +17,7 @@ from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
-import os
-S1=float(os.environ.get("S1",.75))
+S1 = float(os.environ.get("S1", 0.75))
 FIRST = 2
 """Pulls of every arm to begin with."""
 GROWTH = 0.02
