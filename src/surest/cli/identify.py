@@ -51,6 +51,7 @@ def identify(**given: Any) -> int:
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
     """
+    from surest.arms.instances import parse_source
     from surest.cli import searches, sources
     from surest.report import plots
 
@@ -78,8 +79,9 @@ def identify(**given: Any) -> int:
     _refuse(given, "files and simulated arms", "study", "vectorised")
     if sources.is_evidence(source, given["resample"]):
         return sources.identify_recorded(given, settings, scale)
+    arms = parse_source(source, given["instance"], (scale.low, scale.high))
     _refuse(given, "simulated arms", "suggest", "labels", "clip")
-    return sources.identify_simulated(given, settings, scale)
+    return sources.identify_simulated(given, settings, scale, arms)
 
 
 def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from surest.api import identify as find_best
 from surest.arms.finite import FiniteArms
-from surest.arms.instances import parse_source
 from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import InOrder, has_counts, read_in_order
 from surest.cli.output import show_result
@@ -52,9 +51,10 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     return 0 if result.certified else 3
 
 
-def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def identify_simulated(
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms
+) -> int:
     """Draw from laws."""
-    arms = parse_source(given["source"], given["instance"], (scale.low, scale.high))
     result, watch = _searched(given, settings, arms, arms.labels)
     if _is_path(given["source"]):
         result = result.as_resampled()

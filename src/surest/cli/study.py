@@ -11,6 +11,7 @@ import click
 from surest.cli.settings import problem_options, settings_given
 from surest.errors import SourceError
 from surest.study.health import health_line
+from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
 

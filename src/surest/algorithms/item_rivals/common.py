@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surest.algorithms.race import Cells
-from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]
 """From the scores so far (a row an item, a column an arm) and the arms in play: those that stay in play."""

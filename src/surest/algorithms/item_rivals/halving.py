@@ -4,8 +4,7 @@ from math import ceil, log2
 
 import numpy as np
 
-from surest.algorithms.race import Cells
-from surest.core.protocol import Answer, IntArray, Procedure
+from surest.core.protocol import Answer, Cells, IntArray, Procedure
 
 
 def halving_on_items(

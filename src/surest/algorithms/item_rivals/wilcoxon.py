@@ -4,8 +4,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
-from surest.algorithms.race import Cells
-from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 
 
 def wilcoxon_pruner(
