@@ -121,7 +121,7 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("published.top_two", "leader_share(state, BASE, leader, challenger)", "0.5", "top-two-ids"),
     ("published.top_two", "or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),  # costs out of date
     ("published.ugape", "radius[guess] >= radius[rival]", "radius[guess] <= radius[rival]", "ugape"),
-    ("published.ugape", "(next_top if arm == first else top)", "top", "ugape"),
+    ("published.gap_index", "(next_top if arm == first else top)", "top", "ugape"),
     ("published.ugape", "if gap <= state.memory[SMALLEST, 0]", "if True", "ugape-b"),  # the last guess, not the surest
     ("published.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
     ("published.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),
