@@ -36,7 +36,7 @@ def is_evidence(source: str, resample: bool) -> bool:
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
     within = None if scale.clip else (scale.low, scale.high)
-    recorded = read_in_order(given["source"], given["instance"], within=within)
+    recorded = read_in_order(given["source"], given["instance"], growing=given["suggest"] is not None, within=within)
     labels = _labels(recorded, given["labels"], given["source"])
     rewards = Records(labels, [_numbers(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
