@@ -110,7 +110,9 @@ def read_tables(folder: Path) -> dict[str, FloatArray]:
     paths = sorted([*folder.glob("*.csv.gz"), *folder.glob("*.csv")])
     tables = {path.name.split(".csv")[0]: path for path in paths if path.name != "matrices.csv"}
     if not tables:
-        raise UsageError(f"{folder} has no tables; give a folder of .csv or .csv.gz files with columns arm, item, value")
+        raise UsageError(
+            f"{folder} has no tables; give a folder of .csv or .csv.gz files with columns arm, item, value"
+        )
     return {name: read_table(path) for name, path in tables.items()}
 
 
@@ -130,7 +132,9 @@ def bench_items(
             continue
         for algorithm in algorithms:
             if algorithm not in ALGORITHMS:
-                raise UsageError(f"there is no method {algorithm!r} for lists of items; there are {', '.join(ALGORITHMS)}")
+                raise UsageError(
+                    f"there is no method {algorithm!r} for lists of items; there are {', '.join(ALGORITHMS)}"
+                )
             yield row_of(name, table, algorithm, orders, delta, epsilon, seed)
 
 

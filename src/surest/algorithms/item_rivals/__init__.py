@@ -25,7 +25,10 @@ class ItemRival:
 ITEM_RIVALS: dict[str, ItemRival] = {
     "everything": ItemRival(evaluate_everything, "proven", "a control", "Evaluates every cell."),
     "averaged-opponents": ItemRival(
-        averaged_opponents, "proven", "Cho, Gan, Kallus 2024, on a list", "Averages the wealth over all opponents, as PEAK does."
+        averaged_opponents,
+        "proven",
+        "Cho, Gan, Kallus 2024, on a list",
+        "Averages the wealth over all opponents, as PEAK does.",
     ),
     "covariance-adaptive": ItemRival(
         covariance_adaptive,
@@ -34,12 +37,18 @@ ITEM_RIVALS: dict[str, ItemRival] = {
         "Empirical Bernstein bounds on differences of arms that are evaluated together.",
     ),
     "paired-t-race": ItemRival(
-        paired_t_race, "heuristic", "López-Ibáñez et al. 2016", "Paired t-tests after each item, uncorrected, as in irace."
+        paired_t_race,
+        "heuristic",
+        "López-Ibáñez et al. 2016",
+        "Paired t-tests after each item, uncorrected, as in irace.",
     ),
     "wilcoxon-pruner": ItemRival(
         wilcoxon_pruner, "heuristic", "Optuna 3.6", "Arm after arm, stopped by a signed-rank test at p < 0.1."
     ),
     "halving-on-items": ItemRival(
-        halving_on_items, "heuristic", "Karnin, Koren, Somekh 2013", "Sequential Halving on shared items, a quarter of the table."
+        halving_on_items,
+        "heuristic",
+        "Karnin, Koren, Somekh 2013",
+        "Sequential Halving on shared items, a quarter of the table.",
     ),
 }
