@@ -51,9 +51,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     return 0 if result.certified else 3
 
 
-def identify_simulated(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms
-) -> int:
+def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
     result, watch = _searched(given, settings, arms, arms.labels)
     if _is_path(given["source"]):

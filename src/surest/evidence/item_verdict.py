@@ -68,9 +68,12 @@ class Verdict:
 
     def reached(self, a: int) -> FloatArray:
         """The evidence so far against each arm being better than `a` (by more than ε)."""
-        most = self.standings.most.copy()
+        st = self.standings
+        most = st.most.copy()
         if a in self._close:
             most = np.maximum(most, self._close[a])
+        if not st.population:  # what cannot overtake `a` any more, though it may still tie
+            most[st.play[st.sums[a] - st.sums[st.play] >= st.left - st.least]] = inf
         most[a] = inf
         return most
 
@@ -112,13 +115,18 @@ class Verdict:
         """A guess at the cells still needed: each arm's evidence grows as it would by the differences seen so far."""
         st, a = self.standings, self.standings.leader
         others = st.play[st.play != a]
-        if st.t == 0 or len(others) == 0:
-            return None if len(others) else 0.0
         units = len(st.weights) - st.t
+        if st.t == 0 or units == 0 or len(others) == 0:
+            return None if st.t == 0 else 0.0
         apart = st.scores[: st.t, [a]] - st.scores[: st.t][:, others]
+<<<<<<< HEAD
         gain = apart.sum(axis=0) / (st.t + MEMORY) + (
             self.epsilon if st.population else self.epsilon * st.total / st.left
         )
+=======
+        lead = st.sums[a] - st.sums[others] + self.epsilon * st.total
+        gain = apart.sum(axis=0) / (st.t + MEMORY) + (self.epsilon if st.population else lead / st.left)
+>>>>>>> race
         second = ((apart**2).sum(axis=0) + PRIOR) / (st.t + MEMORY)
         wanted = np.log(st.threshold[others] / np.minimum(self.reached(a)[others], st.threshold[others]))
         with np.errstate(divide="ignore"):
