@@ -9,7 +9,7 @@
 import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from surest.errors import SurestError
+from surest.errors import SurestError as SurestError
 
 if _TYPE_CHECKING:
     from surest.api import identify as identify

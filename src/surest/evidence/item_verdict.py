@@ -119,14 +119,8 @@ class Verdict:
         if st.t == 0 or units == 0 or len(others) == 0:
             return None if st.t == 0 else 0.0
         apart = st.scores[: st.t, [a]] - st.scores[: st.t][:, others]
-<<<<<<< HEAD
-        gain = apart.sum(axis=0) / (st.t + MEMORY) + (
-            self.epsilon if st.population else self.epsilon * st.total / st.left
-        )
-=======
         lead = st.sums[a] - st.sums[others] + self.epsilon * st.total
         gain = apart.sum(axis=0) / (st.t + MEMORY) + (self.epsilon if st.population else lead / st.left)
->>>>>>> race
         second = ((apart**2).sum(axis=0) + PRIOR) / (st.t + MEMORY)
         wanted = np.log(st.threshold[others] / np.minimum(self.reached(a)[others], st.threshold[others]))
         with np.errstate(divide="ignore"):
