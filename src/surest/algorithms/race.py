@@ -5,9 +5,12 @@ and its proof are in docs/items.md.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from surest.algorithms.entry import Entry, Task
+from surest.algorithms.options import Option
 from surest.core.protocol import Answer, Cells, IntArray, Procedure
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
@@ -117,9 +120,45 @@ def _answer(arms: IntArray, standings: Standings, verdict: Verdict, units: int) 
     sure = "exact: " if bool(standings.certain[out].all()) and not standings.population else ""
     if standings.t == units and not standings.population:
         how = "all items seen" if len(verdict.tied) == 1 else "tied"
-        return Answer(int(arms[verdict.tied[0]]), True, sure + how, status)
+        tied = [int(arms[arm]) for arm in verdict.tied]
+        return Answer(tied[0], True, sure + how, status, contenders=tied)
     if len(arms) == 1:
         return Answer(int(arms[0]), True, "the only arm", status)
     if len(standings.play) > 1:
         return Answer(int(arms[status.leader]), True, "certified ε-optimal", status)
     return Answer(int(arms[status.leader]), True, f"{sure}no other arm can catch up" if sure else "certified", status)
+
+
+def _start(task: Task, **options: Any) -> Procedure[Answer]:
+    assert task.items is not None
+    return race(
+        task.arms,
+        task.delta,
+        items=task.items,
+        rng=task.rng,
+        epsilon=task.epsilon,
+        target=task.target,
+        budget=task.budget,
+        arrivals=task.arrivals,
+        **options,
+    )
+
+
+ENTRIES = (
+    Entry(
+        name="race",
+        start=_start,
+        goal="either",
+        standing="proven",
+        reference="docs/items.md",
+        summary="The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
+        options={
+            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
+            "group": Option("value", "the cluster of each item, for items that belong together"),
+            "weights": Option("value", "the weight of each item in the mean; equal unless told"),
+        },
+        works_on="items",
+        growing=True,
+        reserve="reserve",
+    ),
+)

@@ -148,9 +148,14 @@ class Session:
             self._desk.know((arm, item), value)
             self._move_on()
 
+    def cells_known(self) -> dict[Cell, float]:
+        """The rewards of all cells so far, on [0, 1], by arm and item."""
+        known: dict[Cell, float] = self._desk.values
+        return known
+
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
-        found: list[Cell] = self._desk.wanted(k, taken)
+        found: list[Cell] = self._desk.wanted(k, taken, len(taken))
         return found
 
     def feed(self, rewards: FloatArray) -> None:

@@ -11,6 +11,7 @@ from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.errors import UsageError
 from surest.result.json import to_json
+from surest.result.listed import Listed
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import cost, verdict
 from surest.text import decimals
@@ -67,6 +68,10 @@ class Result:
     """Rewards taken, those included that wait for others before they count."""
     wanted: dict[Any, int] = field(default_factory=dict)
     """Evaluations that the algorithm asks for next, by label, where recorded rewards did not suffice."""
+    listed: Listed | None = None
+    """On a list of items: the items, and the cells that were evaluated."""
+    wanted_cells: tuple[tuple[Any, Any], ...] = ()
+    """On a table with gaps that did not suffice: the next cells to evaluate, arm and item, in order."""
     resampled: bool = False
     """Whether this was a simulation that drew, with replacement, from recorded rewards."""
     health: dict[str, dict[str, int]] | None = None
@@ -126,6 +131,36 @@ class Result:
     def minimise(self) -> bool:
         """Whether rewards are costs, of which small ones are good."""
         return self.problem.minimise
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was left to chance: on a list of items, no arm that was not fully evaluated could catch up."""
+        return self.certified and self.reason.startswith("exact")
+
+    @property
+    def cells(self) -> int:
+        """On a list of items: all cells there are, arms times items."""
+        return len(self.labels) * len(self._on_items().items)
+
+    @property
+    def items_used(self) -> int:
+        """On a list of items: how many of them counted."""
+        return self._on_items().items_used
+
+    @property
+    def table(self) -> dict[Any, dict[Any, float]]:
+        """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
+        return self._on_items().table(self.labels)
+
+    @property
+    def differences(self) -> tuple[FloatArray, FloatArray] | None:
+        """On a list of items: bounds of each arm's mean less the chosen arm's, for all pairs at once, at 1 − δ."""
+        return self._on_items().differences
+
+    def _on_items(self) -> Listed:
+        if self.listed is None:
+            raise AttributeError("this result is about fresh pulls; surest.evaluate compares arms on a list of items")
+        return self.listed
 
     @property
     def arms(self) -> ArmTable:

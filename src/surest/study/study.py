@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from surest.core.problem import labels_of, takes_settings
+from surest.core.problem import ITEMS_ALGORITHM, labels_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray
 from surest.core.session import Session, Ticket
@@ -85,7 +85,7 @@ def open_study(
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     if listed:
-        given["items"] = len(listed)
+        given = {"algorithm": ITEMS_ALGORITHM, **given, "items": len(listed)}
     storable(name, "a study's name")
     store = store_of(storage)
     store.prepare(create=arms is not None)
