@@ -12,9 +12,9 @@ import numpy as np
 
 from surest.algorithms import lookup, start_on
 from surest.arms.tables import Table, table_of
-from surest.core.problem import Problem, labels_of, problem_of, takes_settings
+from surest.core.problem import labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
-from surest.core.protocol import Answer, FloatArray, IntArray
+from surest.core.protocol import Answer
 from surest.core.session import Session
 from surest.drivers import asynchronous
 from surest.drivers.call import Work, scored, work_of
@@ -24,11 +24,7 @@ from surest.drivers.executor import IN_FLIGHT, Inline, Workers
 from surest.drivers.executor import evaluate as evaluate_tickets
 from surest.errors import Stop, UsageError
 from surest.loading import resolved
-from surest.result.data import Result, result_of, status_of
-from surest.result.listed import Listed
-
-Cells = tuple[IntArray, IntArray, FloatArray]
-"""Arms, items and values of cells, by position."""
+from surest.result.data import Result, listed_of, result_of
 
 
 @takes_settings
@@ -127,7 +123,7 @@ def evaluate(
                 evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=hook, **how)
             except Stop as stop:
                 stopped = str(stop) or "stopped"
-            found = result_on_items(session, tuple(listed), stopped)
+            found = session.result(items=listed, stopped=stopped)
     return replace(found, seconds=time.perf_counter() - began)
 
 
@@ -170,17 +166,7 @@ async def aevaluate(
         await asynchronous.evaluate(session, work, on_request=progress if callable(progress) else None, **how)
     except Stop as stop:
         stopped = str(stop) or "stopped"
-    return replace(result_on_items(session, tuple(listed), stopped), seconds=time.perf_counter() - began)
-
-
-def result_on_items(session: Session, items: tuple[Any, ...], stopped: str | None = None) -> Result:
-    """The result of a session on a list of items."""
-    known = session.cells_known()
-    places = np.array(list(known), np.int64).reshape(-1, 2)
-    values = session.scale.from_unit(np.fromiter(known.values(), float, len(known)))
-    found = session.result()
-    listed = _listed(session.running, session.problem, items, (places[:, 0], places[:, 1], values))
-    return replace(found, listed=listed, reason=found.reason if stopped is None else stopped)
+    return replace(session.result(items=listed, stopped=stopped), seconds=time.perf_counter() - began)
 
 
 def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Result:
@@ -200,7 +186,7 @@ def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Re
     if running.request is not None and stopped is None:
         stopped = "more cells needed"
     arms, places = np.nonzero(used)
-    listed = _listed(running, problem, table.items, (arms, places, table.values[used]))
+    listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
     standing = lookup(problem.algorithm).standing
     found = result_of(running, problem, standing=standing, stopped=stopped, evaluations=int(used.sum()))
     wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]
@@ -209,13 +195,6 @@ def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Re
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
-
-
-def _listed(running: Running[Answer], problem: Problem, items: Sequence[Any], cells: Cells) -> Listed:
-    status = status_of(running)
-    differences = None if status is None else problem.scale.status(status).differences
-    used = int(running.pulls_per_arm.max(initial=0))
-    return Listed(tuple(items), used, *cells, differences)
 
 
 def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any, ...], list[Callable[..., Any]]]:
@@ -296,5 +275,5 @@ def _in_study(
         work_on(study, work, pool, on_request=hook, **how)
     except Stop as stop:
         stopped = str(stop) or "stopped"
-    found = result_on_items(study.session(), tuple(items), stopped)
+    found = study.session().result(items=items, stopped=stopped)
     return replace(found, problem=problem_of(labels, **{**study.settings.problem.settings(), "items": len(items)}))

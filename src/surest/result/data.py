@@ -1,5 +1,6 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -173,7 +174,8 @@ class Result:
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
-        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise, left)
+        counted = "pulls" if self.listed is None else "items"
+        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise, counted, left)
 
     def as_resampled(self) -> "Result":
         """The same result, of a simulation that drew from recorded rewards."""
@@ -277,6 +279,18 @@ def result_of(
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
+
+
+def listed_of(
+    running: Running[Answer],
+    problem: Problem,
+    items: Sequence[Any],
+    cells: tuple[IntArray, IntArray, FloatArray],
+) -> Listed:
+    """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
+    status = status_of(running)
+    differences = None if status is None else problem.scale.status(status).differences
+    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
 
 
 def status_of(running: Running[Answer]) -> Status | None:

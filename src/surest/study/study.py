@@ -305,7 +305,8 @@ class Study:
         """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
         looks = history_hook()
         session = self.session(on_request=looks) if history else self._current()
-        return replace(session.result(tuple(looks.points)), health=self.health())
+        names = [item.key for item in self.items] or None
+        return replace(session.result(tuple(looks.points), items=names), health=self.health())
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""
