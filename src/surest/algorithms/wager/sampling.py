@@ -14,6 +14,7 @@ OPTIMISM = 4.5
 """Nats by which the sampling leader is judged optimistically."""
 NARROW = float(os.environ.get("NARROW", 1.5))
 KNOWN = float(os.environ.get("KNOWN", 10))
+SH = float(os.environ.get("SH", 1.0))
 GOLD = 0.6180339887498949
 REJECTED = 4.0
 """Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
@@ -126,7 +127,7 @@ def _key(j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray
     first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
     apart, part = -1.0, 0.5
     if max(spreads[leader], spreads[j]) > NARROW and min(counts[leader], counts[j]) >= KNOWN:
-        apart, part = transport(
+        apart, part, _, _ = transport(
             leader,
             counts[leader],
             seen.empirical[leader],
@@ -144,6 +145,18 @@ def _key(j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray
     else:
         apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
     return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
+
+
+@compiled
+def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: FloatArray) -> None:
+    """Where an arm of small variance is involved, the bets on arm `a` and against each other that would have won most so far."""
+    for j in range(len(own)):
+        if j != a and max(seen.spreads[a], seen.spreads[j]) > NARROW and min(seen.counts[a], seen.counts[j]) >= KNOWN:
+            apart, part, bet, other = transport(
+                a, seen.counts[a], seen.empirical[a], 1.0, j, seen.counts[j], seen.empirical[j], 1.0, seen.before, seen.since, epsilon
+            )
+            if apart > 0.0:
+                own[j], others[j] = max(own[j], SH * bet), max(others[j], SH * other)
 
 
 @compiled

@@ -85,7 +85,7 @@ def transport(
     before: Digests,
     since: Digests,
     epsilon: float,
-) -> tuple[float, float]:
+) -> tuple[float, float, float, float]:
     """The nats by which the leader is seen not to be worse than arm j by ε, and the leader's part; −1 where it is not.
 
     Counts are multiplied by the scales. The sum of both gains is least where both bets, times the counts, are equal.
@@ -94,10 +94,10 @@ def transport(
     high = leader_scale * leader_count * leader_mean / ours
     low = (scale * count * mean + HALF) / theirs - epsilon
     if low >= high:
-        return -1.0, 0.5
+        return -1.0, 0.5, 0.0, 0.0
     low, high = max(low, 1e-9), min(high, 1.0 - epsilon - 1e-9)
     if low >= high:
-        return -1.0, 0.5
+        return -1.0, 0.5, 0.0, 0.0
     x, bet, other = 0.5 * (low + high), 0.0, 0.0
     for _ in range(STEPS):
         bet, bend = _best_bet(leader, before, since, leader_scale, x, True, bet)
@@ -114,5 +114,5 @@ def transport(
     own = _gain(leader, before, since, leader_scale, x, bet, True)
     others = _gain(j, before, since, scale, x + epsilon, other, False)
     if own + others <= 0.0:
-        return -1.0, 0.5
-    return own + others, own / (own + others)
+        return -1.0, 0.5, 0.0, 0.0
+    return own + others, own / (own + others), bet * x, other * (1.0 - x - epsilon)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import Seen, plan, separations, update_optimistic
+from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
@@ -202,10 +202,11 @@ class Ledger:
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        best_bets(a, self._seen(), self.epsilon, nominee, self.guesses)
         closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
         self.guesses_nominee = np.maximum(nominee, closest)
-        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         self.minimisers = x
 
     def refute(self) -> None:
@@ -233,14 +234,9 @@ class Ledger:
             self.guesses,
         )
 
-    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
-        """How often to pull each arm next."""
-        leader = int(self.optimistic.argmax())
-        if self.epsilon > 0 and self.leader == self.nominee:
-            leader = self.leader  # it need not be the best: see that it is good enough
-        size = max(least, int(GROWTH * self.counts.sum()))
-        rejected = self.certified >= self.goal
-        seen = Seen(
+    def _seen(self) -> Seen:
+        """What sampling goes by."""
+        return Seen(
             self.counts,
             self.means,
             self.spreads,
@@ -248,7 +244,15 @@ class Ledger:
             (self.before.values, self.before.weights, self.before.size),
             (self.since.values, self.since.weights, self.since.size),
         )
-        return plan(leader, seen, rejected, self.epsilon, rng.random(size))
+
+    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
+        """How often to pull each arm next."""
+        leader = int(self.optimistic.argmax())
+        if self.epsilon > 0 and self.leader == self.nominee:
+            leader = self.leader  # it need not be the best: see that it is good enough
+        size = max(least, int(GROWTH * self.counts.sum()))
+        rejected = self.certified >= self.goal
+        return plan(leader, self._seen(), rejected, self.epsilon, rng.random(size))
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
