@@ -160,7 +160,9 @@ def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: Float
 
 
 @compiled
-def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray) -> IntArray:
+def plan(
+    leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int = 0
+) -> IntArray:
     """How often to pull each arm in a batch of ``len(coins)`` pulls.
 
     Pull by pull: the challenger is the arm least told apart from the leader, and the leader or the challenger is pulled, as
@@ -172,14 +174,19 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
     moved = seen.counts.copy()
     times = np.zeros(n, np.int64)
     keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
-    size = 0
+    size, starved, least = 0, leader, np.inf
     for j in range(n):
         if j != leader:
             keys[size], arms[size] = _key(j, leader, moved, seen, rejected, epsilon)[0], j
+            doubt = keys[size] + math.log(moved[j])
+            if doubt < least:
+                starved, least = j, doubt
             size += 1
+    times[starved] += spared
+    moved[starved] += spared
     for p in range(size // 2 - 1, -1, -1):
         _sift(keys, arms, p)
-    for coin in coins:
+    for coin in coins[spared:]:
         while True:
             j = arms[0]
             key, part = _key(j, leader, moved, seen, rejected, epsilon)

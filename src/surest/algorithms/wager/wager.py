@@ -18,6 +18,7 @@ from surest.evidence.digest import Digests
 
 import os
 S1=float(os.environ.get("S1",.75))
+SPARED=float(os.environ.get("SPARED",.02))
 FIRST = 2
 """Pulls of every arm to begin with."""
 GROWTH = 0.02
@@ -252,7 +253,9 @@ class Ledger:
             leader = self.leader  # it need not be the best: see that it is good enough
         size = max(least, int(GROWTH * self.counts.sum()))
         rejected = self.certified >= self.goal
-        return plan(leader, self._seen(), rejected, self.epsilon, rng.random(size))
+        total = self.counts.sum()
+        spared = int(SPARED * (total + size)) - int(SPARED * total) if total >= LONG else 0
+        return plan(leader, self._seen(), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
