@@ -13,6 +13,7 @@ from surest.core.protocol import FloatArray, IntArray
 HALF = 0.5
 """The weight of the reward of the worst kind."""
 STEPS = 40
+"""A search ends after so many steps."""
 CLOSE = 1e-4
 """A step that is smaller than this, in proportion, is the last one."""
 
@@ -75,29 +76,26 @@ def _gain(arm: int, before: Digests, since: Digests, scale: float, x: float, bet
 @compiled
 def transport(
     leader: int,
-    leader_count: float,
-    leader_mean: float,
-    leader_scale: float,
     j: int,
-    count: float,
-    mean: float,
+    counts: FloatArray,
+    means: FloatArray,
+    leader_scale: float,
     scale: float,
     before: Digests,
     since: Digests,
     epsilon: float,
 ) -> tuple[float, float, float, float]:
-    """The nats by which the leader is seen not to be worse than arm j by ε, and the leader's part; −1 where it is not.
+    """The nats by which the leader is seen not to be worse than arm j by ε, the leader's part, and the bets on both.
 
-    Counts are multiplied by the scales. The sum of both gains is least where both bets, times the counts, are equal.
+    Zero nats where it is not seen. The weights of both arms' rewards are multiplied by the scales. The sum of both gains
+    is least where both bets, times the weights, are equal.
     """
-    ours, theirs = leader_scale * leader_count + HALF, scale * count + HALF
-    high = leader_scale * leader_count * leader_mean / ours
-    low = (scale * count * mean + HALF) / theirs - epsilon
-    if low >= high:
-        return -1.0, 0.5, 0.0, 0.0
+    ours, theirs = leader_scale * counts[leader] + HALF, scale * counts[j] + HALF
+    high = leader_scale * counts[leader] * means[leader] / ours
+    low = (scale * counts[j] * means[j] + HALF) / theirs - epsilon
     low, high = max(low, 1e-9), min(high, 1.0 - epsilon - 1e-9)
     if low >= high:
-        return -1.0, 0.5, 0.0, 0.0
+        return 0.0, 0.5, 0.0, 0.0
     x, bet, other = 0.5 * (low + high), 0.0, 0.0
     for _ in range(STEPS):
         bet, bend = _best_bet(leader, before, since, leader_scale, x, True, bet)
@@ -114,5 +112,5 @@ def transport(
     own = _gain(leader, before, since, leader_scale, x, bet, True)
     others = _gain(j, before, since, scale, x + epsilon, other, False)
     if own + others <= 0.0:
-        return -1.0, 0.5, 0.0, 0.0
+        return 0.0, 0.5, 0.0, 0.0
     return own + others, own / (own + others), bet * x, other * (1.0 - x - epsilon)

@@ -6,6 +6,7 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
-import os
-S1=float(os.environ.get("S1",.75))
-SPARED=float(os.environ.get("SPARED",.02))
 FIRST = 2
 """Pulls of every arm to begin with."""
 GROWTH = 0.02
@@ -36,6 +34,12 @@ SHRINK = 0.8
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
+SPARED = 0.02
+"""The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, after `LONG` pulls."""
+FIRST_SHARE = 0.75
+"""π_1: most searches need one nomination only."""
+MANY = 2_000
+"""Beyond so many arms in play, a look at the status leaves certificates as they are."""
 
 
 def wager(
@@ -77,12 +81,12 @@ def wager(
 
 def slot_share(k: int) -> float:
     """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
-    return S1 if k == 1 else (1 - S1) / (k * (k - 1))
+    return FIRST_SHARE if k == 1 else (1 - FIRST_SHARE) / (k * (k - 1))
 
 
 def unused_share(k: int) -> float:
     """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
-    return (1 - S1) / k
+    return (1 - FIRST_SHARE) / k
 
 
 class Ledger:
@@ -266,11 +270,9 @@ class Ledger:
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
             todo = np.flatnonzero(others & (certified < self.goal))
+            todo = todo if len(todo) <= MANY else todo[:0]  # what was found before holds as well
             raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
         weakest = float(certified[others].min())
-        total = Digests(n)
-        for part in (self.before, self.since):
-            total.take(part.copy())
         return Status(
             leader=arm,
             achieved_delta=min(1.0, math.exp(-weakest)),
@@ -280,8 +282,22 @@ class Ledger:
             threshold=self.goal,
             forecast=self._forecast(arm, weakest),
             nominees=tuple(self.nominees),
-            intervals=confidence_sequence(total, self.delta),
+            intervals=confidence_sequence(self.before, self.delta, self.since),
+            **self._said_of_contenders(),
         )
+
+    def contenders(self) -> tuple[int, ...]:
+        """The arms that may still be right: the nominee (or leader) and all that are not refuted.
+
+        At ε = 0 any one best arm is among them at all times with probability at least 1 − δ; with ε > 0 an arm within ε of
+        the best is.
+        """
+        arm = self.leader if self.nominee is None else self.nominee
+        return tuple(np.flatnonzero((self.certified < self.goal) | (np.arange(len(self.certified)) == arm)).tolist())
+
+    def _said_of_contenders(self) -> dict[str, Any]:
+        # To be `contenders=self.contenders()` in `status` where `Status` has the field everywhere.
+        return {"contenders": self.contenders()} if "contenders" in Status.__dataclass_fields__ else {}
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
