@@ -181,10 +181,8 @@ def _bounds(
 def _same(values: FloatArray, weights: FloatArray, sizes: IntArray) -> bool:
     if sizes[0] != sizes[1]:
         return False
-    for p in range(sizes[0]):
-        if values[0, p] != values[1, p] or weights[0, p] != weights[1, p]:
-            return False
-    return True
+    size = sizes[0]
+    return bool((values[0, :size] == values[1, :size]).all() and (weights[0, :size] == weights[1, :size]).all())
 
 
 @compiled

@@ -138,35 +138,45 @@ class Seen(NamedTuple):
 
 
 @compiled
-def is_narrow(a: int, j: int, seen: Seen) -> bool:
-    """Whether all rewards of two arms should be looked at, and suffice for it."""
-    return max(seen.spreads[a], seen.spreads[j]) > NARROW and min(seen.counts[a], seen.counts[j]) >= KNOWN
+def narrow_pairs(a: int, seen: Seen) -> BoolArray:
+    """Where all rewards of an arm and of arm `a` should be looked at, and suffice for it."""
+    narrow: BoolArray = (np.maximum(seen.spreads, seen.spreads[a]) > NARROW) & (
+        np.minimum(seen.counts, seen.counts[a]) >= KNOWN
+    )
+    return narrow
 
 
 @compiled
 def _key(
-    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
+    j: int, leader: int, moved: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray, epsilon: float
 ) -> tuple[float, float]:
     """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
-    counts, means, spreads = seen.counts, seen.means, seen.spreads
-    if is_narrow(leader, j, seen):
-        scales = moved[leader] / counts[leader], moved[j] / counts[j]
-        apart, part, _, _ = transport(
-            leader, j, counts, seen.empirical, scales[0], scales[1], seen.before, seen.since, epsilon
-        )
-        if apart <= 0.0:  # by the variances of the two estimates
-            first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
-            apart, part = 0.0, second / (first + second)
-    else:
-        apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
+    apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
+    return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
+
+
+@compiled
+def _narrow_key(
+    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
+) -> tuple[float, float]:
+    """The same, by all rewards of both arms."""
+    counts, spreads = seen.counts, seen.spreads
+    scales = moved[leader] / counts[leader], moved[j] / counts[j]
+    apart, part, _, _ = transport(
+        leader, j, counts, seen.empirical, scales[0], scales[1], seen.before, seen.since, epsilon
+    )
+    if apart <= 0.0:  # by the variances of the two estimates
+        first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
+        part = second / (first + second)
     return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
 
 
 @compiled
 def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: FloatArray) -> None:
     """Raise bets on arm `a` and against each other to those that would have won most so far, where an arm is narrow."""
+    narrow = narrow_pairs(a, seen)
     for j in range(len(own)):
-        if j != a and is_narrow(a, j, seen):
+        if j != a and narrow[j]:
             apart, _, bet, other = transport(
                 a, j, seen.counts, seen.empirical, 1.0, 1.0, seen.before, seen.since, epsilon
             )
@@ -186,14 +196,18 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
     The first `spared` pulls go to an arm that looks bad on few pulls, by a key in which being told apart counts half: an
     unlucky best arm would otherwise wait for e^separation times its pulls.
     """
-    n = len(seen.counts)
-    moved = seen.counts.copy()
+    n, means, spreads = len(seen.counts), seen.means, seen.spreads
+    narrow, moved = narrow_pairs(leader, seen), seen.counts.copy()
     times = np.zeros(n, np.int64)
     keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
     size, starved, least = 0, leader, np.inf
     for j in range(n):
         if j != leader:
-            keys[size], arms[size] = _key(j, leader, moved, seen, rejected, epsilon)[0], j
+            if narrow[j]:
+                key, _ = _narrow_key(j, leader, moved, seen, rejected, epsilon)
+            else:
+                key, _ = _key(j, leader, moved, means, spreads, rejected, epsilon)
+            keys[size], arms[size] = key, j
             flat = keys[size] + math.log(moved[j])
             if flat < least:
                 starved, least = j, flat
@@ -205,7 +219,10 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
     for coin in coins[spared:]:
         while True:
             j = arms[0]
-            key, part = _key(j, leader, moved, seen, rejected, epsilon)
+            if narrow[j]:
+                key, part = _narrow_key(j, leader, moved, seen, rejected, epsilon)
+            else:
+                key, part = _key(j, leader, moved, means, spreads, rejected, epsilon)
             if key <= keys[0]:
                 break
             keys[0] = key

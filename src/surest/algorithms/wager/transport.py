@@ -25,7 +25,7 @@ Digests = tuple[FloatArray, FloatArray, IntArray]
 def _sums(
     arm: int, before: Digests, since: Digests, scale: float, x: float, bet: float, is_above: bool
 ) -> tuple[float, float, float]:
-    """Σ s/(1 + bet·s), Σ s²/(1 + bet·s)² and Σ 1/(1 + bet·s)² over an arm's rewards, s being how far each is on the winning side."""
+    """Σ s/(1 + bet·s), Σ s²/(1 + bet·s)² and Σ 1/(1 + bet·s)² over an arm's rewards, s being what each is ahead of x."""
     worst = -x if is_above else x - 1.0
     share = 1.0 / (1.0 + bet * worst)
     slope, curve, spread = HALF * worst * share, HALF * (worst * share) ** 2, HALF * share * share
