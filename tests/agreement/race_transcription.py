@@ -43,7 +43,7 @@ def wealths(table: list[list[float]], order: list[int], delta: float) -> tuple[l
     """The arms in play at the end, and the wealth against each arm, frozen when it was out."""
     n, total = len(table), len(order)
     play, past = list(range(n)), []
-    sums = {j: 0.0 for j in range(n)}
+    sums = dict.fromkeys(range(n), 0.0)
     split = {j: [1.0] * 9 for j in range(n)}
     for t, item in enumerate(order):
         if len(play) == 1:
@@ -59,7 +59,7 @@ def wealths(table: list[list[float]], order: list[int], delta: float) -> tuple[l
                 m = -(sums[o] - sums[j]) / left
                 if m >= 1 or left - (sums[o] - sums[j]) <= 1e-9 * total:
                     break
-                if chosen and (sums[o] - sums[j]) / (t + c) - m <= 0 or len(chosen) == 4:
+                if (chosen and (sums[o] - sums[j]) / (t + c) - m <= 0) or len(chosen) == 4:
                     break
                 chosen.append(o)
             if not chosen:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from agreement.race_transcription import wealths
 
+from agreement.race_transcription import wealths
 from surest.evidence.items import Standings
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy.stats import binom
-from statistical.race_mutants import mutant
 
+from statistical.race_mutants import mutant
 from surest.bench.items import run_on_table
 from surest.evidence import item_units, items
 from surest.evidence.item_intervals import interval

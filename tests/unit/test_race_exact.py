@@ -8,8 +8,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from statistical.race_mutants import mutant
 
+from statistical.race_mutants import mutant
 from surest.evidence import items
 from surest.evidence.item_intervals import Pairs
 

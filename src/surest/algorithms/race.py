@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
+from surest.core.protocol import Answer, IntArray, Procedure
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
 from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
@@ -18,6 +18,8 @@ try:
     from surest.core.protocol import Cells  # type: ignore[attr-defined]
 except ImportError:
     from surest.algorithms.cells import Cells
+
+__all__ = ["Cells", "race"]
 
 TARGETS = ("items", "population")
 
@@ -38,10 +40,10 @@ def race(
 ) -> Procedure[Answer]:
     """The arm with the best mean on a list of items (or one within ε of it), wrong with probability at most δ.
 
-    Scores lie in [0, 1]. The items are taken in a random order drawn from `rng` before anything is known. `budget` is in cells. `reserve`
-    is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is looked at before
-    each request. An addition may also be a pair: how many, and the number of items of which a cell had been
-    evaluated when it was made; the new arms then take part after these.
+    Scores lie in [0, 1]. The items are taken in a random order, drawn from `rng` before anything is known. `budget` is in
+    cells. `reserve` is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is
+    looked at before each request. An addition may also be a pair: how many, and how many units (items or clusters, in
+    order) had a cell evaluated when it was made; the new arms then take part after these.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
     >>> procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1)), None

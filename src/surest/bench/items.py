@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -76,13 +77,13 @@ def run_on_table(
     cells, reply = 0, None
     while True:
         try:
-            request = procedure.send(reply)
+            request: Any = procedure.send(reply)
         except StopIteration as end:
             means = values.mean(axis=1)
             regret = max(float(means.max() - means[end.value.arm]), 0.0)
             return Run(end.value, cells, 0.0 if regret < 1e-12 else regret, perf_counter() - begin)
         cells += request.total
-        reply = values[request.arms][:, request.items]
+        reply = values[np.ix_(request.arms, request.items)]
 
 
 def read_table(path: Path) -> FloatArray:
@@ -152,7 +153,8 @@ def row_of(
         name,
         algorithm,
         STANDINGS[algorithm],
-        *table.shape,
+        len(table),
+        table.shape[1],
         float(best - second),
         delta,
         epsilon,

@@ -105,7 +105,7 @@ class Verdict:
             return self.epsilon if len(others) else 0.0
         certain = float((st.sums[others].max() - st.sums[a] + st.left) / st.total) if not st.population else 1.0
         smallest = 1.0
-        for epsilon in GRID[GRID > self.epsilon].tolist():
+        for epsilon in GRID[self.epsilon < GRID].tolist():
             if (self._with_pairs(a, epsilon, 0)[others] < st.threshold[others]).any():
                 break
             smallest = epsilon

@@ -1,8 +1,8 @@
 """What scores on a shared list of items say: a wealth against each arm, valid because the order of the items is random.
 
-Items are drawn one after another without replacement, with probability in proportion to their weights (all equal, as a
-rule); a cluster of items is one unit, whose weight is its size. Weights are scaled to mean 1, so that they sum to N, the number of units. For an arm
-j and an opponent o that was chosen before the item, with D = v_o − v_j and S the weighted sum of D so far, the mean of D is at most
+Units are drawn one after another without replacement, in proportion to their weights. A unit is an item, or a cluster of
+items, whose weight is its size. Weights are scaled to mean 1, so that they sum to N, the number of units. For an arm j and an
+opponent o that was chosen before the unit, with D = v_o − v_j and S the weighted sum of D so far, the mean of D is at most
 
     m = −S / (weight left)      if j is a best arm of the list, and
     m = 0                       if j is a best arm of the population from which the items were drawn at random,
@@ -74,8 +74,12 @@ def shrinkage(
             difference = (plain[leader] - plain[j]) / t
             pooled += max((squares[leader] - 2 * cross[j] + squares[j]) / t - difference**2, 0.0)
     pooled /= len(play)
-    mean = (plain / seen).mean()
-    spread = ((plain / seen - mean) ** 2).sum() / (len(plain) - 1)
+    mean = 0.0
+    for j in range(len(plain)):
+        mean += plain[j] / seen[j] / len(plain)
+    spread = 0.0
+    for j in range(len(plain)):
+        spread += (plain[j] / seen[j] - mean) ** 2 / (len(plain) - 1)
     beyond = spread - pooled / (2 * t)
     if beyond <= pooled / (2 * MOST_SHRINKAGE):
         return MOST_SHRINKAGE
@@ -201,6 +205,38 @@ def settle(
             stake /= 2
 
 
+@compiled
+def add(
+    values: FloatArray,
+    weight: float,
+    play: IntArray,
+    slots: IntArray,
+    sums: FloatArray,
+    plain: FloatArray,
+    squares: FloatArray,
+    cross: FloatArray,
+) -> None:
+    """Bring the sums up to date with the values of a unit; `slots` are the rows of `cross` of the arms that have one."""
+    for j in play:
+        sums[j] += weight * values[j]
+        plain[j] += values[j]
+        squares[j] += values[j] ** 2
+        if slots[j] >= 0 and values[j] != 0:
+            for k in play:
+                cross[slots[j], k] += values[j] * values[k]
+
+
+@compiled
+def products(arm: int, play: IntArray, scores: FloatArray, row: FloatArray) -> None:
+    """Write the sums of an arm's scores times those of each arm in play into `row`."""
+    row[:] = 0.0
+    for s in range(len(scores)):
+        own = scores[s, arm]
+        if own != 0:
+            for k in play:
+                row[k] += own * scores[s, k]
+
+
 WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))
 """What the portfolio and the fixed bets begin with."""
 
@@ -288,25 +324,19 @@ class Standings:
             self.seen,
             self.wealth,
         )
-        self._add(row, values, weight)
+        self._add(row, float(weight))
         self._drop()
         self._lead()
 
-    def _add(self, row: FloatArray, values: FloatArray, weight: float) -> None:
+    def _add(self, row: FloatArray, weight: float) -> None:
         if self.t == len(self.scores):
             room = min(len(self.weights) - self.t, self.t)
             self.scores = np.concatenate([self.scores, np.full((room, self.scores.shape[1]), np.nan)])
         self.scores[self.t] = row
         self.t += 1
         self.used = self.total if self.t == len(self.weights) else self.used + weight
-        play = self.play
-        self.seen[play] = self.t
-        self.sums[play] += weight * values
-        self.plain[play] += values
-        self.squares[play] += values**2
-        known = np.flatnonzero((self._slots >= 0) & ~np.isnan(row))
-        slots = self._slots[known]
-        self._cross[slots[:, None], play] += row[known, None] * values
+        self.seen[self.play] = self.t
+        add(row, weight, self.play, self._slots, self.sums, self.plain, self.squares, self._cross)
 
     def _drop(self) -> None:
         """Take out the arms whose wealth has reached its threshold, and those that cannot catch up."""
@@ -336,8 +366,7 @@ class Standings:
             free = np.array([len(self._cross) - 1])
         slot = int(free[0])
         self._slots[self._slots == slot] = -1  # of an arm that is out
-        past = self.scores[: self.t]
-        self._cross[slot] = past[:, arm] @ np.where(np.isnan(past), 0.0, past)
+        products(arm, self.play, self.scores[: self.t], self._cross[slot])
         self._slots[arm] = slot
 
     def grow(self, values: FloatArray, delta: float) -> None:
