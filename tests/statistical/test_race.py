@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 from statistical.race_mutants import mutant
 from surest.bench.items import run_on_table
-from surest.evidence import item_units, items
+from surest.evidence import item_units
+from surest.evidence.item_bets import WEIGHTS
 from surest.evidence.item_intervals import interval
 from surest.evidence.item_units import in_random_order
 from surest.evidence.item_verdict import Verdict
@@ -313,4 +314,4 @@ def test_wealth_leaves_an_arm_out_at_one_over_its_share_of_delta() -> None:
         standings.count(np.array([0.6, 0.5]))
     assert 0.7 * before < 20 <= 0.7 * float(standings.current()[1])
     assert standings.most[1] == pytest.approx(0.7 * float(standings.current()[1]))
-    assert items.WEIGHTS.sum() == pytest.approx(1)
+    assert WEIGHTS.sum() == pytest.approx(1)
