@@ -5,8 +5,9 @@ from math import inf, log
 import numpy as np
 
 from surest.core.protocol import FloatArray, Status
+from surest.evidence.item_bets import MEMORY, PRIOR
 from surest.evidence.item_intervals import Pairs, differences, intervals
-from surest.evidence.items import MEMORY, PRIOR, Standings
+from surest.evidence.items import Standings
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
