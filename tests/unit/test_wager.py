@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from surest.evidence.divergence import k_inf
 
 from surest import Session, identify
 from surest.algorithms import start
@@ -15,6 +14,7 @@ from surest.core.protocol import atoms_of
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
 from surest.evidence.digest import Digests
+from surest.evidence.kernels import k_inf
 
 
 def tell(ledger: Ledger, arms: list[int], rewards: list[list[float]]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.algorithms.entry import Entry, Task
 from surest.algorithms.options import Option
-from surest.core.protocol import Answer, Cells, IntArray, Procedure
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
 from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict

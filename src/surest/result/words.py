@@ -77,7 +77,7 @@ def arm_name(result: "Result") -> str:
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
     epsilon, level = result.epsilon_certified, result.achieved_delta
-    sentences = [contenders_left(result)] if result.contenders is not None and result.standing == "proven" else []
+    sentences = []
     if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
     elif epsilon is not None:
@@ -85,6 +85,8 @@ def so_far(result: "Result") -> list[str]:
     if level is not None:
         what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
         sentences.append(f"That it is {what} has reached error level {at_most(level)}; {result.delta:g} was asked for.")
+    if result.contenders is not None and result.standing == "proven":
+        sentences.append(contenders_left(result))
     return [sentence for sentence in sentences if sentence]
 
 
