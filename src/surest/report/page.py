@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from surest import __version__
+from surest.core.problem import DEFAULTS
 from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
@@ -138,8 +139,12 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
-    beyond = {key.replace("_", " "): value for key, value in report.settings.items() if value not in (None, {})}
-    return rows + [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in beyond.items()]
+    named = ("algorithm", "delta", "epsilon", "bounds", "minimise", "seed")
+    said = {name: getattr(result.problem, name) for name in DEFAULTS if name not in named}
+    unusual = {name: value for name, value in said.items() if value != DEFAULTS[name]}
+    beyond = {**unusual, **{name: value for name, value in report.settings.items() if value not in (None, {})}}
+    shown = {name.replace("_", " "): v if isinstance(v, str) else json.dumps(v) for name, v in beyond.items()}
+    return [*rows, *shown.items()]
 
 
 def reproduction(report: Report) -> list[tuple[str, str]]:
