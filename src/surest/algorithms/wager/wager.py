@@ -6,10 +6,11 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import plan, separations, update_optimistic
+from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
@@ -33,6 +34,14 @@ SHRINK = 0.8
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
+SPARED = 0.02
+"""The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, …"""
+LONG_PER_ARM = 200
+"""… once there were so many pulls an arm, beyond `LONG`."""
+FIRST_SHARE = 0.75
+"""π_1: most searches need one nomination only."""
+MANY = 2_000
+"""Beyond so many arms in play, a look at the status leaves certificates as they are."""
 
 
 def wager(
@@ -74,12 +83,12 @@ def wager(
 
 def slot_share(k: int) -> float:
     """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
-    return 1 / (k * (k + 1))
+    return FIRST_SHARE if k == 1 else (1 - FIRST_SHARE) / (k * (k - 1))
 
 
 def unused_share(k: int) -> float:
     """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
-    return 1 / (k + 1)
+    return (1 - FIRST_SHARE) / k
 
 
 class Ledger:
@@ -200,10 +209,11 @@ class Ledger:
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        best_bets(a, self._seen(), self.epsilon, nominee, self.guesses)
         closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
         self.guesses_nominee = np.maximum(nominee, closest)
-        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         self.minimisers = x
 
     def refute(self) -> None:
@@ -231,6 +241,17 @@ class Ledger:
             self.guesses,
         )
 
+    def _seen(self) -> Seen:
+        """What sampling goes by."""
+        return Seen(
+            self.counts,
+            self.means,
+            self.spreads,
+            self.empirical,
+            (self.before.values, self.before.weights, self.before.size),
+            (self.since.values, self.since.weights, self.since.size),
+        )
+
     def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
         """How often to pull each arm next."""
         leader = int(self.optimistic.argmax())
@@ -238,7 +259,10 @@ class Ledger:
             leader = self.leader  # it need not be the best: see that it is good enough
         size = max(least, int(GROWTH * self.counts.sum()))
         rejected = self.certified >= self.goal
-        return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
+        total = self.counts.sum()
+        late = total >= LONG + LONG_PER_ARM * len(self.counts)
+        spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
+        return plan(leader, self._seen(), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
@@ -249,11 +273,9 @@ class Ledger:
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
             todo = np.flatnonzero(others & (certified < self.goal))
+            todo = todo if len(todo) <= MANY else todo[:0]  # what was found before holds as well
             raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
         weakest = float(certified[others].min())
-        total = Digests(n)
-        for part in (self.before, self.since):
-            total.take(part.copy())
         return Status(
             leader=arm,
             achieved_delta=min(1.0, math.exp(-weakest)),
@@ -263,8 +285,22 @@ class Ledger:
             threshold=self.goal,
             forecast=self._forecast(arm, weakest),
             nominees=tuple(self.nominees),
-            intervals=confidence_sequence(total, self.delta),
+            intervals=confidence_sequence(self.before, self.delta, self.since),
+            **self._said_of_contenders(),
         )
+
+    def contenders(self) -> tuple[int, ...]:
+        """The arms that may still be right: the nominee (or leader) and all that are not refuted.
+
+        At ε = 0 any one best arm is among them at all times with probability at least 1 − δ; with ε > 0 an arm within ε of
+        the best is.
+        """
+        arm = self.leader if self.nominee is None else self.nominee
+        return tuple(np.flatnonzero((self.certified < self.goal) | (np.arange(len(self.certified)) == arm)).tolist())
+
+    def _said_of_contenders(self) -> dict[str, Any]:
+        # To be `contenders=self.contenders()` in `status` where `Status` has the field everywhere.
+        return {"contenders": self.contenders()} if "contenders" in Status.__dataclass_fields__ else {}
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
