@@ -67,5 +67,5 @@ def test_shared_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     assert "annealing is the best solver: certified True, after 72 runs" in out
     runs = [int(number) for number in re.findall(r"worker \d: (\d+) runs", out)]
     assert len(runs) == 2
-    assert sum(runs) == 85
+    assert sum(runs) == 72
     assert min(runs) > 0
