@@ -61,6 +61,7 @@ OUTCOMES = {
     "successive-elimination": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 16_070)],
     "median-elimination": [(0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.99e7)],
     "exponential-gap-elimination": [(0, 0, 3.017e7), (0, 0, 2.495e7), (0, 0, 2.125e10), (0, 0, 2.87e6)],
+    "gap-entropy-elimination": [(0, 0, 9.204e9), (0, 0, 2.482e9), (0, 0, 2.317e12), (0, 0, 6.02e8)],
     "lil-ucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 42_630)],
     "lil-ucb-lucb-stop": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 9_188)],
     "lucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 14_190)],
@@ -132,7 +133,7 @@ GROSS = [  # module, its text, the mistake, the rival, where its wrong answers a
         "track-and-stop",
         "nearly tied",
     ),
-    ("algorithms.published.top_two", "state.settings[LEVEL] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
+    ("algorithms.published.top_two", "state.settings[LEVEL] + growth", "0.1", "top-two", "nearly tied"),
     ("algorithms.published.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 
