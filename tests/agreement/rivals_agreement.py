@@ -4,13 +4,16 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from agreement.rivals_transcription import RULES, Seen
+from agreement.late_rivals_transcription import LATE_RULES
+from agreement.rivals_transcription import RULES as EARLY_RULES
+from agreement.rivals_transcription import Move, Rule, Seen
 from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
 from surest.drivers.simulate import simulate
 
+RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
 BINARY = bernoulli([0.3, 0.85, 0.2])
 GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])
 """Rewards between 0 and 1, of different variances, the best arm last."""
@@ -22,39 +25,58 @@ LIMIT, LIMIT_TOP_TWO = 5000, 900
 """Pulls within which a run should end; each costs Top Two milliseconds."""
 
 
-def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
+def started(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
     options = {"h1": problem.pop("h1")} if "h1" in problem else {}
     n, budget = len(arms), problem.get("budget")
     asked = Task(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
+    limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
+    return Running(entry.start(asked, **options), n, budget=limit, record=True)
+
+
+def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
     with np.errstate(all="ignore"):  # plain Python and machine code treat 1/0 and overflow alike then
-        limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
-        return simulate(entry.start(asked, **options), arms.simulate(seed), budget=limit, record=True)
+        running, bandit = started(entry, arms, delta, seed, **problem), arms.simulate(seed)
+        while running.request is not None:
+            running.send(bandit.answer(running.request))
+    return running
 
 
 def check_rule(name: str, entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> int:
-    """Each request is one that the rule allows, and so are the end and the answer. How many moves were compared."""
-    n, done = len(arms), run_once(entry, arms, delta, seed, **problem)
+    """Each request is one that the rule allows, and so are the end and the answer. How many moves were compared.
+
+    Run and rule go on together, so that the first move that differs is the last one made.
+    """
+    n, compared, allowed = len(arms), 0, {("pull", tuple(range(len(arms))))}
     seen = Seen(
         n, delta, problem.get("epsilon", 0.0), problem.get("budget", 0), problem.get("h1", 1.0), [[] for _ in range(n)]
     )
-    moves = [("pull", tuple(sorted(request.arms.tolist()))) for request, _ in done.transcript]
-    assert moves[0] == ("pull", tuple(range(n))), "every arm once, to begin with"
-    assert done.value is not None, "it should have ended"
-    compared = 0
-    for k, (request, reply) in enumerate(done.transcript):
-        for arm, reward in zip(request.arms, reply, strict=True):
-            seen.rewards[arm].append(float(reward))
-        seen.asked = moves[k][1]
-        allowed = RULES[name](seen)
-        move = moves[k + 1] if k + 1 < len(moves) else ("stop", done.value.arm)
-        if allowed is not None:
-            compared += 1
-            assert move in allowed, f"{name} after {seen.total} pulls: {move}, not {allowed}"
-        coins = seen.notes.get("coins", [])
-        if len(coins) > len(seen.notes.setdefault("pulled", [])):
-            seen.notes["pulled"].append(move == ("pull", (coins[-1][0],)))
+    with np.errstate(all="ignore"):
+        running, bandit = started(entry, arms, delta, seed, **problem), arms.simulate(seed)
+        while True:
+            move = move_of(running)
+            if allowed is not None:
+                compared += 1
+                assert move in allowed, f"{name} after {seen.total} pulls: {move}, not {allowed}"
+            coins = seen.notes.get("coins", [])
+            if len(coins) > len(seen.notes.setdefault("pulled", [])):
+                seen.notes["pulled"].append(move == ("pull", (coins[-1][0],)))
+            if running.request is None:
+                break
+            request, reply = running.request, bandit.answer(running.request)
+            running.send(reply)
+            for arm, reward in zip(request.arms, reply, strict=True):
+                seen.rewards[arm].append(float(reward))
+            seen.asked = move[1]
+            allowed = RULES[name](seen)
     check_coins(seen)
     return compared
+
+
+def move_of(running: Running) -> Move:
+    if running.request is not None:
+        return ("pull", tuple(sorted(running.request.arms.tolist())))
+    assert running.value is not None, "it should have ended"
+    return ("stop", running.value.arm)
 
 
 def check_coins(seen: Seen) -> None:
@@ -70,11 +92,22 @@ NEAR = [(FOUR, {"epsilon": 0.25})]
 SPENDING = [(FOUR, {"budget": 400}), (GRADED, {"budget": 150}), *[(EQUAL, {"budget": 60})] * 8]
 
 
+CROWDED = finite_arms([([0.1 + 0.0317 * a, 0.63 + 0.0411 * a], [1, 1]) for a in range(6)])
+UNEVEN = finite_arms([([0.013, 0.517, 0.931], [5, 4, 1]), ([0.11, 0.29], [1, 1]), ([0.703, 0.811, 0.997], [2, 3, 2])])
+"""No two arms ever have the same mean."""
+
+
 def problems(name: str) -> list[tuple[FiniteArms, dict[str, float]]]:
     if name in ("ucb-e", "ugape-b"):
         return [(arms, {**kwargs, "h1": 150.0}) for arms, kwargs in SPENDING]
     if name == "top-two-ids":
         return [*PROBLEMS, (EIGHT, {})]
+    if name == "eb-tc-epsilon":
+        return [(UNEVEN, {"epsilon": 0.05}), (UNEVEN, {"epsilon": 0.2}), (CROWDED, {"epsilon": 0.4})]
+    if name == "peak":
+        return [(BINARY, {}), (GRADED, {}), (BINARY, {})]
+    if name == "betting-racing":
+        return [(BINARY, {}), (GRADED, {}), (MIDDLE, {})]
     if name.endswith("-adaptive"):
         return SPENDING
     if name.endswith("-heuristic") or name in ("track-and-stop", "chernoff-racing"):  # these end soon
