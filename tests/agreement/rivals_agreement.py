@@ -4,13 +4,16 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from agreement.rivals_transcription import RULES, Seen
+from agreement.late_rivals_transcription import LATE_RULES
+from agreement.rivals_transcription import RULES as EARLY_RULES
+from agreement.rivals_transcription import Move, Rule, Seen
 from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
 from surest.drivers.simulate import simulate
 
+RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
 BINARY = bernoulli([0.3, 0.85, 0.2])
 GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])
 """Rewards between 0 and 1, of different variances, the best arm last."""
@@ -22,39 +25,58 @@ LIMIT, LIMIT_TOP_TWO = 5000, 900
 """Pulls within which a run should end; each costs Top Two milliseconds."""
 
 
-def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
+def started(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
     options = {"h1": problem.pop("h1")} if "h1" in problem else {}
     n, budget = len(arms), problem.get("budget")
     asked = Task(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
+    limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
+    return Running(entry.start(asked, **options), n, budget=limit, record=True)
+
+
+def run_once(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> Running:
     with np.errstate(all="ignore"):  # plain Python and machine code treat 1/0 and overflow alike then
-        limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
-        return simulate(entry.start(asked, **options), arms.simulate(seed), budget=limit, record=True)
+        running, bandit = started(entry, arms, delta, seed, **problem), arms.simulate(seed)
+        while running.request is not None:
+            running.send(bandit.answer(running.request))
+    return running
 
 
 def check_rule(name: str, entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: float) -> int:
-    """Each request is one that the rule allows, and so are the end and the answer. How many moves were compared."""
-    n, done = len(arms), run_once(entry, arms, delta, seed, **problem)
+    """Each request is one that the rule allows, and so are the end and the answer. How many moves were compared.
+
+    Run and rule go on together, so that the first move that differs is the last one made.
+    """
+    n, compared, allowed = len(arms), 0, {("pull", tuple(range(len(arms))))}
     seen = Seen(
         n, delta, problem.get("epsilon", 0.0), problem.get("budget", 0), problem.get("h1", 1.0), [[] for _ in range(n)]
     )
-    moves = [("pull", tuple(sorted(request.arms.tolist()))) for request, _ in done.transcript]
-    assert moves[0] == ("pull", tuple(range(n))), "every arm once, to begin with"
-    assert done.value is not None, "it should have ended"
-    compared = 0
-    for k, (request, reply) in enumerate(done.transcript):
-        for arm, reward in zip(request.arms, reply, strict=True):
-            seen.rewards[arm].append(float(reward))
-        seen.asked = moves[k][1]
-        allowed = RULES[name](seen)
-        move = moves[k + 1] if k + 1 < len(moves) else ("stop", done.value.arm)
-        if allowed is not None:
-            compared += 1
-            assert move in allowed, f"{name} after {seen.total} pulls: {move}, not {allowed}"
-        coins = seen.notes.get("coins", [])
-        if len(coins) > len(seen.notes.setdefault("pulled", [])):
-            seen.notes["pulled"].append(move == ("pull", (coins[-1][0],)))
+    with np.errstate(all="ignore"):
+        running, bandit = started(entry, arms, delta, seed, **problem), arms.simulate(seed)
+        while True:
+            move = move_of(running)
+            if allowed is not None:
+                compared += 1
+                assert move in allowed, f"{name} after {seen.total} pulls: {move}, not {allowed}"
+            coins = seen.notes.get("coins", [])
+            if len(coins) > len(seen.notes.setdefault("pulled", [])):
+                seen.notes["pulled"].append(move == ("pull", (coins[-1][0],)))
+            if running.request is None:
+                break
+            request, reply = running.request, bandit.answer(running.request)
+            running.send(reply)
+            for arm, reward in zip(request.arms, reply, strict=True):
+                seen.rewards[arm].append(float(reward))
+            seen.asked = move[1]
+            allowed = RULES[name](seen)
     check_coins(seen)
     return compared
+
+
+def move_of(running: Running) -> Move:
+    if running.request is not None:
+        return ("pull", tuple(sorted(running.request.arms.tolist())))
+    assert running.value is not None, "it should have ended"
+    return ("stop", running.value.arm)
 
 
 def check_coins(seen: Seen) -> None:
@@ -70,11 +92,22 @@ NEAR = [(FOUR, {"epsilon": 0.25})]
 SPENDING = [(FOUR, {"budget": 400}), (GRADED, {"budget": 150}), *[(EQUAL, {"budget": 60})] * 8]
 
 
+CROWDED = finite_arms([([0.1 + 0.0317 * a, 0.63 + 0.0411 * a], [1, 1]) for a in range(6)])
+UNEVEN = finite_arms([([0.013, 0.517, 0.931], [5, 4, 1]), ([0.11, 0.29], [1, 1]), ([0.703, 0.811, 0.997], [2, 3, 2])])
+"""No two arms ever have the same mean."""
+
+
 def problems(name: str) -> list[tuple[FiniteArms, dict[str, float]]]:
     if name in ("ucb-e", "ugape-b"):
         return [(arms, {**kwargs, "h1": 150.0}) for arms, kwargs in SPENDING]
     if name == "top-two-ids":
         return [*PROBLEMS, (EIGHT, {})]
+    if name == "eb-tc-epsilon":
+        return [(UNEVEN, {"epsilon": 0.05}), (UNEVEN, {"epsilon": 0.2}), (CROWDED, {"epsilon": 0.4})]
+    if name == "peak":
+        return [(BINARY, {}), (GRADED, {}), (BINARY, {})]
+    if name == "betting-racing":
+        return [(BINARY, {}), (GRADED, {}), (MIDDLE, {})]
     if name.endswith("-adaptive"):
         return SPENDING
     if name.endswith("-heuristic") or name in ("track-and-stop", "chernoff-racing"):  # these end soon
@@ -185,6 +218,108 @@ def walk_elimination(walk: Walk, left: set[int], low: float, high: float, delta:
     return left
 
 
+def estimate(walk: Walk, arms: set[int] | None, accuracy: float, error: float) -> tuple[list[int], np.ndarray]:
+    """Gap-entropy elimination's Mean."""
+    return walk.take(arms, ceil(2 * log(2 / error) / accuracy**2))
+
+
+def entropy_median(walk: Walk, left: set[int], e: float) -> int:
+    step = 1
+    while len(left) >= 2:
+        left = best_half(*estimate(walk, left, e / 4 * (3 / 4) ** (step - 1) / 2, 0.01 * 2**-step / 3))
+        step += 1
+    return next(iter(left))
+
+
+def entropy_fraction(
+    walk: Walk, arms: set[int], low: float, high: float, below: float, above: float, error: float
+) -> bool:
+    """So many draws, or every arm once where that is cheaper."""
+    d, n, seen, under = above - below, len(arms), 0, 0
+    draws = ceil(36 * d**-2 * log(2 / error))
+    if n * log(2 * n / error) <= draws * log(12 / d):
+        _, means = estimate(walk, arms, (high - low) / 2, error / n)
+        return sum(means < (low + high) / 2) / n > (below + above) / 2
+    while seen < draws:
+        drawn, means = estimate(walk, None, (high - low) / 2, d / 6)
+        assert set(drawn) <= arms
+        seen, under = seen + len(drawn), under + sum(means < (low + high) / 2)
+    assert seen == draws
+    return under > (below + above) / 2 * draws
+
+
+def entropy_eliminate(walk: Walk, left: set[int], low: float, high: float, error: float) -> set[int]:
+    step, middle = 1, (low + high) / 2
+    while left and entropy_fraction(walk, left, low, middle, 0.05, 0.1, error / (10 * 2**step)):
+        arms, means = estimate(walk, left, (high - low) / 4, error / (10 * 2**step))
+        left = {a for a, m in zip(arms, means, strict=True) if m >= middle + (high - low) / 4}
+        step += 1
+    return left
+
+
+def entropy_stage(walk: Walk, n: int, eta: float, t: int) -> set[int]:
+    """What is left of all arms when the stage ends; no arm when it is rejected."""
+    left, used, charged, budget = set(range(n)), 0.0, 0.0, 100.0**t
+    rounds = max(0, int(log(budget / (log(1 / eta) + log(t + 1))) // log(4)) - 16)
+    theta = [0.3]
+    for r in range(1, rounds + 1):
+        theta.append(theta[-1] + 1 / (10 * (rounds + 1 - r) ** 2))
+    for r in range(1, rounds + 1):
+        if len(left) < 2:
+            return left
+        e, w = 2.0**-r, len(left) * 4**r
+        z = w * log(budget / (eta * w))
+        if used + 4 * w >= budget or charged + z >= 100 * budget:
+            return set()
+        charged, error = charged + z, eta / (50 * t**2 * r**2)
+        arm = entropy_median(walk, left, e / 8)
+        _, (m,) = estimate(walk, {arm}, e / 8, error)
+        if entropy_fraction(walk, left, m - 7 * e / 4, m - 9 * e / 8, theta[r - 1], theta[r], error):
+            left = entropy_eliminate(walk, left, m - 3 * e / 4, m - 5 * e / 8, 4 * w * eta**2 / budget)
+            used += 4 * w
+    return left
+
+
+SPREAD = finite_arms([([0.0, 1.0, 0.013 * a], [50, 30 + 5 * a, 20 + a]) for a in range(8)])
+"""Means that no two estimates of 10^6 rewards have in common."""
+
+
+def check_gap_entropy(entry: Entry) -> None:
+    check_fraction_by_draws(entry)
+    check_elimination(entry)
+    for delta, seed in ((0.2, 3), (0.001, 4)):
+        walk, t = Walk(run_once(entry, SPREAD, delta, seed, budget=10**18)), 1
+        while len(left := entropy_stage(walk, 8, min(delta, 0.01), t)) != 1:
+            t += 1
+        assert t > 6, "a stage must have been rejected"
+        walk.end(next(iter(left)))
+
+
+def check_elimination(entry: Entry) -> None:
+    """On constant arms, one of them between the two bounds that decide who stays."""
+    constants = finite_arms([([value], [1]) for value in (0.3, 0.52, 0.58, 0.7)])
+    eliminate = entry.start.__globals__["_eliminate"]
+    procedure = eliminate(np.arange(4), 0.4, 0.6, 0.05, 0, np.random.default_rng(5))
+    done = simulate(procedure, constants.simulate(5), record=True)
+    left = entropy_eliminate(walk := Walk(done), set(range(4)), 0.4, 0.6, 0.05)
+    assert set(done.value.tolist()) == left == {2, 3}
+    assert not walk.steps
+
+
+def check_fraction_by_draws(entry: Entry) -> None:
+    """With the thresholds of a stage, thousands of arms are needed before draws are cheaper; here 400 of them are."""
+    fraction = entry.start.__globals__["_fraction"]
+    arms, answers = bernoulli([0.2] * 200 + [0.8] * 200), set()
+    for below, above in ((0.1, 0.8), (0.4, 0.9)):
+        rng = np.random.default_rng(5)
+        procedure = fraction(np.arange(400), 0.4, 0.6, (below, above), 0.05, 0, rng)
+        done = simulate(procedure, arms.simulate(5), record=True)
+        assert entropy_fraction(walk := Walk(done), set(range(400)), 0.4, 0.6, below, above, 0.05) == done.value
+        assert not walk.steps
+        answers.add(done.value)
+    assert answers == {True, False}
+
+
 def check_sequential_halving(entry: Entry) -> None:
     walk, left = Walk(run_once(entry, TEN, 0.2, 6, budget=30_011)), set(range(10))
     while len(left) > 1:
@@ -212,6 +347,7 @@ WALKS = {
     "median-elimination": check_median,
     "exponential-gap-elimination": check_exponential_gap,
     "distribution-based-elimination": check_distribution_based,
+    "gap-entropy-elimination": check_gap_entropy,
     "sequential-halving": check_sequential_halving,
     "successive-rejects": check_successive_rejects,
 }

@@ -325,7 +325,11 @@ def transport(high: list[float], low: list[float]) -> tuple[float, float]:
     return down + up, down / (down + up) if down + up > 0 else 0.5
 
 
-def top_two(information_directed: bool) -> Rule:
+def top_two_threshold(seen: Seen) -> float:
+    return log((seen.n - 1) / seen.delta) + 2 * log(1 + seen.total / 2) + 2
+
+
+def top_two(information_directed: bool, threshold_of: Callable[[Seen], float] = top_two_threshold) -> Rule:
     """Keeps the chances of the leader in `notes`, for a look at the coin."""
 
     def rule(seen: Seen) -> set[Move] | None:
@@ -336,7 +340,7 @@ def top_two(information_directed: bool) -> Rule:
         leader = leaders[0]
         costs = {a: transport(seen.rewards[leader], seen.rewards[a]) for a in others(n, leader)}
         least = min(cost for cost, _ in costs.values())
-        threshold = log((n - 1) / seen.delta) + 2 * log(1 + seen.total / 2) + 2
+        threshold = threshold_of(seen)
         if abs(least - threshold) < 1e-6:
             return None
         if least > threshold:
@@ -373,4 +377,6 @@ RULES: dict[str, Rule] = {
     "track-and-stop-heuristic": track_and_stop(heuristic_rate),
     "top-two": top_two(False),
     "top-two-ids": top_two(True),
+    "top-two-heuristic": top_two(False, heuristic_rate),
+    "top-two-ids-heuristic": top_two(True, heuristic_rate),
 }

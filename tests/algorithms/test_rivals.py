@@ -32,12 +32,15 @@ def epsilon(name: str) -> float:
 @pytest.mark.parametrize("name", STEPWISE)
 def test_the_block_driver_does_what_the_generator_does(name: str, arms: FiniteArms) -> None:
     n, budget = len(arms), 1500
-    task = Task(np.arange(n), 0.1, 0.0, budget, np.random.default_rng([7, n]))
+    task = Task(np.arange(n), 0.1, epsilon(name), budget, np.random.default_rng([7, n]))
     build = RIVALS[name].stepwise
     assert build is not None
     fast = simulate_blocks(build(task, **options(name)), arms.simulate(7), budget=budget, record=True)
     slow = simulate(
-        start(name, n, 0.1, budget=budget, seed=7, **options(name)), arms.simulate(7), budget=budget, record=True
+        start(name, n, 0.1, epsilon=epsilon(name), budget=budget, seed=7, **options(name)),
+        arms.simulate(7),
+        budget=budget,
+        record=True,
     )
     assert slow.transcript is not None
     assert np.concatenate([request.arms for request, _ in slow.transcript]).tolist() == fast.pulled.tolist()

@@ -277,6 +277,42 @@ def check_buckets(runs: int = 250, epsilon: float = 0.03, delta: float = 0.1) ->
     claim(failures, runs, delta / 3)
 
 
+def check_reduction(runs: int = 20, epsilon: float = 0.03, delta: float = 0.1) -> None:
+    """Lemmas 4.8 to 4.10: what stays of a good bucket has at most 127/128 of its variances, + ε an arm; always."""
+    arms, buckets = MIXED, ceil(log2(2 / epsilon))
+    real, compared = true_bucket(arms.variances, buckets), 0
+    for seed in range(runs):
+        found: dict[int, np.ndarray] = {}  # B̂_j by j
+        with patch.object(group_elim, "var_est", watched(group_elim.var_est, found)):
+            kept, _ = simulate(group_elim.group_elim(np.arange(len(arms)), epsilon, delta), arms.simulate(seed)).value
+        for j, bucket in found.items():
+            near = [np.sum(real[bucket] == i) <= len(bucket) * 2.0 ** (-5 * abs(i - j)) for i in far_from(j, buckets)]
+            if len(bucket) < 2 or not all(near):  # the lemmas speak of good buckets of two or more
+                continue
+            before, after = arms.variances[bucket], arms.variances[np.intersect1d(bucket, kept)]
+            if j <= buckets - 3:
+                assert after.sum() <= 127 / 128 * before.sum()  # Lemma 4.8
+            assert (after + epsilon).sum() <= 127 / 128 * (before + epsilon).sum()  # Corollary 4.9, Lemma 4.10
+            compared += 1
+    assert compared >= 2 * runs, compared
+
+
+def far_from(j: int, buckets: int) -> list[int]:
+    return [i for i in range(1, buckets + 1) if abs(i - j) >= 3]
+
+
+def watched(estimate: Any, found: dict[int, np.ndarray]) -> Any:
+    """VarEst, which also notes the buckets that its answers make."""
+
+    def procedure(members: np.ndarray, *args: Any, **kwargs: Any) -> Procedure[Any]:
+        variances = yield from estimate(members, *args, **kwargs)
+        places = 1 - np.log2(variances).round().astype(int)
+        found.update({int(j): members[places == j] for j in np.unique(places)})
+        return variances
+
+    return procedure
+
+
 def check_iter_elim(runs: int = 100, epsilon: float = 0.1, delta: float = 0.1) -> None:
     """Theorem 4.3 (a) to (c)."""
     arms = MIXED

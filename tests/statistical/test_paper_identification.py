@@ -28,6 +28,10 @@ def test_group_elim_buckets() -> None:
     claims.check_buckets()
 
 
+def test_group_elim_reduces_the_variances_of_every_good_bucket() -> None:
+    claims.check_reduction()
+
+
 def test_iter_elim_three_guarantees() -> None:
     claims.check_iter_elim()
 

@@ -73,6 +73,13 @@ def check_vd_stopping_boundary() -> None:
     assert arms.asked == 6, "a second round: in each, line 5 and the two rounds of NaiveBestArmEst in line 6"
 
 
+def check_vd_stops_either_way() -> None:
+    """Line 8 takes |·|: round 1 sees 0.25 and 0.75, the arm chosen is the first, and its estimate the smaller one."""
+    arms = Scripted([0.25, 0.75], [0.75, 0.25])
+    assert simulate(_vd(arms), arms).value == 0
+    assert arms.asked == 3, "one round: line 5 and the two rounds of NaiveBestArmEst in line 6"
+
+
 def check_vd_elimination_boundary() -> None:
     """Line 9 keeps an arm exactly ε_1 = ⅛ below; so round 2, whose line 8 is not satisfied either (⅛ is 2ε_2)."""
     arms = Scripted([0.625, 0.5])
@@ -151,6 +158,8 @@ MUTANTS = [  # module, its text, the mistake, who catches it
     (best_arm_est, "1 / epsilon > log", "1 / epsilon <= log", agrees("BestArmEst")),
     (best_arm_est, "delta / constants.best_parts", "10 * delta / constants.best_parts", claims.check_best_arm_est),
     (vd_best_arm_id, "> constants.main_stop", ">= constants.main_stop", check_vd_stopping_boundary),
+    (vd_best_arm_id, "if abs(means[left == first]", "if (means[left == first]", check_vd_stops_either_way),
+    (group_elim, "(len(means) + 1) // 2", "len(means)", claims.check_reduction),
     (vd_best_arm_id, ">= means[left == first]", "> means[left == first]", check_vd_elimination_boundary),
     (vd_best_arm_id, "delta / (constants.main_delta", "10 * delta / (constants.main_delta", check_vd_pulls),
     (vd_best_arm_id, "delta_r / constants.main_parts_delta", "delta_r", check_vd_pulls),

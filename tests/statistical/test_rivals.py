@@ -27,7 +27,15 @@ PROVEN = [
     n for n, e in REGISTRY.items() if e.standing == "proven" and e.goal != "fixed budget" and e.works_on != "items"
 ]
 COVERED = [n for n, e in RIVALS.items() if e.standing != "heuristic" and e.goal in ("best arm", "either")]
-SLOW = {"distribution-based-elimination": 2, "top-two": 4, "top-two-ids": 4, "lil-ucb": 8, "lil-ucb-lucb-stop": 8}
+SLOW = {
+    "distribution-based-elimination": 2,
+    "top-two": 4,
+    "top-two-ids": 4,
+    "lil-ucb": 8,
+    "lil-ucb-lucb-stop": 8,
+    "betting-racing": 2,
+    "peak": 2,
+}
 MU1 = bernoulli([0.5, 0.45, 0.43, 0.4])
 MU2 = bernoulli([0.3, 0.21, 0.2, 0.19, 0.18])
 
@@ -49,7 +57,7 @@ def wrong(name: str, arms: FiniteArms, runs: int, delta: float) -> int:
 
 BUDGETS = {"skewed": 20_000, "rare": 20_000, "nearly tied": 20_000, "close": 60_000}
 """For algorithms that pay for each pull. Those that ask for statistics of many pulls run to the end."""
-FEWER = {"wager": 50, "vd-best-arm-id-star": 40, "top-two": 60, "top-two-ids": 60}
+FEWER = {"wager": 50, "vd-best-arm-id-star": 40, "top-two": 60, "top-two-ids": 60, "betting-racing": 4}
 """Runs, for the slow ones; 300 for the others."""
 OUTCOMES = {
     "wager": [(1, 0, 1_044), (0, 0, 583), (0, 48, 18_980), (0, 0, 594)],
@@ -61,6 +69,8 @@ OUTCOMES = {
     "successive-elimination": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 16_070)],
     "median-elimination": [(0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.99e7)],
     "exponential-gap-elimination": [(0, 0, 3.017e7), (0, 0, 2.495e7), (0, 0, 2.125e10), (0, 0, 2.87e6)],
+    "gap-entropy-elimination": [(0, 0, 9.204e9), (0, 0, 2.482e9), (0, 0, 2.317e12), (0, 0, 6.02e8)],
+    "betting-racing": [(0, 0, 1_891), (0, 0, 1_428.5), (0, 4, 20_000), (0, 0, 2_911)],
     "lil-ucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 42_630)],
     "lil-ucb-lucb-stop": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 9_188)],
     "lucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 14_190)],
@@ -132,7 +142,7 @@ GROSS = [  # module, its text, the mistake, the rival, where its wrong answers a
         "track-and-stop",
         "nearly tied",
     ),
-    ("algorithms.published.top_two", "state.settings[LEVEL] + 2 * log(1 + total / 2)", "0.1", "top-two", "nearly tied"),
+    ("algorithms.published.top_two", "state.settings[LEVEL] + growth", "0.1", "top-two", "nearly tied"),
     ("algorithms.published.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 
@@ -158,7 +168,7 @@ def test_a_gross_mistake_shows_in_the_wrong_answers(
 def test_many_runs_on_the_skewed_instance_to_the_end(name: str) -> None:
     runs, delta = 300, 0.3
     count = wrong(name, SKEWED, runs, delta)
-    assert count == 0
+    assert count == (1 if name == "betting-racing" else 0)
     assert count <= binom.ppf(0.999, runs, delta)
 
 

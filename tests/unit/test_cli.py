@@ -1,6 +1,7 @@
 """The command line's contract: what is printed where, and with which exit status."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -215,6 +216,8 @@ def test_bounds_as_data(run) -> None:
     assert found["variances"] == pytest.approx([0.2475, 0.25, 0.2451, 0.24])
     assert found["H"] == pytest.approx(2 / 0.0025 + 1 / 0.0049 + 100)
     assert found["H_var"] == pytest.approx(0.4975 / 0.0025 + 40 + 0.2451 / 0.0049 + 1 / 0.07 + 34)
+    share = 400 / (400 + 1 / 0.0049 + 100)  # the gap of 0.05 is a class of its own, those of 0.07 and 0.1 are another
+    assert found["gap_entropy"] == pytest.approx(-share * math.log(share) - (1 - share) * math.log(1 - share))
     assert found["t_star"] == pytest.approx(989.8, abs=0.05)
     assert found["lower_bound"] == pytest.approx(989.79 * 1.75778, rel=1e-4)
     assert found["weights"] == pytest.approx([0.390, 0.417, 0.136, 0.057], abs=5e-4)
@@ -228,6 +231,7 @@ def test_bounds_for_a_person(run) -> None:
     assert status == 0
     assert "Arm 1 is the best of 100, with mean 0.99. The closest other arm, 2, is 0.01 below it." in words
     assert "must expect to make at least T*·kl(δ, 1−δ) = 2,580 pulls here" in words
+    assert "The gap entropy Ent(I) = 1.15 nats" in words
     assert "VD-BestArmId" in words
     assert "only arm" in run("bounds", "bernoulli:0.5")[1]
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import example1, lower_bound_instance
 from surest.errors import UsageError
-from surest.theory.complexity import hardness, paper_lower_bound
+from surest.theory.complexity import entropy, gap_entropy, hardness, paper_lower_bound
 from surest.theory.divergence import chernoff_information, kl_each
 from surest.theory.lower_bound import first_alternative, law_divergence, second_alternative
-from surest.theory.upper_bounds import UPPER_BOUNDS, entropy, upper_bounds
+from surest.theory.upper_bounds import UPPER_BOUNDS, upper_bounds
 
 
 def sums(arms: FiniteArms):
@@ -108,6 +108,14 @@ def test_extreme_arms_have_finite_expressions() -> None:
 def test_entropy_of_one_class_is_none() -> None:
     assert entropy(np.full(10, 0.3)) == 0
     assert entropy(2.0 ** -np.arange(1, 20)) > 0.5
+
+
+def test_gap_entropy_of_scales_that_weigh_equally_is_their_logarithm() -> None:
+    """4^(5−k) arms at gap 2^−k: every scale has the same part of Σ 1/Δ²."""
+    gaps = np.concatenate([np.full(4 ** (5 - k), 2.0**-k) for k in range(1, 6)])
+    assert gap_entropy(hardness(np.append(1 - gaps, 1.0), np.ones(len(gaps) + 1))) == pytest.approx(math.log(5))
+    assert math.isnan(gap_entropy(sums(bernoulli([0.5, 0.5]))))
+    assert math.isnan(gap_entropy(sums(bernoulli([0.5]))))
 
 
 SMALL_GAPS, LARGE_VARIANCES = [0.004, 0.01, 0.015], [0.09, 0.08, 0.07, 0.099]

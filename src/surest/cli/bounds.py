@@ -1,6 +1,7 @@
 """``surest bounds``: how hard a source is, before anything is pulled."""
 
 import json
+from math import exp
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ from surest.core.protocol import checked_delta
 from surest.result.table import SHOWN
 from surest.text import count
 from surest.theory.characteristic import Characteristic, characteristic, size
-from surest.theory.complexity import Hardness, hardness, paper_lower_bound
+from surest.theory.complexity import Hardness, gap_entropy, hardness, paper_lower_bound
 from surest.theory.upper_bounds import UPPER_BOUNDS, upper_bounds
 
 LARGEST = 4_000_000
@@ -55,6 +56,7 @@ def facts(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta:
         "variances": hard.variances.tolist(),
         "H": hard.h,
         "H_var": hard.h_var,
+        "gap_entropy": gap_entropy(hard),
         "upper_bounds": upper_bounds(hard, delta),
         "paper_lower_bound": paper_lower_bound(hard, delta),
         "t_star": None if ideal is None else ideal.time,
@@ -121,7 +123,8 @@ def must_spend(hard: Hardness, ideal: Characteristic | None, delta: float) -> li
     """What nobody can do without, in words."""
     lines = [
         f"H = Σ 1/Δ² = {number(hard.h)} measures the difficulty by the gaps alone; H_var = Σ (σ²/Δ² + 1/Δ) = "
-        f"{number(hard.h_var)} takes into account that arms with little noise are easier."
+        f"{number(hard.h_var)} takes into account that arms with little noise are easier. The gap entropy Ent(I) = "
+        f"{gap_entropy(hard):.3g} nats tells on how many scales the gaps lie: about {exp(gap_entropy(hard)):.2g}."
     ]
     if ideal is None:
         lines.append("The characteristic time T* was not computed: the source is too large for it.")

@@ -46,6 +46,28 @@ def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
     return Hardness(best, mu, gaps, var, costs, float(h), float(costs.sum()))
 
 
+def entropy(gaps: FloatArray) -> float:
+    """The gap entropy Ent(Δ_2 … Δ_n) of Chen, Li and Qiao: that of Σ 1/Δ² over the classes 2^−k ≤ Δ < 2^−(k−1), in nats.
+
+    >>> from math import log
+    >>> entropy(np.array([0.5, 0.5, 0.25, 0.25])) == 0.2 * log(5) + 0.8 * log(1.25)
+    True
+    """
+    _, classes = np.unique(np.frexp(gaps)[1], return_inverse=True)
+    share = np.bincount(classes, gaps**-2.0) / (gaps**-2.0).sum()
+    return float(-(share * np.log(share)).sum()) + 0.0  # not −0.0
+
+
+def gap_entropy(hard: Hardness) -> float:
+    """Ent(I) of an instance: 0 where all gaps have one scale, up to ln k where k scales weigh equally; NaN where it has none.
+
+    >>> round(gap_entropy(hardness([0.9, 0.4, 0.65, 0.65], [0.1] * 4)), 3)
+    0.349
+    """
+    others = np.delete(hard.gaps, hard.best)
+    return entropy(others) if others.size and others.min() > 0 else float("nan")
+
+
 def paper_lower_bound(hard: Hardness, delta: float) -> float:
     """The paper's lower bound on the expected pulls of any δ-correct algorithm: (1/80)·H_var·ln(1/δ).
 

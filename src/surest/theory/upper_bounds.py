@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from surest.core.protocol import FloatArray
-from surest.theory.complexity import Hardness
+from surest.theory.complexity import Hardness, entropy
 from surest.theory.divergence import chernoff_information
 
 
@@ -31,18 +31,6 @@ def doubly_log(gaps: npt.ArrayLike) -> FloatArray:
     array([1.   , 1.991])
     """
     return np.asarray(np.log(np.e + np.maximum(np.log(1 / np.asarray(gaps, float)), 0.0)))
-
-
-def entropy(gaps: FloatArray) -> float:
-    """Ent(Δ_2 … Δ_n) of Chen, Li and Qiao: the entropy of Σ 1/Δ² over the classes 2^−k ≤ Δ < 2^−(k−1).
-
-    >>> from math import log
-    >>> entropy(np.array([0.5, 0.5, 0.25, 0.25])) == 0.2 * log(5) + 0.8 * log(1.25)
-    True
-    """
-    _, classes = np.unique(np.frexp(gaps)[1], return_inverse=True)
-    share = np.bincount(classes, gaps**-2.0) / (gaps**-2.0).sum()
-    return float(-(share * np.log(share)).sum())
 
 
 def _others(hard: Hardness) -> FloatArray:

@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.published.references import JOURDAN
+from surest.algorithms.published.references import GARIVIER, JOURDAN
 from surest.algorithms.published.transport import ROWS, absorb_atoms, leader_share, transport
 from surest.algorithms.stepwise import (
     ASKED,
@@ -24,20 +24,29 @@ from surest.algorithms.stepwise import (
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
 
-LEVEL, DIRECTED = 0, 1
-"""Places in the settings: what of the threshold does not grow; whether the coin is weighted by information."""
+LEVEL, DIRECTED, HEURISTIC = 0, 1, 2
+"""Places in the settings: what of the threshold does not grow; whether the coin is weighted by information; whether the
+threshold is the one that nobody has proved."""
 COST, LOG_COUNT, GLOBAL, BASE = 0, 1, 2, 3
 """Rows of memory: W of each arm against the leader; ln of its pulls; that leader, in place 0; the arms' rewards."""
 COIN = 1 << 30
 
 
-def top_two(arms: IntArray, delta: float, *, rng: np.random.Generator, information_directed: bool = False) -> Stepwise:
+def top_two(
+    arms: IntArray,
+    delta: float,
+    *,
+    rng: np.random.Generator,
+    information_directed: bool = False,
+    heuristic: bool = False,
+) -> Stepwise:
     """The best arm, with probability 1 − δ; threshold ln((K − 1)/δ) + 2·ln(1 + t/2) + 2.
 
     The leader is pulled with probability β = 1/2 or, `information_directed` (You, Qin, Wang, Yang 2023), with
-    probability equal to its part of the transport cost.
+    probability equal to its part of the transport cost. `heuristic`: threshold ln((1 + ln t)/δ), without a proof.
     """
-    settings = {LEVEL: log((len(arms) - 1) / delta) + 2, DIRECTED: information_directed}
+    level = log(1 / delta) if heuristic else log((len(arms) - 1) / delta) + 2
+    settings = {LEVEL: level, DIRECTED: information_directed, HEURISTIC: heuristic}
     return Stepwise(_decide, fresh_state(len(arms), settings, rows=BASE + ROWS, rng=rng))
 
 
@@ -63,7 +72,8 @@ def _decide(state: State) -> int:
         key = cost[arm] + log_count[arm]
         if key < smallest:
             challenger, smallest = arm, key
-    if least > state.settings[LEVEL] + 2 * log(1 + total / 2):
+    growth = log(1 + log(total)) if state.settings[HEURISTIC] else 2 * log(1 + total / 2)
+    if least > state.settings[LEVEL] + growth:
         return 0
     beta = leader_share(state, BASE, leader, challenger) if state.settings[DIRECTED] else 0.5
     state.pick[0] = leader if random_below(state.noise, COIN) < beta * COIN else challenger
@@ -86,5 +96,23 @@ ENTRIES = (
         standing="proven",
         reference=f"{JOURDAN}; You, Qin, Wang, Yang 2023",
         summary="top-two with a coin weighted by what either pull would tell.",
+    ),
+    pullwise(
+        lambda task: top_two(task.arms, task.delta, rng=task.rng, heuristic=True),
+        name="top-two-heuristic",
+        goal="best arm",
+        standing="heuristic",
+        reference=f"{JOURDAN}; {GARIVIER}",
+        summary="top-two with the threshold ln((1 + ln t)/δ), which nobody has proved.",
+        heuristic_of="top-two",
+    ),
+    pullwise(
+        lambda task: top_two(task.arms, task.delta, rng=task.rng, information_directed=True, heuristic=True),
+        name="top-two-ids-heuristic",
+        goal="best arm",
+        standing="heuristic",
+        reference=f"{JOURDAN}; You, Qin, Wang, Yang 2023; {GARIVIER}",
+        summary="top-two-ids with the threshold ln((1 + ln t)/δ), which nobody has proved.",
+        heuristic_of="top-two-ids",
     ),
 )
