@@ -1,4 +1,4 @@
-"""Searches whose evaluations are dear, commands and Python arms, are kept in a study while they run."""
+"""Searches whose evaluations are costly, commands and Python arms, are kept in a study while they run."""
 
 import functools
 import time
@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
+from surest import compiled
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.kept_search import kept
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
+from surest.cli.streams import say
 from surest.core.scale import Scale
 from surest.drivers.call import work_of
 from surest.drivers.commands import Command, Runner, parse_commands
@@ -77,11 +79,11 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
         reward = scale.number(given["on_failure"], "--on-failure")
         settings |= {"on_failure": reward, "retries": given["retries"] or 0}
     labels = tuple(how.arms)
-    stopped, began = None, time.perf_counter()
+    stopped, began, compiling = None, time.perf_counter(), compiled.seconds_spent()
     with kept(given, labels, how.workers, settings) as study:
-        with Watch(labels, quiet=given["quiet"]) as watch:
-            arms = list(how.arms.values()) if how.seeded else [watch.arm(*pair) for pair in how.arms.items()]
-            work = work_of(arms, study.settings.problem.seed, seeded=how.seeded)
+        with Watch(labels, quiet=given["quiet"], kept=True) as watch:
+            guarded = [watch.counted(arm) if how.seeded else watch.arm(label, arm) for label, arm in how.arms.items()]
+            work = work_of(guarded, study.settings.problem.seed, seeded=how.seeded)
             try:
                 work_on(study, work, how.pool, in_flight=how.workers, retries=given["retries"], on_request=watch)
             except Stop as stop:
@@ -90,9 +92,10 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
                 how.end()
                 how.pool.shutdown()
         result = study.result(history=given["as_json"] or given["picture"] is not None)
-        result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
+        seconds = time.perf_counter() - began - (compiled.seconds_spent() - compiling)
+        result = replace(result, seconds=seconds, reason=stopped or result.reason)
         failures = {label: how.said[label] for label in labels if label in how.said}
         show_result(result, given, {"last_failures": failures})
     for label, said in failures.items():
-        click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
+        say(f"surest: a run of arm {label!r} failed: {said}", err=True)
     return status_of(result, watch)

@@ -10,6 +10,7 @@ from surest.core.problem import Problem
 from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.errors import UsageError
+from surest.result.advice import bounds_too_wide
 from surest.result.json import to_json
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import cost, verdict
@@ -69,6 +70,8 @@ class Result:
     """Evaluations that the algorithm asks for next, by label, where recorded rewards did not suffice."""
     resampled: bool = False
     """Whether this was a simulation that drew, with replacement, from recorded rewards."""
+    warnings: tuple[str, ...] = ()
+    """What to tell the user beyond the verdict: bounds so wide that they cost many pulls."""
     health: dict[str, dict[str, int]] | None = None
     """Failed, timed out, retried, expired and imputed evaluations by arm, where there were any; None for simulated arms."""
 
@@ -186,7 +189,8 @@ class Result:
         return import_module("rich.text").Text(str(self))
 
     def __str__(self) -> str:
-        return f"{verdict(self)}\n{cost(self)}\n\n{self.arms}"
+        warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
+        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}"
 
 
 def algorithm_name(algorithm: Any) -> str:
@@ -239,9 +243,19 @@ def result_of(
         intervals=status.intervals,
         transcript=running.transcript,
         history=history,
+        warnings=_warnings(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
+
+
+def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
+    """What to tell the user of their settings."""
+    if running.least > running.most:  # no single reward was told of
+        return ()
+    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
+    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
+    return () if wide is None else (wide,)
 
 
 def status_of(running: Running[Answer]) -> Status | None:

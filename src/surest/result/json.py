@@ -47,6 +47,7 @@ class Document(msgspec.Struct):
     forecast: float | None = None
     resampled: bool = False
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
+    warnings: list[str] = []
     health: dict[str, dict[str, int]] | None = None
 
 
@@ -82,6 +83,7 @@ def to_json(result: "Result") -> dict[str, Any]:
         "high": None if high is None else _list(high),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
+        "warnings": list(result.warnings),
         "history": [[at, finite(evidence), threshold] for at, evidence, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
@@ -121,6 +123,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "means": _array(data.means),
         "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
         "nominees": tuple(data.nominees),
+        "warnings": tuple(data.warnings),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
