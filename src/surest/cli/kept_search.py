@@ -15,6 +15,7 @@ from surest.cli.streams import say
 from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
+from surest.loading import entry_of
 from surest.masking import masked
 from surest.study.settings import Handling
 from surest.study.stores import STORAGE
@@ -59,8 +60,8 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
     try:
         found = open_study(storage, name)
     except UsageError:  # there is none yet; a mistake in what was given is told below
-        algorithm = own.get("algorithm", DEFAULT_ALGORITHM)
-        return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
+        entry = entry_of(own.get("algorithm", DEFAULT_ALGORITHM))
+        return open_study(storage, name, labels, **own, **keep_busy(entry, workers, options))
     kept_options = {**found.settings.problem.options, **options} if options else {}
     return open_study(storage, name, labels, **own, **kept_options)
 

@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from surest.algorithms import options_of
+from surest.algorithms import Algorithm, options_of
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work
 from surest.drivers.dask import Reach
@@ -165,7 +165,7 @@ def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
+def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithm's options, with batches large enough for so many workers.
 
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
