@@ -35,18 +35,24 @@ def check_options(algorithm: str, known: Mapping[str, Option], given: Mapping[st
     >>> check_options("lucb", {}, {"random_state": 1})
     Traceback (most recent call last):
         ...
-    surest.errors.UsageError: there is no setting 'random_state'; did you mean seed?
+    surest.errors.UsageError: there is no setting 'random_state'; did you mean seed? (lucb has no option ...
     """
     has = ", ".join(f"{name} ({option.kind})" for name, option in known.items())
     for name, value in given.items():
-        if name not in known and meant_name(name, setting_names(known)) is not None:
-            raise UsageError(unknown_name(name, setting_names(known)))
         if name not in known:
-            raise UsageError(f"{algorithm} has no option {name!r}; it has {has or 'none'}")
+            raise UsageError(_unknown(algorithm, name, known, has))
         if not _fits(value, known[name].kind):
             raise UsageError(
                 f"option {name} of {algorithm} is {value!r:.60}; give a {known[name].kind}: {known[name].meaning}"
             )
+
+
+def _unknown(algorithm: str, name: str, known: Mapping[str, Option], has: str) -> str:
+    """What to say of a name that is not an option."""
+    own, meant = f"{algorithm} has no option {name!r}; it has {has or 'none'}", meant_name(name, setting_names(known))
+    if meant is None:
+        return own
+    return f"{own}. Did you mean {meant}?" if meant in known else f"{unknown_name(name, setting_names(known))} ({own})"
 
 
 def _fits(value: object, kind: str) -> bool:
