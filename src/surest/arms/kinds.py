@@ -13,7 +13,6 @@ from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
 from surest.errors import RewardError, UsageError
 
-
 ONE_ARGUMENT = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -160,7 +159,9 @@ def _check_call(label: Any, function: Callable[..., Any], wants: str) -> None:
     by_position = (*ONE_ARGUMENT, inspect.Parameter.VAR_POSITIONAL)
     if wants and not any(p.kind in by_position for p in takes):
         setting = "vectorised=True" if wants == "a count" else "seeded=True"
-        raise UsageError(f"arm {label!r} takes no argument, but {setting} passes {wants}; leave {setting} out, or let it take one")
+        raise UsageError(
+            f"arm {label!r} takes no argument, but {setting} passes {wants}; leave {setting} out, or let it take one"
+        )
 
 
 def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:

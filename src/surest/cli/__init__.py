@@ -9,7 +9,7 @@ import click
 
 from surest import __version__
 from surest.cli.signals import Terminated, heeding_sigterm
-from surest.cli.streams import say, shown, silence, standard_output
+from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
 COMMANDS = {
@@ -88,8 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         _fail("interrupted", 130, debug)
     except click.ClickException as error:
-        error.message = shown(error.message)
-        error.show()
+        _show(error)
         sys.exit(2)
     except UsageError as error:
         _fail(str(error), 2, debug)
@@ -100,6 +99,16 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except Exception as error:
         _fail(f"a fault of surest: {type(error).__name__}: {error} (add --debug for a traceback)", 1, debug)
+
+
+def _show(error: click.ClickException) -> None:
+    """As click shows it, control characters in it as a mark."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        say(context.get_usage(), err=True)
+        if context.command.get_help_option(context) is not None:
+            say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.\n", err=True)
+    say(f"Error: {error.format_message()}", err=True)
 
 
 def _fail(message: str, status: int, debug: bool) -> None:

@@ -186,7 +186,12 @@ class Bar:
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total, self.done, self.quiet, self.last = total, 0, quiet, time.monotonic()
         self.context = click.get_current_context()
-        columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
         self.live = Progress(*columns, console=Output(stderr=True), transient=True)
         self.task = self.live.add_task("replications", total=total)
         self.shown = sys.stderr.isatty() and not quiet
@@ -202,9 +207,7 @@ class Bar:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             line = command_again(self.context, self.context.params["seed"])
             resumed = line if self.context.params["resume"] else f"{line} --resume"
-            say(
-                f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True
-            )
+            say(f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True)
 
     def __call__(self, case: Case, fresh: int) -> None:
         """So many more are finished."""
@@ -213,6 +216,4 @@ class Bar:
             self.live.update(self.task, advance=fresh, description=f"{case.algorithm} on {case.instance.name}"[:60])
         elif not self.quiet and time.monotonic() - self.last > EVERY_LINE:
             self.last = time.monotonic()
-            say(
-                f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True
-            )
+            say(f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True)

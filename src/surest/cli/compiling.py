@@ -11,5 +11,7 @@ def tell_of_compiling() -> None:
 
 def _tell() -> None:
     kept = compiled.keeps_machine_code()
-    how_often = "once; later runs find it on disk" if kept else "in each run: set NUMBA_CACHE_DIR to a folder that keeps it"
+    how_often = (
+        "once; later runs find it on disk" if kept else "in each run: set NUMBA_CACHE_DIR to a folder that keeps it"
+    )
     say(f"surest: compiling, {how_often} (this takes some seconds, and does not count as time of the search)", err=True)

@@ -73,4 +73,7 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
         del where["storage"]
     line = command_again(click.get_current_context(), study.settings.problem.seed, **where)
     how = f"To go on{', with --storage as before' if hidden else ''}:"
-    say(f"surest: {'1 reward is' if told == 1 else f'{told:,} rewards are'} kept in {study.store.shown}. {how}\n  {line}", err=True)
+    say(
+        f"surest: {'1 reward is' if told == 1 else f'{told:,} rewards are'} kept in {study.store.shown}. {how}\n  {line}",
+        err=True,
+    )
