@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
+from surest.cli import streams
 from surest.cli.reproduce import command_again
-from surest.cli.streams import say
 from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
-from surest.loading import entry_of
 from surest.masking import masked
 from surest.study.settings import Handling
 from surest.study.stores import STORAGE
@@ -60,8 +59,8 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
     try:
         found = open_study(storage, name)
     except UsageError:  # there is none yet; a mistake in what was given is told below
-        entry = entry_of(own.get("algorithm", DEFAULT_ALGORITHM))
-        return open_study(storage, name, labels, **own, **keep_busy(entry, workers, options))
+        algorithm = own.get("algorithm", DEFAULT_ALGORITHM)
+        return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
     kept_options = {**found.settings.problem.options, **options} if options else {}
     return open_study(storage, name, labels, **own, **kept_options)
 
@@ -73,7 +72,7 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
         del where["storage"]
     line = command_again(click.get_current_context(), study.settings.problem.seed, **where)
     how = f"To go on{', with --storage as before' if hidden else ''}:"
-    say(
+    streams.say(
         f"surest: {'1 reward is' if told == 1 else f'{told:,} rewards are'} kept in {study.store.shown}. {how}\n  {line}",
         err=True,
     )

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from surest import compiled
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.kept_search import kept
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
+from surest.compiled import seconds_spent
 from surest.core.scale import Scale
 from surest.drivers.call import work_of
 from surest.drivers.commands import Command, Runner, parse_commands
@@ -79,7 +79,7 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
         reward = scale.number(given["on_failure"], "--on-failure")
         settings |= {"on_failure": reward, "retries": given["retries"] or 0}
     labels = tuple(how.arms)
-    stopped, began, compiling = None, time.perf_counter(), compiled.seconds_spent()
+    stopped, began, compiling = None, time.perf_counter(), seconds_spent()
     with kept(given, labels, how.workers, settings) as study:
         with Watch(labels, quiet=given["quiet"], kept=True) as watch:
             guarded = [watch.counted(arm) if how.seeded else watch.arm(label, arm) for label, arm in how.arms.items()]
@@ -92,7 +92,7 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
                 how.end()
                 how.pool.shutdown()
         result = study.result(history=given["as_json"] or given["picture"] is not None)
-        seconds = time.perf_counter() - began - (compiled.seconds_spent() - compiling)
+        seconds = time.perf_counter() - began - (seconds_spent() - compiling)
         result = replace(result, seconds=seconds, reason=stopped or result.reason)
         failures = {label: how.said[label] for label in labels if label in how.said}
         show_result(result, given, {"last_failures": failures})

@@ -249,15 +249,6 @@ def result_of(
     )
 
 
-def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
-    """What to tell the user of their settings."""
-    if running.least > running.most:  # no single reward was told of
-        return ()
-    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
-    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
-    return () if wide is None else (wide,)
-
-
 def status_of(running: Running[Answer]) -> Status | None:
     """The procedure's own word on its state, where it gives one."""
     if running.value is not None:
@@ -273,3 +264,12 @@ def _leader(running: Running[Answer]) -> int:
     candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)
     return int(candidates[means.argmax()])
+
+
+def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
+    """What to tell the user of their settings."""
+    if running.least > running.most:  # no single reward was told of
+        return ()
+    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
+    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
+    return () if wide is None else (wide,)
