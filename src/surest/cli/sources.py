@@ -45,7 +45,8 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
-    lines = [f"{count(rows)} rows, {count(rows - used)} of them not asked for so far."]
+    spare = f"; {count(rows - used)} of them were not needed" if rows > used else ""
+    lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
