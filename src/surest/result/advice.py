@@ -28,8 +28,8 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
 
     Examples
     --------
-    >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:77]
-    'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60]. Suc'
+    >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:74]
+    'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60].'
     >>> bounds_too_wide(Scale(0, 60), 0.02, 59, 500)
     """
     filled = (most - least) / scale.width
