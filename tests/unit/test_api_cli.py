@@ -188,6 +188,11 @@ def test_python_arms_are_kept_in_a_study_and_gone_on_with(folder: Path, run) -> 
     while not (folder / "napping").exists() and time.monotonic() < until:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
+    assert process.stderr is not None
+    assert next(line for line in process.stderr if "waiting" in line) == (
+        "surest: waiting for 1 running evaluation to finish; SIGTERM again to end it\n"
+    )
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 143
     assert "Not decided (interrupted)" in out
@@ -200,6 +205,31 @@ def test_python_arms_are_kept_in_a_study_and_gone_on_with(folder: Path, run) -> 
     assert sum(of_arm.get("interrupted", 0) for of_arm in found["health"].values()) == 1
     for given in (["bernoulli:0.5,0.4"], ["arms_of_test.py:sleepy", "--vectorised"]):
         assert run(*given, "--study=s")[0] == 2
+
+
+def test_the_first_ctrl_c_lets_a_python_arm_of_a_study_finish(folder: Path) -> None:
+    """What it gives is told: to break it off and call it again would favour rewards that come quickly."""
+    (folder / "slow_arms.py").write_text(
+        "import pathlib, time\n"
+        "def nap():\n"
+        "    pathlib.Path('begun').touch()\n"
+        "    time.sleep(1.5)\n"
+        "    pathlib.Path('ended').touch()\n"
+        "    return 1\n"
+        "arms = {'a': nap, 'b': nap}\n"
+    )
+    command = [sys.executable, "-m", "surest", "identify", "slow_arms.py:arms", "--study=s", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (folder / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (folder / "ended").exists()
+    assert process.returncode == 130
+    assert "surest: waiting for 1 running evaluation to finish; Ctrl-C again to end it\n" in err
+    assert "surest: 1 reward is kept in sqlite:///surest.db. To go on:" in err
+    assert "Traceback" not in err + out
 
 
 def test_an_output_that_nobody_reads_to_its_end_is_no_fault() -> None:

@@ -113,7 +113,7 @@ def test_what_is_not_async_is_refused() -> None:
         run({"plain": low, "async": delayed(low)})
     with pytest.raises(UsageError, match="give a mapping or a sequence"):
         run("text")
-    with pytest.raises(UsageError, match="an arm is no function"):
+    with pytest.raises(UsageError, match="not a function"):
         run([0.5, 0.6])
     with pytest.raises(UsageError, match="in_flight"):
         run({"a": delayed(low), "b": delayed(low)}, in_flight=0)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -220,6 +221,8 @@ def test_a_stopped_search_lets_its_commands_finish(tmp_path: Path, number: int, 
     assert run.returncode == status
     assert "Not decided (interrupted)" in out
     assert (tmp_path / "end").exists()
+    again = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
+    assert re.search(rf"^surest: waiting for [12] running evaluations? to finish; {again} again to end", err, re.M)
     told = int(err.split(" rewards are kept")[0].split()[-1])
     study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
     assert (study.status().told, study.status().out, study.health()) == (told, 0, {})

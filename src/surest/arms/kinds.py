@@ -13,6 +13,8 @@ from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
 from surest.errors import RewardError, UsageError
 
+ONE_ARGUMENT = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 
 @dataclass(frozen=True)
 class Functions:
@@ -62,6 +64,7 @@ def kind_of_arms(
         if resample:
             raise UsageError("resample goes with recorded rewards; these arms are functions, which are called")
         for label, function in zip(labels, given, strict=True):
+            _check_sync(label, function)
             _check_call(label, function, wants)
         return Functions(labels, given)
     if any(functions):
@@ -72,6 +75,24 @@ def kind_of_arms(
         return Records(labels, rewards)
     units = {str(label): scale.to_unit(values) for label, values in zip(labels, rewards, strict=True)}
     return Simulated(labels, recorded(units), resampled=True)
+
+
+def async_arms(arms: Any, *, seeded: bool = False) -> Functions:
+    """Async functions, or functions that return something to await, refused where they cannot be called as they will be.
+
+    >>> async_arms([0.5, 0.7])
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: arm '0' is 0.5 (float), not a function; aidentify takes async functions, not what they return
+    """
+    labels, given = _named(arms)
+    for label, function in zip(labels, given, strict=True):
+        if not callable(function):
+            raise UsageError(
+                f"arm {label!r} is {_short(function)}, not a function; aidentify takes async functions, not what they return"
+            )
+        _check_call(label, function, "a seed" if seeded else "")
+    return Functions(labels, given)
 
 
 def _good_side(arms: Any, scale: Scale) -> Any:
@@ -94,7 +115,7 @@ def _named(arms: Any) -> tuple[tuple[Any, ...], list[Any]]:
         return labels_of(len(arms)), list(arms)
     hint = "; to read a file, use the command line, or pandas.read_csv" if isinstance(arms, str) else ""
     raise UsageError(
-        f"arms are {arms!r:.60} ({type(arms).__name__}); give a mapping or a sequence of callables, or of arrays of "
+        f"arms are {_short(arms)}; give a mapping or a sequence of callables, or of arrays of "
         f"rewards, or simulated arms{hint}"
     )
 
@@ -117,20 +138,29 @@ def _frame(frame: Any) -> dict[Any, Any]:
     return found
 
 
-def _check_call(label: Any, function: Callable[..., Any], wants: str) -> None:
-    """Refuse a function that cannot be called as it will be, before anything is evaluated."""
+def _check_sync(label: Any, function: Callable[..., Any]) -> None:
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         raise UsageError(f"arm {label!r} is an async function; await surest.aidentify(…) instead")
+
+
+def _check_call(label: Any, function: Callable[..., Any], wants: str) -> None:
+    """Refuse a function that cannot be called as it will be, before anything is evaluated."""
     try:
         takes = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions written in C say nothing
         return
-    needed = [p.name for p in takes if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p.name for p in takes if p.default is p.empty and p.kind in ONE_ARGUMENT]
     if len(needed) > bool(wants):
         called = f"with {wants}" if wants else "without arguments"
         raise UsageError(
             f"arm {label!r} takes {', '.join(needed)}, but arms are called {called}. seeded=True passes a seed, "
             "vectorised=True a count; functools.partial binds other arguments, and surest.evaluate passes items"
+        )
+    by_position = (*ONE_ARGUMENT, inspect.Parameter.VAR_POSITIONAL)
+    if wants and not any(p.kind in by_position for p in takes):
+        setting = "vectorised=True" if wants == "a count" else "seeded=True"
+        raise UsageError(
+            f"arm {label!r} takes no argument, but {setting} passes {wants}; leave {setting} out, or let it take one"
         )
 
 
@@ -144,10 +174,19 @@ def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:
         array = np.empty(0)
     if array.ndim != 1 or not array.size:
         raise UsageError(
-            f"arm {label!r} is {rewards!r:.60} ({type(rewards).__name__}); "
+            f"arm {label!r} is {_short(rewards)}; "
             "give a callable that returns a reward, or an array of at least one recorded reward"
         )
     try:
         return scale.numbers(array, f"arm {label!r}")
     except RewardError as error:
         raise RewardError(str(error).replace("reward ", "recorded reward ", 1)) from None
+
+
+def _short(thing: Any) -> str:
+    """A thing and its type, on one line of a message.
+
+    >>> _short("rewards.csv")
+    "'rewards.csv' (str)"
+    """
+    return f"{' '.join(repr(thing).split()):.60} ({type(thing).__name__})"

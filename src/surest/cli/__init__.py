@@ -1,7 +1,6 @@
 """The command ``surest``. Each command is a thin function over a library call, loaded when it is used."""
 
 import importlib
-import os
 import sys
 import traceback
 from difflib import get_close_matches
@@ -10,6 +9,7 @@ import click
 
 from surest import __version__
 from surest.cli.signals import Terminated, heeding_sigterm
+from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
 COMMANDS = {
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     try:
-        with heeding_sigterm():
+        with heeding_sigterm(), standard_output():
             status = cli.main([a for a in given if a != "--debug"], prog_name="surest", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.Abort as error:
@@ -89,21 +89,31 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         _fail("interrupted", 130, debug)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(2)
     except UsageError as error:
         _fail(str(error), 2, debug)
     except SurestError as error:
         _fail(str(error), 1, debug)
-    except Unread:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is still to be flushed may go
+    except (Unread, BrokenPipeError):
+        silence()
         sys.exit(0)
     except Exception as error:
         _fail(f"a fault of surest: {type(error).__name__}: {error} (add --debug for a traceback)", 1, debug)
 
 
+def _show(error: click.ClickException) -> None:
+    """As click shows it, control characters in it as a mark."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        say(context.get_usage(), err=True)
+        if context.command.get_help_option(context) is not None:
+            say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.\n", err=True)
+    say(f"Error: {error.format_message()}", err=True)
+
+
 def _fail(message: str, status: int, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    click.echo(f"surest: {message}", err=True)
+    say(f"surest: {message}", err=True)
     sys.exit(status)

@@ -1,13 +1,11 @@
 """``surest algorithms``: what there is."""
 
-import json
-
 import click
 from rich.padding import Padding
 from rich.text import Text
 
 from surest.algorithms import all_entries
-from surest.cli.console import Output
+from surest.cli.console import Output, print_json
 
 
 @click.command()
@@ -21,7 +19,7 @@ def algorithms(as_json: bool) -> None:
         for e in entries
     ]
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     console = Output(highlight=False)
     for row in rows:

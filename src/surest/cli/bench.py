@@ -1,6 +1,5 @@
 """``surest bench``: the whole field side by side."""
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -8,7 +7,6 @@ from pathlib import Path
 from types import TracebackType
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -18,8 +16,10 @@ from surest.bench.run import Case, cases, processors, usual_runs
 from surest.bench.suites import SUITES, instances_of
 from surest.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
 from surest.cli.console import Output
+from surest.cli.output import print_json
 from surest.cli.reproduce import command_again
-from surest.cli.values import plain, whole_budget
+from surest.cli.streams import say
+from surest.cli.values import whole_budget
 from surest.errors import UsageError
 
 EVERY_LINE = 10.0
@@ -103,7 +103,7 @@ def bench(
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give a number from 1 on")
     check_plot(plot)
-    tell = (lambda message: None) if quiet else (lambda message: click.echo(f"surest: {message}", err=True))
+    tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     found = {i.key: (i, source) for source in sources for i in instances_of(source, data=data, only=only, skipped=tell)}
     names, levels = listed(algorithms), [level(text) for text in listed(deltas)] or [0.05]
     everything = cases(
@@ -159,13 +159,13 @@ def check_plot(plot: str | None) -> None:
 def show(rows: Sequence[Row], form: str | None) -> None:
     """Print rows in the form asked for."""
     if form == "json":
-        click.echo(json.dumps(plain([row.columns() for row in rows]), ensure_ascii=False))
+        print_json([row.columns() for row in rows])
     elif form == "csv":
         click.echo(as_csv(rows), nl=False)
     elif form == "markdown":
-        click.echo(as_markdown(rows))
+        say(as_markdown(rows))
         for note in notes(rows):
-            click.echo(f"\n{note}")
+            say(f"\n{note}")
     else:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for key, title in COLUMNS.items():
@@ -186,8 +186,13 @@ class Bar:
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total, self.done, self.quiet, self.last = total, 0, quiet, time.monotonic()
         self.context = click.get_current_context()
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        self.live = Progress(*columns, console=Console(stderr=True), transient=True)
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        self.live = Progress(*columns, console=Output(stderr=True), transient=True)
         self.task = self.live.add_task("replications", total=total)
         self.shown = sys.stderr.isatty() and not quiet
 
@@ -202,9 +207,7 @@ class Bar:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             line = command_again(self.context, self.context.params["seed"])
             resumed = line if self.context.params["resume"] else f"{line} --resume"
-            click.echo(
-                f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True
-            )
+            say(f"surest: {self.done:,} of {self.total:,} replications are kept. To go on:\n  {resumed}", err=True)
 
     def __call__(self, case: Case, fresh: int) -> None:
         """So many more are finished."""
@@ -213,6 +216,4 @@ class Bar:
             self.live.update(self.task, advance=fresh, description=f"{case.algorithm} on {case.instance.name}"[:60])
         elif not self.quiet and time.monotonic() - self.last > EVERY_LINE:
             self.last = time.monotonic()
-            click.echo(
-                f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True
-            )
+            say(f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True)

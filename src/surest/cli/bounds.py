@@ -1,6 +1,5 @@
 """``surest bounds``: how hard a source is, before anything is pulled."""
 
-import json
 from math import exp
 from typing import Any
 
@@ -12,7 +11,8 @@ from rich.text import Text
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
-from surest.cli.values import plain
+from surest.cli.output import print_json
+from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
 from surest.result.table import SHOWN
 from surest.text import count
@@ -32,14 +32,15 @@ LARGEST = 4_000_000
 def bounds(source: str, delta: float, instance: str | None, as_json: bool) -> None:
     """Tell how hard SOURCE is: what any method must spend on it, and what published methods promise.
 
-    SOURCE is example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file of recorded rewards (arm,value).
+    SOURCE is example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file of recorded rewards (arm,value).
     """
     checked_delta(delta)
     arms = parse_source(source, instance)
+    labels_of(arms.labels)  # refuses what would not be one line
     hard = hardness(arms.means, arms.variances)
     ideal = characteristic(arms) if size(arms) <= LARGEST else None
     if as_json:
-        click.echo(json.dumps(plain(facts(arms, hard, ideal, delta)), ensure_ascii=False))
+        print_json(facts(arms, hard, ideal, delta))
     else:
         tell(arms, hard, ideal, delta)
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from surest.cli.settings import item_problem_options, settings_given
+from surest.cli.streams import say
 from surest.core.problem import DEFAULTS
 from surest.core.scale import checked_scale
 
@@ -81,7 +82,7 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
     order = {} if table.complete else {"seed": 0}
     result = find_best(table, **{**order, **settings})
     if given["suggest"] is not None and not result.certified:
-        click.echo(_as_csv(result.wanted_cells[: given["suggest"]]), nl=False)
+        say(_as_csv(result.wanted_cells[: given["suggest"]]).rstrip("\n"))
         return 3
     more = len(result.wanted_cells)
     lines = (

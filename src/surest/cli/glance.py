@@ -15,6 +15,7 @@ def show_result(found: Result) -> None:
     """The verdict, and what befell evaluations."""
     console = Output(highlight=False)
     console.print(emphasised(found))
+    _warn(console, found)
     console.print(Text(health_line(found.health or {})))
 
 
@@ -28,12 +29,18 @@ def show(progress: Progress) -> None:
     )
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))
+    _warn(console, found)
     console.print()
     console.print(arm_table(found.arms))
     console.print(Text(f"\n{health_line(progress.health)}"))
     console.print(
         Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
     )
+
+
+def _warn(console: Output, found: Result) -> None:
+    for warning in found.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
 def _headline(progress: Progress) -> Text:

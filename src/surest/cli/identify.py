@@ -47,14 +47,16 @@ def identify(**given: Any) -> int:
     """Find the best arm of SOURCE.
 
     SOURCE is a CSV file of recorded rewards (arm,value) or a folder of them, each row counted once, in order; simulated
-    arms: example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
+    arms: example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
     """
     from surest.arms.instances import parse_source
     from surest.cli import searches, sources
+    from surest.cli.compiling import tell_of_compiling
     from surest.report import plots
 
+    tell_of_compiling()
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")

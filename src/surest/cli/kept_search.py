@@ -1,4 +1,4 @@
-"""Searches whose evaluations are dear are kept in a study while they run: whatever ends them, they go on where they were."""
+"""Searches whose evaluations are costly are kept in a study while they run: whatever ends them, they go on where they were."""
 
 import os
 import secrets
@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from surest.cli import streams
 from surest.cli.reproduce import command_again
 from surest.core.problem import DEFAULT_ALGORITHM, ITEMS_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
@@ -71,4 +72,7 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
         del where["storage"]
     line = command_again(click.get_current_context(), study.settings.problem.seed, **where)
     how = f"To go on{', with --storage as before' if hidden else ''}:"
-    click.echo(f"surest: {told:,} rewards are kept in {study.store.shown}. {how}\n  {line}", err=True)
+    streams.say(
+        f"surest: {'1 reward is' if told == 1 else f'{told:,} rewards are'} kept in {study.store.shown}. {how}\n  {line}",
+        err=True,
+    )

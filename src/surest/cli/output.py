@@ -1,11 +1,11 @@
 """How commands print what they found: words and tables for people, one JSON object for programs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from surest.cli import streams
 from surest.cli.reproduce import command_again
 from surest.cli.values import plain
 from surest.result.data import Result
@@ -14,7 +14,7 @@ from surest.result.words import cost, verdict
 
 def print_json(data: Any) -> None:
     """One JSON document on one line."""
-    click.echo(json.dumps(plain(data), ensure_ascii=False))
+    streams.print_json(plain(data))
 
 
 def show_result(
@@ -43,6 +43,8 @@ def show_result(
     console.print(emphasised(result))
     if "rows" not in facts:
         console.print(Text(cost(result)))
+    for warning in result.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
     for line in lines or ():
         console.print(Text(line))
     if suggestions:

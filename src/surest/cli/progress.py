@@ -1,6 +1,8 @@
 """What a person sees while an identification runs: a live view on a terminal, plain lines elsewhere."""
 
+import contextlib
 import functools
+import os
 import signal
 import sys
 import threading
@@ -8,13 +10,15 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.cli.console import Output
 from surest.cli.signals import SIGNALLED, Terminated
+from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.drivers.looks import Looks
@@ -41,18 +45,22 @@ class Watch:
     """Called with the state of a run before each request; shows it now and then, on standard error.
 
     The first Ctrl-C, or SIGTERM, ends the search where its state is sound: before the next request, or in an arm's own code.
-    The answer so far is then reported. A second one interrupts at once.
+    Where rewards are `kept`, evaluations that run are finished first: to break them off and make them again would favour
+    rewards that come quickly. The answer so far is then reported. A second one interrupts at once.
     """
 
-    def __init__(self, labels: tuple[Any, ...], *, quiet: bool) -> None:
-        self.labels = labels
-        self.console = Console(stderr=True)
+    def __init__(self, labels: tuple[Any, ...], *, quiet: bool, kept: bool = False) -> None:
+        self.labels, self.kept = labels, kept
+        self.console = Output(stderr=True)
         live = sys.stderr.isatty() and not quiet
         self.live = Live(console=self.console, transient=True, auto_refresh=False) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY_LIVE if live else EVERY_LINE)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
+        self._under_way = 0
+        self._lock = threading.Lock()
+        self._said_that_it_waits = False
         self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "Watch":
@@ -72,6 +80,7 @@ class Watch:
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
         if self.stopped_by is not None:
+            self._say_that_it_waits()
             raise Stop("interrupted")
         if self.looks is not None:
             self.looks(running)
@@ -93,17 +102,49 @@ class Watch:
 
         return guarded
 
+    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that other threads call, counted while it runs."""
+
+        @functools.wraps(function, updated=())
+        def counting(*arguments: Any) -> Any:
+            with self._lock:
+                self._under_way += 1
+            try:
+                return function(*arguments)
+            finally:
+                with self._lock:
+                    self._under_way -= 1
+
+        return counting
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         again, self.stopped_by = self.stopped_by is not None, number
-        if again or self._in_arm:
+        if again or (self._in_arm and not self.kept):
             raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        if self._in_arm:
+            self._say_that_it_waits()
+
+    def _say_that_it_waits(self) -> None:
+        """Say, once, what the end of the search waits for. A signal's handler may call this: it writes past all buffers."""
+        running = self._under_way + self._in_arm
+        if self._said_that_it_waits or not running or not self.kept:
+            return
+        self._said_that_it_waits = True
+        them = "1 running evaluation" if running == 1 else f"{running:,} running evaluations"
+        again = "Ctrl-C" if self.stopped_by == signal.SIGINT else "SIGTERM"
+        line = f"surest: waiting for {them} to finish; {again} again to end {'it' if running == 1 else 'them'}"
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            if self.live is not None:
+                self.live.console.print(line)
+            else:
+                os.write(sys.stderr.fileno(), f"{line}\n".encode())
 
     def show(self, running: Running[Answer], status: Status | None) -> None:
         """Show the state of the run."""
         if self.live is not None:
             self.live.update(self._view(running, status), refresh=True)
             return
-        print(self._line(running, status), file=sys.stderr, flush=True)
+        say(self._line(running, status), err=True)
         if self.looks is not None:
             self.looks.every = max(EVERY_LINE, SLOWER * (self.looks.clock() - self.looks.began))
 

@@ -1,7 +1,6 @@
 """Arms written in Python: ``module:attribute`` and ``file.py:attribute``."""
 
 import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from surest.arms.instances import KINDS
-from surest.errors import SourceError
+from surest.errors import SourceError, UsageError
+from surest.loading import module_of_file, told
 
 NAMES = re.compile(r"(?P<home>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 FORMS = "module:attribute or file.py:attribute, a mapping or sequence of callables, or a function that returns one"
@@ -45,26 +45,15 @@ def load(source: str) -> Any:
         try:
             thing = thing()
         except Exception as error:
-            raise SourceError(f"{source!r}: the function raised {_told(error)}; allowed: {FORMS}") from error
+            raise SourceError(f"{source!r}: the function raised {told(error)}; allowed: {FORMS}") from error
     return thing
 
 
 def _file(path: str, source: str) -> ModuleType:
-    if not Path(path).is_file():
-        raise SourceError(f"{source!r}: there is no file {path}; allowed: {FORMS}")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(
-        0, str(Path(path).resolve().parent)
-    )  # what stands beside the file can be imported, as if it were run
-    sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise SourceError(f"{source!r}: {path} raised {_told(error)}") from error
-    return module
+        return module_of_file(path, repr(source), f"; allowed: {FORMS}")
+    except UsageError as error:
+        raise SourceError(str(error)) from error.__cause__
 
 
 def _module(name: str, source: str) -> ModuleType:
@@ -73,13 +62,9 @@ def _module(name: str, source: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not (name + ".").startswith(error.name + "."):
-            raise SourceError(f"{source!r}: importing {name} raised {_told(error)}") from error
+            raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error
         near = get_close_matches(name, KINDS, 1)
         hint = f" (did you mean {near[0]}:…?)" if near else ""
         raise SourceError(f"{source!r}: there is no module {name}{hint}; allowed: {FORMS}") from None
     except Exception as error:
-        raise SourceError(f"{source!r}: importing {name} raised {_told(error)}") from error
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error

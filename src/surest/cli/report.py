@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from surest.cli.streams import say
 from surest.cli.study import storage_option
 from surest.errors import SourceError, UsageError
 from surest.report import plots as plot
@@ -23,7 +24,7 @@ from surest.study.study import open_study
 def report(context: click.Context, subject: str, output: str, storage: str) -> int:
     """Write a report on a stored study, or on a result that 'surest identify --json' printed.
 
-    RESULT is a file, or - for standard input. What is no file is the name of a study; with --storage, it always is.
+    RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
     """
     if checked_form(output) == "html":
         plot.checked()
@@ -31,7 +32,7 @@ def report(context: click.Context, subject: str, output: str, storage: str) -> i
     is_file = not named and (subject == "-" or Path(subject).is_file())
     found = _from_file(subject) if is_file else _from_study(subject, storage, named)
     write_report(found, output)
-    click.echo(f"{verdict(found.result)}\nWritten to {output}.")
+    say(f"{verdict(found.result)}\nWritten to {output}.")
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Searches whose evaluations are dear, commands and Python arms, are kept in a study while they run."""
+"""Searches whose evaluations are costly, commands and Python arms, are kept in a study while they run."""
 
 import functools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +15,12 @@ from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.kept_search import kept
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
+from surest.cli.streams import say
+from surest.compiled import seconds_spent
 from surest.core.scale import Scale
 from surest.drivers.call import work_of
 from surest.drivers.commands import Command, Runner, parse_commands
+from surest.drivers.executor import Inline
 from surest.errors import Stop
 from surest.evaluation import item_keys
 from surest.study.work import work_on
@@ -37,19 +40,6 @@ class Search:
     """Ends what is under way, before the pool is waited for."""
     said: Mapping[str, str] = field(default_factory=dict)
     """What a failed evaluation said last, by arm."""
-
-
-class Here(Executor):
-    """Calls functions where it is asked to, at once."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
-        """What the function gives, or raises."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(function(*arguments, **more))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 def identify_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
@@ -83,7 +73,7 @@ def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale
     if not isinstance(source, Functions):
         raise click.UsageError("--study goes with --command and Python callables; other rewards come again with --seed")
     functions = {str(label): arm for label, arm in zip(source.labels, source.functions, strict=True)}
-    return _searched(given, settings, scale, Search(functions, Here(), 1))
+    return _searched(given, settings, scale, Search(functions, Inline(), 1))
 
 
 def _arm(runner: Runner, command: Command) -> Callable[[int], float]:
@@ -98,11 +88,11 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
     if how.items:
         settings["items"] = item_keys(how.items)
     labels = tuple(how.arms)
-    stopped, began = None, time.perf_counter()
+    stopped, began, compiling = None, time.perf_counter(), seconds_spent()
     with kept(given, labels, how.workers, settings) as study:
-        with Watch(labels, quiet=given["quiet"]) as watch:
-            arms = list(how.arms.values()) if how.seeded else [watch.arm(*pair) for pair in how.arms.items()]
-            work = work_of(arms, study.settings.problem.seed, seeded=how.seeded, items=how.items or None)
+        with Watch(labels, quiet=given["quiet"], kept=True) as watch:
+            guarded = [watch.counted(arm) if how.seeded else watch.arm(label, arm) for label, arm in how.arms.items()]
+            work = work_of(guarded, study.settings.problem.seed, seeded=how.seeded, items=how.items or None)
             try:
                 work_on(study, work, how.pool, in_flight=how.workers, retries=given["retries"], on_request=watch)
             except Stop as stop:
@@ -111,9 +101,10 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
                 how.end()
                 how.pool.shutdown()
         result = study.result(history=given["as_json"] or given["picture"] is not None)
-        result = replace(result, seconds=time.perf_counter() - began, reason=stopped or result.reason)
+        seconds = time.perf_counter() - began - (seconds_spent() - compiling)
+        result = replace(result, seconds=seconds, reason=stopped or result.reason)
         failures = {label: how.said[label] for label in labels if label in how.said}
         show_result(result, given, {"last_failures": failures})
     for label, said in failures.items():
-        click.echo(f"surest: a run of arm {label!r} failed: {said}", err=True)
+        say(f"surest: a run of arm {label!r} failed: {said}", err=True)
     return status_of(result, watch)

@@ -14,6 +14,7 @@ from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import InOrder, has_counts, read_in_order
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
+from surest.cli.streams import say
 from surest.core.scale import Scale
 from surest.errors import SourceError
 from surest.result.data import Result
@@ -44,10 +45,11 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
-    lines = [f"{count(rows)} rows, {count(rows - used)} of them not asked for so far."]
+    spare = f"; {count(rows - used)} of them were not needed" if rows > used else ""
+    lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:
-        click.echo(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
+        say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     return 0 if result.certified else 3
 
 
@@ -101,7 +103,7 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
 
     if watch.stopped_by is not None:
         line = command_again(click.get_current_context(), result.seed)
-        click.echo(f"surest: {kept}To do it again:\n  {line}", err=True)
+        say(f"surest: {kept}To do it again:\n  {line}", err=True)
 
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:

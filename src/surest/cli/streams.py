@@ -17,7 +17,7 @@ from surest.text import visible
 
 LOOKALIKES = {
     **{"δ": "delta", "ε": "epsilon", "σ": "sigma", "Δ": "Delta", "≤": "<=", "≥": ">=", "≈": "~", "∞": "inf"},
-    **{"–": "-", "−": "-", "…": "...", "→": "->", "×": "x", "·": "*", "²": "^2", "\ufffd": "?"},
+    **{"–": "-", "−": "-", "…": "...", "→": "->", "×": "x", "·": "*", "²": "^2", "ᵢ": "_i", "\ufffd": "?"},
 }
 """What to print for our own signs where the encoding of standard output lacks them."""
 ESCAPED = "surest.escaped"
@@ -34,7 +34,7 @@ def shown(text: str, encoding: str = "utf-8") -> str:
     >>> shown("δ = 0.05\\x07", "latin-1"), shown("δ = 0.05", "utf-8")
     ('delta = 0.05?', 'δ = 0.05')
     """
-    text = visible(text, keep="\n")
+    text = visible(text, keep="\n\t")
     if text.isascii() or _can_encode(text, encoding):
         return text
     return "".join(c if _can_encode(c, encoding) else LOOKALIKES.get(c, c) for c in text)

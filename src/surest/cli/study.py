@@ -1,6 +1,5 @@
 """``surest study``: a search kept in a database, so that a shell script or any other language can be the worker."""
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import click
 
+from surest.cli import streams
 from surest.cli.settings import problem_options, settings_given
 from surest.errors import SourceError
 from surest.study.health import health_line
@@ -41,9 +41,9 @@ def say(as_json: bool, data: Any, text: str) -> None:
     if as_json:
         from surest.cli.values import plain
 
-        click.echo(json.dumps(plain(data), ensure_ascii=False))
+        streams.print_json(plain(data))
     elif text:
-        click.echo(text)
+        streams.say(text)
 
 
 def visible(text: str) -> str:
@@ -72,7 +72,7 @@ def study() -> None:
 @study.command()
 @click.argument("name")
 @click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
-@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, …")
+@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, and so on.")
 @click.option(
     "--item",
     "items",
@@ -87,7 +87,7 @@ def study() -> None:
 @click.option(
     "--on-failure", type=float, metavar="R", help="Count a failed evaluation as this reward instead of retrying it."
 )
-@click.option("--retries", type=int, metavar="K", help="… after so many retries. [default: 0]")
+@click.option("--retries", type=int, metavar="K", help="With --on-failure: retries before that.  [default: 0]")
 @common
 def create(
     name: str,

@@ -40,6 +40,6 @@ def plain(value: Any) -> Any:
     """NaN and infinity as null, which JSON knows."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [plain(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

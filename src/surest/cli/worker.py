@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+from surest.cli.compiling import tell_of_compiling
 from surest.core.session import Ticket
 from surest.drivers.commands import Command, Runner
 from surest.drivers.seeds import ticket_seed
@@ -43,6 +44,7 @@ def run_worker(
     study: Study, words: Sequence[str], *, workers: int, timeout: float | None, retries: int | None, clip: bool
 ) -> None:
     """Evaluate tickets by a command until the study is finished: the last line of its output is the reward."""
+    tell_of_compiling()
     check_words(study, words)
     runner = Runner(replace(study.settings.problem.scale, clip=clip), timeout)
 

@@ -79,8 +79,9 @@ DEFAULTS: dict[str, Any] = {
 }
 OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
-    "n_jobs": "executor or in_flight", "workers": "executor or in_flight", "max_pulls": "budget", "range": "bounds",
-    "method": "algorithm", "callback": "on_request", "verbose": "progress", "n_trials": "budget",
+    "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
+    "range": "bounds", "method": "algorithm", "callback": "on_request of identify", "n_trials": "budget",
+    "verbose": "on_request of identify", "clip": "min(max(reward, low), high) in the arm's own function",
 }  # fmt: skip
 """What other libraries call these things."""
 
@@ -157,8 +158,14 @@ def unknown_name(name: str, known: Sequence[str]) -> str:
     >>> unknown_name("epsilom", ["delta", "epsilon"]), unknown_name("minimize", ["delta"])
     ("there is no setting 'epsilom'; did you mean epsilon?", "there is no setting 'minimize'; did you mean minimise?")
     """
+    meant = meant_name(name, known)
+    return f"there is no setting {name!r}; " + (f"did you mean {meant}?" if meant else f"there are {', '.join(known)}")
+
+
+def meant_name(name: str, known: Sequence[str]) -> str | None:
+    """The name that somebody may have meant: what another library calls it, or one that looks alike."""
     near = [OTHER_NAMES[name]] if name in OTHER_NAMES else get_close_matches(name, known, 1, 0.6)
-    return f"there is no setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+    return near[0] if near else None
 
 
 def takes_settings(function: F) -> F:

@@ -1,5 +1,6 @@
 """A procedure on its way: the request it waits on, what it has cost, how it ended. Drivers and sessions move it."""
 
+import math
 from typing import Generic
 
 import numpy as np
@@ -62,6 +63,8 @@ class Running(Generic[R]):
         self.pulls_per_arm = np.zeros(n, np.int64)
         self._sums = np.zeros(n)  # of the rewards that replies told of; pairs tell nothing of the mean
         self._known = np.zeros(n, np.int64)
+        self.least, self.most = math.inf, -math.inf
+        """The smallest and the largest reward, as far as replies tell of single ones."""
         self.pulls = 0
         self.transcript: list[Exchange] | None = [] if record else None
         self._advance(None)
@@ -95,9 +98,17 @@ class Running(Generic[R]):
         if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
             self._known[request.arms] += times
+            self._widen(request, reply)
         if self.transcript is not None:
             self.transcript.append((request, reply))
         self._advance(reply)
+
+    def _widen(self, request: Request, reply: Reply) -> None:
+        if isinstance(request, Pull) and request.statistic is Statistic.MEAN:
+            return
+        rewards = reply.values if isinstance(reply, Atoms) else np.asarray(reply)
+        if rewards.size:
+            self.least, self.most = min(self.least, float(rewards.min())), max(self.most, float(rewards.max()))
 
     def _advance(self, reply: Reply | None) -> None:
         try:

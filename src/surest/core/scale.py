@@ -118,7 +118,10 @@ class Scale:
             return "NaN cannot be counted: raise an exception where an evaluation gives no reward"
         if (self.low, self.high) == (0.0, 1.0):
             return "state the range of the rewards with bounds=(low, high)"
-        return "state bounds that hold every possible reward, or clip=True to count such a number as the nearer bound"
+        return (
+            f"to keep what was measured, count it as the nearer bound: min(max(reward, {self.low:g}), {self.high:g}). Wider "
+            "bounds need a new search"
+        )
 
 
 def plain_number(reward: object) -> Any:

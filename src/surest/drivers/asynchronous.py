@@ -8,7 +8,9 @@ from dataclasses import replace
 from inspect import isawaitable
 from typing import Any
 
+from surest import compiled
 from surest.algorithms import DEFAULT
+from surest.arms.kinds import async_arms
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
 from surest.drivers.desk import Desk, Hook, SessionDesk
@@ -23,7 +25,7 @@ Task = asyncio.Task[Any]
 
 
 async def aidentify(
-    arms: Mapping[str, Arm] | Sequence[Arm],
+    arms: Mapping[Any, Arm] | Sequence[Arm],
     delta: float = 0.05,
     *,
     seed: int | None = None,
@@ -61,18 +63,18 @@ async def aidentify(
     >>> result.best, result.certified
     ('kind', True)
     """
-    began = time.perf_counter()
-    labels, functions = _named(arms)
+    began, compiling = time.perf_counter(), compiled.seconds_spent()
+    source = async_arms(arms, seeded=seeded)
     seed = secrets.randbits(32) if seed is None else seed
-    session = Session(labels, delta, algorithm=algorithm, seed=seed, **keep_busy(algorithm, in_flight, settings))
-    work = work_of(functions, seed, seeded=seeded)
+    session = Session(source.labels, delta, algorithm=algorithm, seed=seed, **keep_busy(algorithm, in_flight, settings))
+    work = work_of(source.functions, seed, seeded=seeded)
     how: dict[str, Any] = {"retries": retries, "on_failure": on_failure, "on_request": on_request}
     try:
         await evaluate(session, work, in_flight=in_flight, **how)
         result = session.result()
     except Stop as stop:
         result = replace(session.result(), reason=str(stop) or "stopped")
-    return replace(result, seconds=time.perf_counter() - began)
+    return replace(result, seconds=time.perf_counter() - began - (compiled.seconds_spent() - compiling))
 
 
 async def evaluate(
@@ -138,15 +140,3 @@ async def _awaited(function: Arm, *arguments: Any) -> Any:
     if not isawaitable(given):
         raise UsageError(f"{function!r} gave {given!r}, which cannot be awaited; aidentify takes async functions only")
     return await given
-
-
-def _named(arms: Mapping[str, Arm] | Sequence[Arm]) -> tuple[list[str], list[Arm]]:
-    if isinstance(arms, Mapping):
-        labels, functions = [str(label) for label in arms], list(arms.values())
-    elif isinstance(arms, Sequence) and not isinstance(arms, str):
-        labels, functions = [str(i) for i in range(len(arms))], list(arms)
-    else:
-        raise UsageError(f"arms are {type(arms).__name__}; give a mapping or a sequence of async functions")
-    if not all(callable(function) for function in functions):
-        raise UsageError("an arm is no function; aidentify takes async functions (not what they return)")
-    return labels, functions

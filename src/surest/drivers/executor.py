@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from surest.algorithms import options_of
+from surest.algorithms import Algorithm
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work
 from surest.drivers.dask import Reach
@@ -17,6 +17,7 @@ from surest.drivers.failures import described
 from surest.drivers.interrupts import first_interrupt
 from surest.drivers.loop import Outcome, checked_in_flight, loop
 from surest.errors import EvaluationError, UsageError
+from surest.loading import entry_of
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
@@ -178,13 +179,13 @@ def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def keep_busy(algorithm: str, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
+def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithm's options, with batches large enough for so many workers.
 
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
     ({'batch': 16}, {'batch': 1}, {})
     """
-    least = {"batch": BATCHES * checked_in_flight(in_flight)} if "batch" in options_of(algorithm) else {}
+    least = {"batch": BATCHES * checked_in_flight(in_flight)} if "batch" in (entry_of(algorithm).options or {}) else {}
     return {**least, **options}
 
 

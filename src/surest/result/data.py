@@ -11,6 +11,7 @@ from surest.core.problem import Problem
 from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.errors import UsageError
+from surest.result.advice import bounds_too_wide
 from surest.result.json import to_json
 from surest.result.listed import Listed
 from surest.result.table import ArmRow, ArmTable
@@ -75,6 +76,8 @@ class Result:
     """On a table with gaps that did not suffice: the next cells to evaluate, arm and item, in order."""
     resampled: bool = False
     """Whether this was a simulation that drew, with replacement, from recorded rewards."""
+    warnings: tuple[str, ...] = ()
+    """What to tell the user beyond the verdict: bounds so wide that they cost many pulls."""
     health: dict[str, dict[str, int]] | None = None
     """Failed, timed out, retried, expired and imputed evaluations by arm, where there were any; None for simulated arms."""
 
@@ -223,7 +226,8 @@ class Result:
         return import_module("rich.text").Text(str(self))
 
     def __str__(self) -> str:
-        return f"{verdict(self)}\n{cost(self)}\n\n{self.arms}"
+        warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
+        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}"
 
 
 def algorithm_name(algorithm: Any) -> str:
@@ -276,6 +280,7 @@ def result_of(
         intervals=status.intervals,
         transcript=running.transcript,
         history=history,
+        warnings=_warnings(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
@@ -308,3 +313,12 @@ def _leader(running: Running[Answer]) -> int:
     candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)
     return int(candidates[means.argmax()])
+
+
+def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
+    """What to tell the user of their settings."""
+    if running.least > running.most:  # no single reward was told of
+        return ()
+    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
+    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
+    return () if wide is None else (wide,)

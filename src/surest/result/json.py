@@ -48,6 +48,7 @@ class Document(msgspec.Struct):
     forecast: float | None = None
     resampled: bool = False
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
+    warnings: list[str] = []
     health: dict[str, dict[str, int]] | None = None
 
 
@@ -110,6 +111,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "high": None if high is None else _list(high),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
+        "warnings": list(result.warnings),
         "history": [[at, finite(evidence), threshold] for at, evidence, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
@@ -151,6 +153,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "means": _array(data.means),
         "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
         "nominees": tuple(data.nominees),
+        "warnings": tuple(data.warnings),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }

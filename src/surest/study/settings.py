@@ -54,6 +54,7 @@ def checked_settings(given: dict[str, Any]) -> Settings:
             raise UsageError(
                 f"option {name} of {given.get('algorithm', DEFAULTS['algorithm'])} is {value}; give a finite number"
             )
+    checked(Problem(**{name: value for name, value in given.items() if name in DEFAULTS and value is not None}))
     try:
         # By way of JSON, so that what is used now is what will be read later, to the last digit.
         stored = msgspec.json.decode(msgspec.json.encode(given, enc_hook=_storable))
