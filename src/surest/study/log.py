@@ -9,9 +9,9 @@ have locked the same study, or read the same tickets, run one after the other. A
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
@@ -21,8 +21,7 @@ NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredStudy:
+class StoredStudy(msgspec.Struct, frozen=True):
     """A study as the store knows it."""
 
     id: int
@@ -30,8 +29,7 @@ class StoredStudy:
     settings: str
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(msgspec.Struct, frozen=True):
     """An arm, and from which ticket on the algorithm knows it."""
 
     label: str
@@ -45,8 +43,7 @@ class Item(NamedTuple):
     payload: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """A request as the log has it."""
 
     first: int
@@ -60,8 +57,7 @@ class Recorded:
         return self.first + self.total
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(msgspec.Struct, frozen=True):
     """Who takes tickets of a study, and when."""
 
     study: int
@@ -77,8 +73,7 @@ class Place(NamedTuple):
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTicket:
+class StoredTicket(msgspec.Struct, frozen=True):
     """A ticket. Its reward is None while it is open: leased until `lease`, and free to be handed out again after that."""
 
     number: int
