@@ -20,15 +20,19 @@ from surest.study.log import (
     Place,
     Recorded,
     Store,
+    answered_to,
     complete_requests,
     free_places,
     handed_out_again,
 )
 from surest.study.replay import later_arms, next_request, replay
 from surest.study.settings import Settings
+from surest.study.snapshot import Look, key_of, look_at, look_of, text_of
 
 PACK = 4096
 """Rewards of answered requests that are packed together, so that they are quickly read."""
+LARGE = 1000
+"""Rewards of a request from which on a snapshot is kept with it: to make one takes as long as some hundred rewards."""
 
 
 class Follower(Protocol):
@@ -49,7 +53,10 @@ class Follower(Protocol):
     def grow(self, log: Log, labels: Sequence[str]) -> int:
         """Refuse arms that cannot be added now, or say from which ticket on they count."""
 
-    def request_left(self, log: Log) -> int:
+    def look(self, log: Log) -> Look:
+        """How the study stands."""
+
+    def request_left(self, log: Log, look: Look) -> int:
         """Rewards that the current request still lacks."""
 
 
@@ -158,7 +165,28 @@ class Pulls:
             log.write_request(self.study, request)
         if sum(map(len, self._loose)) >= PACK:
             self._pack(log)
+        if request is None or request.total >= LARGE:
+            self._keep(log)
         return request is not None
+
+    def look(self, log: Log) -> Look:
+        """How the study stands. The log is replayed unless a snapshot says what that gives."""
+        if self.session is None:
+            arms, position = log.read_arms(self.study), answered_to(log, self.study)
+            labels = [arm.label for arm in arms if arm.added_at <= position]
+            key = key_of(self.settings, labels, position)
+            text = None if key is None else log.read_snapshot(self.study, key)
+            if text is not None:
+                return look_of(text, self.settings, labels)
+        session = self.catch_up(log)
+        return look_at(session, key_of(self.settings, list(session.labels), self.position))
+
+    def _keep(self, log: Log) -> None:
+        """Keep a snapshot of the session, which is in step with the log."""
+        assert self.session is not None
+        key = key_of(self.settings, list(self.session.labels), self.position)
+        if key is not None and log.read_snapshot(self.study, key) is None:
+            log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
 
     def _pack(self, log: Log) -> None:
         end = log.packed_to(self.study)  # others pack too
@@ -179,8 +207,7 @@ class Pulls:
         session.grow(labels)  # refuses, if it must
         return at
 
-    def request_left(self, log: Log) -> int:
+    def request_left(self, log: Log, look: Look) -> int:
         """Rewards that the current request still lacks."""
-        request = None if self.session is None else self.session.running.request
         told = log.next_ticket(self.study) - log.count_open(self.study)
-        return 0 if request is None else request.total - (told - self.position)
+        return max(look.total - (told - answered_to(log, self.study)), 0)

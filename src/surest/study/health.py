@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surest.core.session import Session
 from surest.result.data import Result
 from surest.study.log import Log
+from surest.study.snapshot import Look
 
 Health = dict[str, dict[str, int]]
 """How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
@@ -88,23 +88,21 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
     return {labels[arm]: reason for arm, reason in log.last_reasons(study).items() if arm < len(labels)}
 
 
-def progress_of(
-    log: Log, study: int, name: str, session: Session, request_left: int, labels: Sequence[str]
-) -> Progress:
-    """Look at a study."""
+def progress_of(log: Log, study: int, name: str, look: Look, request_left: int, labels: Sequence[str]) -> Progress:
+    """How a study stands, and what is out."""
     handed, opened = log.next_ticket(study), log.count_open(study)
     waiting = log.count_open(study, log.time())
     health = health_of(log, study, labels)
     return Progress(
         name=name,
-        finished=session.finished,
-        result=session.result(),
+        finished=look.finished,
+        result=look.result,
         told=handed - opened,
         out=opened - waiting,
         waiting=waiting,
         request_left=request_left,
         per_second=_speed(log.told_times(study, RECENT)),
-        in_play=session.status().in_play,
+        in_play=look.in_play,
         health=health,
     )
 

@@ -208,6 +208,12 @@ class Log(Protocol):
     def packed_to(self, study: int) -> int:
         """The first ticket after the last pack."""
 
+    def read_snapshot(self, study: int, key: str) -> str | None:
+        """The text that was kept last, if it was kept under this key; a store may keep none."""
+
+    def write_snapshot(self, study: int, key: str, data: str) -> None:
+        """Keep a text under a key, in place of the last one."""
+
     def told_times(self, study: int, most: int) -> list[float]:
         """When the rewards of the last tickets came."""
 
@@ -247,8 +253,8 @@ class Store(Protocol):
     def reading(self) -> AbstractContextManager[Log]:
         """A transaction that only reads."""
 
-    def writing(self) -> AbstractContextManager[Log]:
-        """A transaction that writes."""
+    def writing(self, *, wait: bool = True) -> AbstractContextManager[Log]:
+        """A transaction that writes. Without `wait` it need not begin: a `StorageError` says that others are writing."""
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read: a `StorageError` says what was found."""
@@ -266,6 +272,14 @@ def free_places(log: Log, study: int, most: int) -> list[Place] | None:
     places = np.arange(number - request.first, min(number - request.first + most, request.total))
     chosen = which[np.searchsorted(np.cumsum(times), places, side="right")]
     return [Place(*pair) for pair in zip((places + request.first).tolist(), chosen.tolist(), strict=True)]
+
+
+def answered_to(log: Log, study: int) -> int:
+    """The first ticket after the last request of which every reward has been told."""
+    last = log.last_request(study)
+    if last is None:
+        return 0
+    return last.first if log.next_ticket(study) < last.end or log.count_open(study) > 0 else last.end
 
 
 def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:

@@ -4,7 +4,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, SupportsFloat
 
@@ -16,7 +16,7 @@ from surest.core.protocol import Answer, FloatArray
 from surest.core.session import Session, Ticket
 from surest.drivers.looks import Looks
 from surest.drivers.looks import history as history_hook
-from surest.errors import RewardError, TicketError, UsageError
+from surest.errors import RewardError, StorageError, TicketError, UsageError
 from surest.result.data import Result
 from surest.study.cells import CellsFollower
 from surest.study.checks import checked_items, checked_labels, checked_number, never, some, storable
@@ -25,6 +25,7 @@ from surest.study.health import Health, Progress, health_of, progress_of
 from surest.study.log import NO_FAILURES, Item, Lease, Log, Place, Store, StoredTicket
 from surest.study.records import parsed
 from surest.study.settings import checked_settings, differences, spoken
+from surest.study.snapshot import Look, text_of
 from surest.study.stores import store_of
 from surest.study.workers import own_name
 
@@ -291,9 +292,9 @@ class Study:
 
     def status(self) -> Progress:
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
-        with self.at_one_moment() as (log, session):
-            left = self._follower.request_left(log)
-            return progress_of(log, self.id, self.name, session, left, self.labels)
+        with self.at_one_moment() as (log, look):
+            left = self._follower.request_left(log, look)
+            return progress_of(log, self.id, self.name, look, left, self.labels)
 
     def health(self) -> Health:
         """Failed, retried and expired evaluations by arm, where there were any."""
@@ -320,11 +321,15 @@ class Study:
             return follower.replayed(log, record=record, on_request=on_request)
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[tuple[Log, Session]]:
-        """The log and the session in step with it, as long as nobody of this process does anything else with the study."""
+    def at_one_moment(self) -> Iterator[tuple[Log, Look]]:
+        """The log and how it stands, as long as nobody of this process does anything else with the study."""
         with self._reading() as (log, follower):
             self._see_arms(log)
-            yield log, follower.catch_up(log)
+            look = follower.look(log)
+            yield log, look
+        if look.key is not None:
+            with suppress(StorageError), self.store.writing(wait=False) as log:  # it serves whoever looks next: no need
+                log.write_snapshot(self.id, look.key, text_of(look))
 
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""

@@ -11,6 +11,7 @@ import numpy as np
 from surest.core.protocol import Pull
 from surest.core.session import Session
 from surest.errors import SurestError, UsageError
+from surest.result.data import Result
 from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
@@ -95,16 +96,16 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
 
 def export_study(study: "Study") -> dict[str, Any]:
     """All of a study as plain data."""
-    with study.at_one_moment() as (log, session):
-        document = _all_but_tickets(study, log, session)
+    with study.at_one_moment() as (log, look):
+        document = _all_but_tickets(study, log, look.result)
         document["tickets"] = [list(ticket) for portion in log.read_history(study.id) for ticket in portion]
     return document
 
 
 def export_text(study: "Study") -> Iterator[bytes]:
     """All of a study as JSON, piece by piece: however long it is, little of it is in memory."""
-    with study.at_one_moment() as (log, session):
-        document = msgspec.json.encode(_all_but_tickets(study, log, session))
+    with study.at_one_moment() as (log, look):
+        document = msgspec.json.encode(_all_but_tickets(study, log, look.result))
         before, after = document.split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
         comma = b""
@@ -115,8 +116,8 @@ def export_text(study: "Study") -> Iterator[bytes]:
         yield b"]" + after + b"\n"
 
 
-def _all_but_tickets(study: "Study", log: Log, session: Session) -> dict[str, Any]:
-    result = replace(session.result(), health=health_of(log, study.id, study.labels))
+def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
+    result = replace(found, health=health_of(log, study.id, study.labels))
     return {
         "format": FORMAT,
         "tickets": [],  # first: what users wrote comes after it
