@@ -81,9 +81,10 @@ class CellsFollower:
 
     def look(self, log: Log) -> Look:
         """How the study stands. What is known of each cell is soon told to a session: no snapshot is kept."""
-        return look_at(self.catch_up(log), None)
+        look = look_at(self.catch_up(log), None)
+        return look._replace(left=self.left(log))
 
-    def request_left(self, log: Log, look: Look) -> int:
+    def left(self, log: Log) -> int:
         """Cells of the current request that are not told."""
         if self.session is None or self.session.finished or self.session.running.request is None:
             return 0

@@ -5,13 +5,11 @@ on to its next request: what is handed out next stands in the log, and a reward 
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from surest.core.protocol import FloatArray
-from surest.core.session import Session
-from surest.drivers.looks import Looks
 from surest.errors import StorageError
 from surest.study.log import (
     Arm,
@@ -27,7 +25,11 @@ from surest.study.log import (
 )
 from surest.study.replay import later_arms, next_request, replay
 from surest.study.settings import Settings
-from surest.study.snapshot import Look, key_of, look_at, look_of, text_of
+
+if TYPE_CHECKING:
+    from surest.core.session import Session
+    from surest.drivers.looks import Looks
+    from surest.study.snapshot import Look
 
 PACK = 4096
 """Rewards of answered requests that are packed together, so that they are quickly read."""
@@ -41,10 +43,10 @@ class Follower(Protocol):
     def forget(self) -> None:
         """Begin anew next time."""
 
-    def catch_up(self, log: Log) -> Session:
+    def catch_up(self, log: Log) -> "Session":
         """The session, in step with the log."""
 
-    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log, every row of which is checked."""
 
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
@@ -53,11 +55,17 @@ class Follower(Protocol):
     def grow(self, log: Log, labels: Sequence[str]) -> int:
         """Refuse arms that cannot be added now, or say from which ticket on they count."""
 
-    def look(self, log: Log) -> Look:
+    def look(self, log: Log) -> "Look":
         """How the study stands."""
 
-    def request_left(self, log: Log, look: Look) -> int:
-        """Rewards that the current request still lacks."""
+
+def follower_of(store: Store, study: int, settings: Settings, items: int) -> Follower:
+    """The kind of session that a study needs."""
+    if items:
+        from surest.study.cells import CellsFollower
+
+        return CellsFollower(store, study, settings, items)
+    return Pulls(store, study, settings)
 
 
 class Pulls:
@@ -76,7 +84,7 @@ class Pulls:
         """Begin anew next time."""
         self.session = None
 
-    def catch_up(self, log: Log) -> Session:
+    def catch_up(self, log: Log) -> "Session":
         """Answer every request whose rewards have all been told."""
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None or self._overtaken(log, session):
@@ -89,7 +97,7 @@ class Pulls:
         self.session = session
         return session
 
-    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
         self.session = None
         self.store.check(log)
@@ -101,20 +109,20 @@ class Pulls:
         self.session = session
         return session
 
-    def _begun(self, log: Log, *, record: bool) -> Session:
+    def _begun(self, log: Log, *, record: bool) -> "Session":
         self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
         last = log.last_request(self.study)
         if last is not None:  # it may be under way, and is then not read otherwise
             log.read_told(self.study, last.first)
         return self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
 
-    def _overtaken(self, log: Log, session: Session) -> bool:
+    def _overtaken(self, log: Log, session: "Session") -> bool:
         """Whether arms were added that should have been known before now: we read while they were being written."""
         if log.count_arms(self.study) != len(self._arms):
             self._arms = log.read_arms(self.study)
         return sum(arm.added_at <= self.position for arm in self._arms) != len(session.labels)
 
-    def _feed_packs(self, log: Log, session: Session, rewards: FloatArray) -> None:
+    def _feed_packs(self, log: Log, session: "Session", rewards: FloatArray) -> None:
         """Feed the requests whose rewards are packed."""
         if not len(rewards):
             return
@@ -124,7 +132,7 @@ class Pulls:
         if self.position != len(rewards):
             raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
 
-    def _feed_rows(self, log: Log, session: Session, on_request: Looks | None) -> None:
+    def _feed_rows(self, log: Log, session: "Session", on_request: "Looks | None") -> None:
         """Feed the complete requests that follow."""
         complete = complete_requests(log, self.study, self.position)
         if complete:
@@ -134,11 +142,11 @@ class Pulls:
 
     def _replay(
         self,
-        session: Session,
+        session: "Session",
         requests: Sequence[Recorded],
         arms: "np.typing.NDArray[np.int64] | None",
         rewards: FloatArray,
-        on_request: Looks | None,
+        on_request: "Looks | None",
     ) -> int:
         additions = later_arms((arm.label, arm.added_at) for arm in self._arms)
         return replay(session, self.position, requests, arms, rewards, additions, on_request)
@@ -169,20 +177,27 @@ class Pulls:
             self._keep(log)
         return request is not None
 
-    def look(self, log: Log) -> Look:
+    def look(self, log: Log) -> "Look":
         """How the study stands. The log is replayed unless a snapshot says what that gives."""
+        from surest.study.snapshot import key_of, look_at, look_of
+
+        position = answered_to(log, self.study)
+        told = log.next_ticket(self.study) - log.count_open(self.study) - position
         if self.session is None:
-            arms, position = log.read_arms(self.study), answered_to(log, self.study)
-            labels = [arm.label for arm in arms if arm.added_at <= position]
+            labels = [arm.label for arm in log.read_arms(self.study) if arm.added_at <= position]
             key = key_of(self.settings, labels, position)
             text = None if key is None else log.read_snapshot(self.study, key)
             if text is not None:
-                return look_of(text, self.settings, labels)
+                look = look_of(text, self.settings, labels)
+                return look._replace(left=max(look.total - told, 0))
         session = self.catch_up(log)
-        return look_at(session, key_of(self.settings, list(session.labels), self.position))
+        look = look_at(session, key_of(self.settings, list(session.labels), self.position))
+        return look._replace(left=max(look.total - told, 0))
 
     def _keep(self, log: Log) -> None:
         """Keep a snapshot of the session, which is in step with the log."""
+        from surest.study.snapshot import key_of, look_at, text_of
+
         assert self.session is not None
         key = key_of(self.settings, list(self.session.labels), self.position)
         if key is not None and log.read_snapshot(self.study, key) is None:
@@ -206,8 +221,3 @@ class Pulls:
         self.session = None  # it grows before its time, or is not to be used
         session.grow(labels)  # refuses, if it must
         return at
-
-    def request_left(self, log: Log, look: Look) -> int:
-        """Rewards that the current request still lacks."""
-        told = log.next_ticket(self.study) - log.count_open(self.study)
-        return max(look.total - (told - answered_to(log, self.study)), 0)

@@ -1,15 +1,18 @@
 """To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Pull
-from surest.core.session import Session
 from surest.errors import StorageError, TranscriptError
 from surest.study.log import Recorded
 from surest.study.records import runs_of
+
+if TYPE_CHECKING:
+    from surest.core.procedure import Running
+    from surest.core.session import Session
 
 
 def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
@@ -25,7 +28,7 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
     return found
 
 
-def next_request(session: Session, first: int) -> Recorded | None:
+def next_request(session: "Session", first: int) -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
     if not isinstance(request, Pull):
@@ -34,13 +37,13 @@ def next_request(session: Session, first: int) -> Recorded | None:
 
 
 def replay(
-    session: Session,
+    session: "Session",
     position: int,
     requests: Sequence[Recorded],
     arms: IntArray | None,
     rewards: FloatArray,
     additions: Mapping[int, list[str]],
-    on_request: Callable[[Running[Answer]], None] | None = None,
+    on_request: "Callable[[Running[Answer]], None] | None" = None,
 ) -> int:
     """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
 

@@ -1,14 +1,15 @@
 """What a study was asked to do, as it is stored: the problem, and what becomes of evaluations that fail. Never changed."""
 
 from math import inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from surest.core.problem import DEFAULTS, Problem, checked, plain
-from surest.core.session import Session
 from surest.errors import UsageError
-from surest.loading import resolved
+
+if TYPE_CHECKING:
+    from surest.core.session import Session
 
 LEASE_SECONDS = 600.0
 
@@ -31,8 +32,11 @@ class Settings(msgspec.Struct, frozen=True):
     """Without labels: a study's arms are in its log."""
     handling: Handling
 
-    def session(self, labels: list[str], *, record: bool = False) -> Session:
+    def session(self, labels: list[str], *, record: bool = False) -> "Session":
         """A fresh session, before the first reward."""
+        from surest.core.session import Session  # most of what is asked of a study needs none
+        from surest.loading import resolved
+
         algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
         return Session.of(problem, record=record)

@@ -6,6 +6,7 @@ is replayed. Results for reports, and what is asked next, always come from a rep
 """
 
 import json
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,9 @@ import numpy as np
 import surest
 from surest.algorithms import lookup
 from surest.core.session import Session
+from surest.errors import StorageError
 from surest.result.data import Result
+from surest.study.log import Store
 from surest.study.settings import Settings
 
 LEAST = 1000
@@ -39,6 +42,8 @@ class Look(NamedTuple):
     total: int
     """Rewards of the request that is under way, told or not."""
     result: Result
+    left: int = 0
+    """Rewards that the request still lacks."""
     key: str | None = None
     """Under which a snapshot of it could be kept; None if there is one, or none is worth it."""
 
@@ -46,9 +51,8 @@ class Look(NamedTuple):
 def look_at(session: Session, key: str | None) -> Look:
     """How a session stands that is in step with its log."""
     request = session.running.request
-    return Look(
-        session.finished, session.status().in_play, 0 if request is None else request.total, session.result(), key
-    )
+    total = 0 if request is None else request.total
+    return Look(session.finished, session.status().in_play, total, session.result(), key=key)
 
 
 def key_of(settings: Settings, labels: list[str], position: int) -> str | None:
@@ -81,6 +85,13 @@ def digest(data: bytes) -> str:
     from hashlib import blake2b
 
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def keep(store: Store, study: int, look: Look) -> None:
+    """Keep a snapshot for whoever looks next, if that can be done at once: it can be done without."""
+    if look.key is not None:
+        with suppress(StorageError), store.writing(wait=False) as log:
+            log.write_snapshot(study, look.key, text_of(look))
 
 
 def text_of(look: Look) -> str:
