@@ -7,9 +7,11 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 import math
 import os
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
 
+from surest.algorithms.entry import Script
 from surest.algorithms.wager.sampling import Seen, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
@@ -46,28 +48,34 @@ def wager(
     batch: int = 1,
     reserve: float = 0.0,
     arrivals: Sequence[int] = (),
+    script: Script = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
     `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
     δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
-    each request.
+    each request. `script` says what the first requests are to be: those of a recorded search, whose rewards count as any do.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
     times = np.full(len(arms), FIRST)
-    while True:
+    for k in count():
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
             times = np.where(ledger.counts == 0, FIRST, 0)
         pulled = np.flatnonzero(times)
-        reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
+        often = times[pulled]
+        if k < len(script):
+            pulled, often = script[k]
+        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status)
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
+        if ledger.decided and k + 1 < len(script):
+            continue
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
