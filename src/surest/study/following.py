@@ -4,12 +4,12 @@ Which tickets exist is decided by replaying the log and never by timing. A worke
 on to its next request: what is handed out next stands in the log, and a reward is told by its ticket's number alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from surest.core.protocol import FloatArray
+from surest.core.protocol import Answer, FloatArray
 from surest.errors import StorageError
 from surest.study.log import (
     Arm,
@@ -23,14 +23,17 @@ from surest.study.log import (
     free_places,
     handed_out_again,
 )
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.replay import Departure, later_arms, next_request, replay, script_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
+    from surest.core.procedure import Running
     from surest.core.session import Session
     from surest.drivers.looks import Looks
     from surest.study.snapshot import Look
 
+Hook = Callable[["Running[Answer]"], object]
+"""What looks at a run before a request is answered."""
 PACK = 4096
 """Rewards of answered requests that are packed together, so that they are quickly read."""
 LARGE = 1000
@@ -79,6 +82,7 @@ class Pulls:
         self._arms: list[Arm] = []
         self._loose: list[FloatArray] = []  # the rewards from `_packed` up to `position`
         self._packed = 0
+        self._scripted = False  # whether the algorithm is told what was asked: it would have asked otherwise
 
     def forget(self) -> None:
         """Begin anew next time."""
@@ -86,6 +90,19 @@ class Pulls:
 
     def catch_up(self, log: Log) -> "Session":
         """Answer every request whose rewards have all been told."""
+        try:
+            return self._caught_up(log)
+        except Departure:
+            self._follow()
+            return self._caught_up(log)
+
+    def _follow(self) -> None:
+        """From now on tell the algorithm what was asked, if its guarantee allows it. Called while a `Departure` is handled."""
+        if not self.settings.any_sampling:
+            raise
+        self.session, self._scripted = None, True
+
+    def _caught_up(self, log: Log) -> "Session":
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None or self._overtaken(log, session):
             packed = log.read_packs(self.study, 0)
@@ -94,11 +111,31 @@ class Pulls:
             session = self._begun(log, record=False)
             self._feed_packs(log, session, packed)
         self._feed_rows(log, session, None)
+        self._check_under_way(log, session)
         self.session = session
         return session
 
+    def _check_under_way(self, log: Log, session: "Session") -> None:
+        """See that the request which is being answered is that of the session, where this can be mended."""
+        last = log.last_request(self.study)
+        if last is None or last.first != self.position or last == next_request(session, self.position):
+            return
+        if self.settings.any_sampling:
+            raise Departure(
+                f"ticket {self.position}: the log says {last}, and {session.running.name} otherwise", last.first
+            )
+
     def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
+        try:
+            return self._replayed(log, record, on_request)
+        except Departure as found:
+            self._follow()
+            ticket = found.ticket
+        seen = on_request  # what came before the departure was looked at
+        return self._replayed(log, record, None if seen is None else lambda run: run.pulls >= ticket and seen(run))
+
+    def _replayed(self, log: Log, record: bool, on_request: "Hook | None") -> "Session":
         self.session = None
         self.store.check(log)
         session = self._begun(log, record=record)
@@ -106,6 +143,7 @@ class Pulls:
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
+        self._check_under_way(log, session)
         self.session = session
         return session
 
@@ -114,7 +152,9 @@ class Pulls:
         last = log.last_request(self.study)
         if last is not None:  # it may be under way, and is then not read otherwise
             log.read_told(self.study, last.first)
-        return self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
+        script = script_of(log.read_requests(self.study), [a.added_at for a in self._arms]) if self._scripted else ()
+        first = [arm.label for arm in self._arms if arm.added_at == 0]
+        return self.settings.session(first, record=record, script=script)
 
     def _overtaken(self, log: Log, session: "Session") -> bool:
         """Whether arms were added that should have been known before now: we read while they were being written."""
@@ -132,7 +172,7 @@ class Pulls:
         if self.position != len(rewards):
             raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
 
-    def _feed_rows(self, log: Log, session: "Session", on_request: "Looks | None") -> None:
+    def _feed_rows(self, log: Log, session: "Session", on_request: "Hook | None") -> None:
         """Feed the complete requests that follow."""
         complete = complete_requests(log, self.study, self.position)
         if complete:
@@ -146,7 +186,7 @@ class Pulls:
         requests: Sequence[Recorded],
         arms: "np.typing.NDArray[np.int64] | None",
         rewards: FloatArray,
-        on_request: "Looks | None",
+        on_request: "Hook | None",
     ) -> int:
         additions = later_arms((arm.label, arm.added_at) for arm in self._arms)
         return replay(session, self.position, requests, arms, rewards, additions, on_request)

@@ -15,7 +15,7 @@ from surest.result.data import Result
 from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.replay import Departure, later_arms, next_request, replay, script_of
 from surest.study.settings import checked_settings
 from surest.study.stores import store_of
 
@@ -224,12 +224,18 @@ def _check_course(study: Export) -> None:
     ends = {0, *(request.first + request.total for request in study.requests)}
     if not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
-    session = checked_settings(study.settings).session([arm.label for arm in study.arms if arm.added_at == 0])
+    settings, first = checked_settings(study.settings), [arm.label for arm in study.arms if arm.added_at == 0]
     try:
         if study.items:
-            _check_cells(study, session)
-        else:
-            _check_requests(study, session)
+            _check_cells(study, settings.session(first))
+            return
+        try:
+            _check_requests(study, settings.session(first))
+        except Departure:
+            if not settings.any_sampling:
+                raise
+            script = script_of([_recorded(request) for request in study.requests], added)
+            _check_requests(study, settings.session(first, script=script))
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
 
@@ -269,4 +275,4 @@ def _check_open_part(study: Export, session: Session, end: int, complete: int) -
     )
     replay_of = [] if request is None or not left else [next_request(session, end)]
     if [_recorded(r) for r in left] != replay_of or arms != expected:
-        raise UsageError(f"its requests or tickets from {end} on are not what the algorithm asks for")
+        raise Departure(f"its requests or tickets from {end} on are not what the algorithm asks for", end)

@@ -10,7 +10,7 @@ from surest.core.protocol import Answer, Procedure
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
     from surest.algorithms.wager.wager import wager
 
-    given = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
+    given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
     return wager(task.arms, task.delta, **given, **options)
 
 

@@ -7,7 +7,6 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 import math
 import os
 from collections.abc import Sequence
-from itertools import count
 
 import numpy as np
 
@@ -60,7 +59,8 @@ def wager(
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
     times = np.full(len(arms), FIRST)
-    for k in count():
+    k = 0  # requests made
+    while True:
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
             ledger.grow(more)
@@ -70,11 +70,12 @@ def wager(
         often = times[pulled]
         if k < len(script):
             pulled, often = script[k]
+        k += 1
         reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status)
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
-        if ledger.decided and k + 1 < len(script):
+        if ledger.decided and k < len(script):
             continue
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
