@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-import surest
 from surest.algorithms import lookup
 from surest.core.session import Session
 from surest.errors import StorageError
@@ -72,7 +71,7 @@ def code_digest() -> str | None:
     >>> code_digest() == code_digest()
     True
     """
-    root = Path(surest.__file__).parent
+    root = Path(__file__).parents[1]
     try:
         files = [root / "compiled.py", *(file for part in CODE for file in sorted((root / part).rglob("*.py")))]
         return digest(b"\0".join(file.read_bytes() for file in files))
