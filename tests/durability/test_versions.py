@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from surest.study.settings import checked_settings
 from surest.study.study import list_studies, open_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -19,7 +20,11 @@ def test_a_database_of_an_earlier_version(tmp_path: Path, version: str) -> None:
     assert [study.name for study in list_studies(storage)] == sorted(expected)
     for name, document in expected.items():
         found = open_study(storage, name).export()
-        document["settings"] = {"minimise": False, **document["settings"]}  # what came later has its default
+        document["settings"] = {
+            **checked_settings({}).plain(),
+            **document["settings"],
+        }  # what came later has its default
+        document["settings"]["bounds"] = [*document["settings"]["bounds"]]
         found["tickets"] = [ticket[:5] for ticket in found["tickets"]] if version == "1" else found["tickets"]
         document["format"] = found["format"]
         assert {key: found[key] for key in document} == document

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry as Entry
+from surest.algorithms.entry import Script
 from surest.algorithms.entry import Task as Task
 from surest.algorithms.options import Option, check_options
 from surest.core.problem import Problem
@@ -159,6 +160,7 @@ def start(
     arrivals: list[int] | None = None,
     items: int | None = None,
     target: str = "items",
+    script: Script = (),
     **options: Any,
 ) -> Procedure[Answer]:
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
@@ -177,6 +179,8 @@ def start(
         Grows while the algorithm runs: how many arms each later addition brings.
     items, target
         The number of items on the list, where there is one, and whose mean counts.
+    script : sequence, optional
+        What the first requests are to be, for an algorithm with `Entry.any_sampling`.
     **options
         The algorithm's own.
 
@@ -195,10 +199,10 @@ def start(
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals
-    return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target), **options)
+    return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, script), **options)
 
 
-def start_on(problem: Problem, arrivals: list[int] | None = None) -> Procedure[Answer]:
+def start_on(problem: Problem, arrivals: list[int] | None = None, script: Script = ()) -> Procedure[Answer]:
     """Start the algorithm that a problem names, on [0, 1].
 
     >>> from surest.core.problem import problem_of
@@ -215,6 +219,7 @@ def start_on(problem: Problem, arrivals: list[int] | None = None) -> Procedure[A
         arrivals=arrivals,
         items=problem.items,
         target=problem.target,
+        script=script,
         **problem.options,
     )
 

@@ -1,7 +1,7 @@
 """What is known of an algorithm, in one record beside its function, and what one is started with."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,10 @@ from surest.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
     from surest.algorithms.stepwise import Stepwise
+
+
+Script = Sequence[tuple[IntArray, IntArray]]
+"""Requests that were made in the past: of each the arms, and how often each of them was pulled."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Task:
     """How many items there are on the list that all arms are evaluated on; None where every pull is a fresh one."""
     target: str = "items"
     """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
+    script: Script = ()
+    """What the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`."""
 
 
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
@@ -63,6 +69,9 @@ class Entry:
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None
     """The option that must keep a part of δ beforehand for arms that are added, where there is one."""
+    any_sampling: bool = False
+    """Whether its guarantee holds whatever is pulled when, as long as that is decided before the rewards are seen: it then
+    heeds `Task.script`, and a study goes on that another version of it began."""
     told_h1: bool = False
     """Whether it must be told H1 = Σ 1/gap² (option ``h1``). A benchmark tells it the truth, which nobody knows."""
     costly: int = 1

@@ -8,9 +8,7 @@ from typing import Any
 import click
 
 from surest.cli import streams
-from surest.cli.settings import problem_options, settings_given
 from surest.errors import SourceError
-from surest.study.health import health_line
 from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
@@ -55,7 +53,23 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
-@click.group()
+class Group(click.Group):
+    """The commands on studies. `create` is imported when it is called: its options are those of every algorithm."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands by name."""
+        return sorted([*self.commands, "create"])
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """A command."""
+        if name != "create":
+            return super().get_command(ctx, name)
+        from surest.cli.study_create import create
+
+        return create
+
+
+@click.group(cls=Group)
 def study() -> None:
     """Keep a search in a database: it survives, and any number of workers share it.
 
@@ -67,46 +81,6 @@ def study() -> None:
       surest study tell mine 0 0.71
       surest study status mine
     """
-
-
-@study.command()
-@click.argument("name")
-@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
-@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, and so on.")
-@click.option(
-    "--item",
-    "items",
-    multiple=True,
-    metavar="KEY",
-    help="An item of the list that all arms are compared on, if there is one.",
-)
-@problem_options
-@click.option(
-    "--lease-seconds", type=float, metavar="T", help="A ticket not told by then is handed out again. [default: 600]"
-)
-@click.option(
-    "--on-failure", type=float, metavar="R", help="Count a failed evaluation as this reward instead of retrying it."
-)
-@click.option("--retries", type=int, metavar="K", help="With --on-failure: retries before that.  [default: 0]")
-@common
-def create(
-    name: str,
-    labels: tuple[str, ...],
-    arms: int | None,
-    items: tuple[str, ...],
-    storage: str,
-    as_json: bool,
-    **given: Any,
-) -> int:
-    """Make a study."""
-    if bool(labels) == (arms is not None):
-        raise click.UsageError("say which arms there are: one --arm LABEL for each, or --arms N")
-    settings = settings_given(given)
-    if items:
-        settings["items"] = list(items)
-    made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **given, **settings)
-    say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {len(made.labels)} arms")
-    return 0
 
 
 @study.command(name="list")
@@ -189,6 +163,8 @@ def fail(
     name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
 ) -> int:
     """Say that the evaluation of a TICKET gave no reward, and why. Only who holds a ticket can say so."""
+    from surest.study.health import health_line
+
     opened = open_study(storage, name)
     stated = None if reward is None else _number(reward)
     opened.fail(ticket, reason, stated, worker=shell_name() if worker is None else worker)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from surest.algorithms import lookup, start_on
+from surest.algorithms.entry import Script
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
@@ -58,17 +59,17 @@ class Session:
         self._begin(problem_of(arms, delta=delta, **settings), record)
 
     @classmethod
-    def of(cls, problem: Problem, *, record: bool = False) -> "Session":
-        """A session on a problem that is stated already."""
+    def of(cls, problem: Problem, *, record: bool = False, script: Script = ()) -> "Session":
+        """A session on a problem that is stated already; its first requests are those of `script`, if there is one."""
         session = cls.__new__(cls)
-        session._begin(problem, record)
+        session._begin(problem, record, script)
         return session
 
-    def _begin(self, problem: Problem, record: bool) -> None:
+    def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
         self.problem, self.scale = problem, problem.scale
         self._arrivals: list[int] = []
         self.running = Running(
-            start_on(problem, self._arrivals),
+            start_on(problem, self._arrivals, script),
             len(problem.labels),
             budget=problem.budget,
             record=record,

@@ -12,6 +12,7 @@ from surest.drivers.looks import Looks
 from surest.errors import StorageError, UsageError
 from surest.study.log import Lease, Log, Place, Store, Told, handed_out_again
 from surest.study.settings import Settings
+from surest.study.snapshot import Look, look_at
 
 
 class CellsFollower:
@@ -78,7 +79,12 @@ class CellsFollower:
         """A list is compared among arms that are known from its beginning."""
         raise UsageError("a study on a list of items takes no further arms; make a new study with all of them")
 
-    def request_left(self, log: Log) -> int:
+    def look(self, log: Log) -> Look:
+        """How the study stands. What is known of each cell is soon told to a session: no snapshot is kept."""
+        look = look_at(self.catch_up(log), None)
+        return look._replace(left=self.left(log))
+
+    def left(self, log: Log) -> int:
         """Cells of the current request that are not told."""
         if self.session is None or self.session.finished or self.session.running.request is None:
             return 0

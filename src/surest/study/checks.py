@@ -8,7 +8,7 @@ import numpy as np
 
 from surest.core.problem import labels_of
 from surest.errors import TicketError, UsageError
-from surest.study.log import Item
+from surest.study.log import Item, Log, Store, StoredTicket
 
 MOST_ARMS = 10**7
 
@@ -85,6 +85,17 @@ def never(ticket: Any) -> TicketError:
     return TicketError(f"ticket {short(ticket)} was never handed out; tell the ids that ask() gave")
 
 
+def check_holder(ticket: StoredTicket, who: str, reason: str) -> None:
+    """Refuse a failure of a ticket that was told, or that another worker has now."""
+    if ticket.reward is not None:
+        raise TicketError(f"ticket {ticket.number} was already told {ticket.reward}; it cannot fail now ({reason})")
+    if who != ticket.worker:
+        raise TicketError(
+            f"ticket {ticket.number} is with worker {ticket.worker!r} now, not with {who!r}: only who holds a ticket can fail "
+            "it. Nothing was changed. If that is you, say so: worker=, or --worker"
+        )
+
+
 def some(names: Sequence[str]) -> str:
     """The first few of many names."""
     return ", ".join(names[:5]) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
@@ -97,3 +108,17 @@ def short(value: object) -> str:
     except ValueError:  # an integer with more digits than Python writes
         return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def keys_of(items: Sequence[Item]) -> str:
+    """The first few of many items."""
+    return some([item.key for item in items]) or "none"
+
+
+def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
+    """What to say of a study that there is not."""
+    if log is None:
+        with store.reading() as log:
+            return unknown_study(store, name, log)
+    there = log.study_names()
+    return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"

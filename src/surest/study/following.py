@@ -4,14 +4,12 @@ Which tickets exist is decided by replaying the log and never by timing. A worke
 on to its next request: what is handed out next stands in the log, and a reward is told by its ticket's number alone.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from surest.core.protocol import FloatArray
-from surest.core.session import Session
-from surest.drivers.looks import Looks
+from surest.core.protocol import Answer, FloatArray
 from surest.errors import StorageError
 from surest.study.log import (
     Arm,
@@ -20,15 +18,26 @@ from surest.study.log import (
     Place,
     Recorded,
     Store,
+    answered_to,
     complete_requests,
     free_places,
     handed_out_again,
 )
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.replay import Departure, later_arms, next_request, replay, script_of
 from surest.study.settings import Settings
 
+if TYPE_CHECKING:
+    from surest.core.procedure import Running
+    from surest.core.session import Session
+    from surest.drivers.looks import Looks
+    from surest.study.snapshot import Look
+
+Hook = Callable[["Running[Answer]"], object]
+"""What looks at a run before a request is answered."""
 PACK = 4096
 """Rewards of answered requests that are packed together, so that they are quickly read."""
+LARGE = 1000
+"""Rewards of a request from which on a snapshot is kept with it: to make one takes as long as some hundred rewards."""
 
 
 class Follower(Protocol):
@@ -37,10 +46,10 @@ class Follower(Protocol):
     def forget(self) -> None:
         """Begin anew next time."""
 
-    def catch_up(self, log: Log) -> Session:
+    def catch_up(self, log: Log) -> "Session":
         """The session, in step with the log."""
 
-    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log, every row of which is checked."""
 
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
@@ -49,8 +58,17 @@ class Follower(Protocol):
     def grow(self, log: Log, labels: Sequence[str]) -> int:
         """Refuse arms that cannot be added now, or say from which ticket on they count."""
 
-    def request_left(self, log: Log) -> int:
-        """Rewards that the current request still lacks."""
+    def look(self, log: Log) -> "Look":
+        """How the study stands."""
+
+
+def follower_of(store: Store, study: int, settings: Settings, items: int) -> Follower:
+    """The kind of session that a study needs."""
+    if items:
+        from surest.study.cells import CellsFollower
+
+        return CellsFollower(store, study, settings, items)
+    return Pulls(store, study, settings)
 
 
 class Pulls:
@@ -64,13 +82,27 @@ class Pulls:
         self._arms: list[Arm] = []
         self._loose: list[FloatArray] = []  # the rewards from `_packed` up to `position`
         self._packed = 0
+        self._scripted = False  # whether the algorithm is told what was asked: it would have asked otherwise
 
     def forget(self) -> None:
         """Begin anew next time."""
         self.session = None
 
-    def catch_up(self, log: Log) -> Session:
+    def catch_up(self, log: Log) -> "Session":
         """Answer every request whose rewards have all been told."""
+        try:
+            return self._caught_up(log)
+        except Departure:
+            self._follow()
+            return self._caught_up(log)
+
+    def _follow(self) -> None:
+        """From now on tell the algorithm what was asked, if its guarantee allows it. Called while a `Departure` is handled."""
+        if not self.settings.any_sampling:
+            raise
+        self.session, self._scripted = None, True
+
+    def _caught_up(self, log: Log) -> "Session":
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None or self._overtaken(log, session):
             packed = log.read_packs(self.study, 0)
@@ -79,11 +111,31 @@ class Pulls:
             session = self._begun(log, record=False)
             self._feed_packs(log, session, packed)
         self._feed_rows(log, session, None)
+        self._check_under_way(log, session)
         self.session = session
         return session
 
-    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+    def _check_under_way(self, log: Log, session: "Session") -> None:
+        """See that the request which is being answered is that of the session, where this can be mended."""
+        last = log.last_request(self.study)
+        if last is None or last.first != self.position or last == next_request(session, self.position):
+            return
+        if self.settings.any_sampling:
+            raise Departure(
+                f"ticket {self.position}: the log says {last}, and {session.running.name} otherwise", last.first
+            )
+
+    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
+        try:
+            return self._replayed(log, record, on_request)
+        except Departure as found:
+            self._follow()
+            ticket = found.ticket
+        seen = on_request  # what came before the departure was looked at
+        return self._replayed(log, record, None if seen is None else lambda run: run.pulls >= ticket and seen(run))
+
+    def _replayed(self, log: Log, record: bool, on_request: "Hook | None") -> "Session":
         self.session = None
         self.store.check(log)
         session = self._begun(log, record=record)
@@ -91,23 +143,26 @@ class Pulls:
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
+        self._check_under_way(log, session)
         self.session = session
         return session
 
-    def _begun(self, log: Log, *, record: bool) -> Session:
+    def _begun(self, log: Log, *, record: bool) -> "Session":
         self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
         last = log.last_request(self.study)
         if last is not None:  # it may be under way, and is then not read otherwise
             log.read_told(self.study, last.first)
-        return self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
+        script = script_of(log.read_requests(self.study), [a.added_at for a in self._arms]) if self._scripted else ()
+        first = [arm.label for arm in self._arms if arm.added_at == 0]
+        return self.settings.session(first, record=record, script=script)
 
-    def _overtaken(self, log: Log, session: Session) -> bool:
+    def _overtaken(self, log: Log, session: "Session") -> bool:
         """Whether arms were added that should have been known before now: we read while they were being written."""
         if log.count_arms(self.study) != len(self._arms):
             self._arms = log.read_arms(self.study)
         return sum(arm.added_at <= self.position for arm in self._arms) != len(session.labels)
 
-    def _feed_packs(self, log: Log, session: Session, rewards: FloatArray) -> None:
+    def _feed_packs(self, log: Log, session: "Session", rewards: FloatArray) -> None:
         """Feed the requests whose rewards are packed."""
         if not len(rewards):
             return
@@ -117,7 +172,7 @@ class Pulls:
         if self.position != len(rewards):
             raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
 
-    def _feed_rows(self, log: Log, session: Session, on_request: Looks | None) -> None:
+    def _feed_rows(self, log: Log, session: "Session", on_request: "Hook | None") -> None:
         """Feed the complete requests that follow."""
         complete = complete_requests(log, self.study, self.position)
         if complete:
@@ -127,11 +182,11 @@ class Pulls:
 
     def _replay(
         self,
-        session: Session,
+        session: "Session",
         requests: Sequence[Recorded],
         arms: "np.typing.NDArray[np.int64] | None",
         rewards: FloatArray,
-        on_request: Looks | None,
+        on_request: "Hook | None",
     ) -> int:
         additions = later_arms((arm.label, arm.added_at) for arm in self._arms)
         return replay(session, self.position, requests, arms, rewards, additions, on_request)
@@ -158,7 +213,35 @@ class Pulls:
             log.write_request(self.study, request)
         if sum(map(len, self._loose)) >= PACK:
             self._pack(log)
+        if request is None or request.total >= LARGE:
+            self._keep(log)
         return request is not None
+
+    def look(self, log: Log) -> "Look":
+        """How the study stands. The log is replayed unless a snapshot says what that gives."""
+        from surest.study.snapshot import key_of, look_at, look_of
+
+        position = answered_to(log, self.study)
+        told = log.next_ticket(self.study) - log.count_open(self.study) - position
+        if self.session is None:
+            labels = [arm.label for arm in log.read_arms(self.study) if arm.added_at <= position]
+            key = key_of(self.settings, labels, position)
+            text = None if key is None else log.read_snapshot(self.study, key)
+            if text is not None:
+                look = look_of(text, self.settings, labels)
+                return look._replace(left=max(look.total - told, 0))
+        session = self.catch_up(log)
+        look = look_at(session, key_of(self.settings, list(session.labels), self.position))
+        return look._replace(left=max(look.total - told, 0))
+
+    def _keep(self, log: Log) -> None:
+        """Keep a snapshot of the session, which is in step with the log."""
+        from surest.study.snapshot import key_of, look_at, text_of
+
+        assert self.session is not None
+        key = key_of(self.settings, list(self.session.labels), self.position)
+        if key is not None and log.read_snapshot(self.study, key) is None:
+            log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
 
     def _pack(self, log: Log) -> None:
         end = log.packed_to(self.study)  # others pack too
@@ -178,9 +261,3 @@ class Pulls:
         self.session = None  # it grows before its time, or is not to be used
         session.grow(labels)  # refuses, if it must
         return at
-
-    def request_left(self, log: Log) -> int:
-        """Rewards that the current request still lacks."""
-        request = None if self.session is None else self.session.running.request
-        told = log.next_ticket(self.study) - log.count_open(self.study)
-        return 0 if request is None else request.total - (told - self.position)

@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surest.core.session import Session
-from surest.result.data import Result
 from surest.study.log import Log
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+    from surest.study.snapshot import Look
 
 Health = dict[str, dict[str, int]]
 """How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
@@ -22,7 +24,7 @@ class Progress:
 
     name: str
     finished: bool
-    result: Result
+    result: "Result"
     """The verdict, or the answer so far."""
     told: int
     """Rewards told, those of the current request included."""
@@ -88,23 +90,21 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
     return {labels[arm]: reason for arm, reason in log.last_reasons(study).items() if arm < len(labels)}
 
 
-def progress_of(
-    log: Log, study: int, name: str, session: Session, request_left: int, labels: Sequence[str]
-) -> Progress:
-    """Look at a study."""
+def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
+    """How a study stands, and what is out."""
     handed, opened = log.next_ticket(study), log.count_open(study)
     waiting = log.count_open(study, log.time())
     health = health_of(log, study, labels)
     return Progress(
         name=name,
-        finished=session.finished,
-        result=session.result(),
+        finished=look.finished,
+        result=look.result,
         told=handed - opened,
         out=opened - waiting,
         waiting=waiting,
-        request_left=request_left,
+        request_left=look.left,
         per_second=_speed(log.told_times(study, RECENT)),
-        in_play=session.status().in_play,
+        in_play=look.in_play,
         health=health,
     )
 

@@ -9,9 +9,9 @@ have locked the same study, or read the same tickets, run one after the other. A
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
@@ -21,8 +21,7 @@ NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredStudy:
+class StoredStudy(msgspec.Struct, frozen=True):
     """A study as the store knows it."""
 
     id: int
@@ -30,8 +29,7 @@ class StoredStudy:
     settings: str
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(msgspec.Struct, frozen=True):
     """An arm, and from which ticket on the algorithm knows it."""
 
     label: str
@@ -45,8 +43,7 @@ class Item(NamedTuple):
     payload: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """A request as the log has it."""
 
     first: int
@@ -60,8 +57,7 @@ class Recorded:
         return self.first + self.total
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(msgspec.Struct, frozen=True):
     """Who takes tickets of a study, and when."""
 
     study: int
@@ -77,8 +73,7 @@ class Place(NamedTuple):
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTicket:
+class StoredTicket(msgspec.Struct, frozen=True):
     """A ticket. Its reward is None while it is open: leased until `lease`, and free to be handed out again after that."""
 
     number: int
@@ -213,6 +208,12 @@ class Log(Protocol):
     def packed_to(self, study: int) -> int:
         """The first ticket after the last pack."""
 
+    def read_snapshot(self, study: int, key: str) -> str | None:
+        """The text that was kept last, if it was kept under this key; a store may keep none."""
+
+    def write_snapshot(self, study: int, key: str, data: str) -> None:
+        """Keep a text under a key, in place of the last one."""
+
     def told_times(self, study: int, most: int) -> list[float]:
         """When the rewards of the last tickets came."""
 
@@ -252,8 +253,8 @@ class Store(Protocol):
     def reading(self) -> AbstractContextManager[Log]:
         """A transaction that only reads."""
 
-    def writing(self) -> AbstractContextManager[Log]:
-        """A transaction that writes."""
+    def writing(self, *, wait: bool = True) -> AbstractContextManager[Log]:
+        """A transaction that writes. Without `wait` it need not begin: a `StorageError` says that others are writing."""
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read: a `StorageError` says what was found."""
@@ -271,6 +272,14 @@ def free_places(log: Log, study: int, most: int) -> list[Place] | None:
     places = np.arange(number - request.first, min(number - request.first + most, request.total))
     chosen = which[np.searchsorted(np.cumsum(times), places, side="right")]
     return [Place(*pair) for pair in zip((places + request.first).tolist(), chosen.tolist(), strict=True)]
+
+
+def answered_to(log: Log, study: int) -> int:
+    """The first ticket after the last request of which every reward has been told."""
+    last = log.last_request(study)
+    if last is None:
+        return 0
+    return last.first if log.next_ticket(study) < last.end or log.count_open(study) > 0 else last.end
 
 
 def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:

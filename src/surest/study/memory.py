@@ -6,9 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec.structs import replace
 
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError
@@ -40,6 +41,7 @@ class _Kept:
     told: dict[int, float] = field(default_factory=dict)
     cells: set[tuple[int, int]] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
+    snapshot: tuple[str, str] = ("", "")
 
 
 class MemoryStore:
@@ -69,7 +71,7 @@ class MemoryStore:
             yield MemoryLog(self)
 
     @contextmanager
-    def writing(self) -> Iterator[Log]:
+    def writing(self, *, wait: bool = True) -> Iterator[Log]:
         """A transaction that writes: a copy of what it touches is put back if it fails."""
         with self._lock:
             log = MemoryLog(self)
@@ -261,6 +263,15 @@ class MemoryLog:
     def packed_to(self, study: int) -> int:
         """There are none."""
         return 0
+
+    def read_snapshot(self, study: int, key: str) -> str | None:
+        """The snapshot that was kept last, if it was kept under this key."""
+        found, data = self._of(study).snapshot
+        return data if found == key else None
+
+    def write_snapshot(self, study: int, key: str, data: str) -> None:
+        """Keep a snapshot in place of the last one."""
+        self._changed(study).snapshot = (key, data)
 
     def told_times(self, study: int, most: int) -> list[float]:
         """When the rewards of the last tickets came."""

@@ -1,15 +1,54 @@
-"""To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
+"""To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way.
+
+Where the algorithm now asks for something else than it once did, the log is refused: its answer might not be what was promised.
+An algorithm whose guarantee holds whatever is pulled when is told instead what was asked (`script_of`), and goes on from there.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Pull
-from surest.core.session import Session
 from surest.errors import StorageError, TranscriptError
 from surest.study.log import Recorded
-from surest.study.records import runs_of
+from surest.study.records import arms_of, runs_of
+
+if TYPE_CHECKING:
+    from surest.algorithms.entry import Script
+    from surest.core.procedure import Running
+    from surest.core.session import Session
+
+
+class Departure(TranscriptError):
+    """The algorithm asks for something else than the log says, at a ticket."""
+
+    def __init__(self, message: str, ticket: int) -> None:
+        super().__init__(message)
+        self.ticket = ticket
+
+
+def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script":
+    """What was asked, for an algorithm that may be told; of each arm the ticket from which on it is known.
+
+    A request names arms that are known, and each arm is pulled as soon as it is: no version has ever asked otherwise.
+
+    >>> script_of([Recorded(0, 4, "atoms", "[[0,1,2]]"), Recorded(4, 3, "atoms", "[[1,2,1],[0,0,1]]")], [0, 0, 4])
+    [(array([0, 1]), array([2, 2])), (array([1, 2, 0]), array([1, 1, 1]))]
+    """
+    script, pulled = [], np.zeros(len(added_at), bool)
+    for request in requests:
+        arms, times = arms_of(request.runs)
+        known = np.asarray(added_at) <= request.first
+        if len(arms) and arms.min() >= 0 and arms.max() < len(known) and known[arms].all():
+            pulled[arms] = True
+        if not np.array_equal(pulled, known):
+            raise TranscriptError(
+                f"ticket {request.first}: the log says {request}, but then there were {int(known.sum())} arms, each to be pulled "
+                "at once. The log was changed"
+            )
+        script.append((arms, times))
+    return script
 
 
 def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
@@ -25,7 +64,7 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
     return found
 
 
-def next_request(session: Session, first: int) -> Recorded | None:
+def next_request(session: "Session", first: int) -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
     if not isinstance(request, Pull):
@@ -34,13 +73,13 @@ def next_request(session: Session, first: int) -> Recorded | None:
 
 
 def replay(
-    session: Session,
+    session: "Session",
     position: int,
     requests: Sequence[Recorded],
     arms: IntArray | None,
     rewards: FloatArray,
     additions: Mapping[int, list[str]],
-    on_request: Callable[[Running[Answer]], None] | None = None,
+    on_request: "Callable[[Running[Answer]], object] | None" = None,
 ) -> int:
     """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
 
@@ -52,10 +91,11 @@ def replay(
     for recorded in requests:
         request = session.running.request
         if recorded != next_request(session, position) or not isinstance(request, Pull):
-            raise TranscriptError(
+            raise Departure(
                 f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
                 f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
-                "from the one that wrote it"
+                "from the one that wrote it",
+                position,
             )
         here = slice(position - start, position - start + recorded.total)
         if arms is not None and not np.array_equal(arms[here], np.repeat(request.arms, request.times)):

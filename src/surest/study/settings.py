@@ -1,14 +1,16 @@
 """What a study was asked to do, as it is stored: the problem, and what becomes of evaluations that fail. Never changed."""
 
 from math import inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from surest.core.problem import DEFAULTS, Problem, checked, plain
-from surest.core.session import Session
 from surest.errors import UsageError
-from surest.loading import resolved
+
+if TYPE_CHECKING:
+    from surest.algorithms.entry import Script
+    from surest.core.session import Session
 
 LEASE_SECONDS = 600.0
 
@@ -31,11 +33,21 @@ class Settings(msgspec.Struct, frozen=True):
     """Without labels: a study's arms are in its log."""
     handling: Handling
 
-    def session(self, labels: list[str], *, record: bool = False) -> Session:
-        """A fresh session, before the first reward."""
+    def session(self, labels: list[str], *, record: bool = False, script: "Script" = ()) -> "Session":
+        """A fresh session, before the first reward; its first requests are those of `script`, if there is one."""
+        from surest.core.session import Session  # most of what is asked of a study needs none
+        from surest.loading import resolved
+
         algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
         problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
-        return Session.of(problem, record=record)
+        return Session.of(problem, record=record, script=script)
+
+    @property
+    def any_sampling(self) -> bool:
+        """Whether the algorithm's guarantee holds whatever was pulled when."""
+        from surest.loading import entry_of
+
+        return entry_of(self.problem.algorithm).any_sampling
 
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""

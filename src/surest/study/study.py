@@ -1,32 +1,45 @@
 """`open_study`: ask and tell on a log in a database, from any process."""
 
 import os
-import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
 from surest.core.problem import ITEMS_ALGORITHM, labels_of, takes_settings
-from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray
-from surest.core.session import Session, Ticket
-from surest.drivers.looks import Looks
-from surest.drivers.looks import history as history_hook
+from surest.core.tickets import Ticket
 from surest.errors import RewardError, TicketError, UsageError
-from surest.result.data import Result
-from surest.study.cells import CellsFollower
-from surest.study.checks import checked_items, checked_labels, checked_number, never, some, storable
-from surest.study.following import Follower, Pulls
-from surest.study.health import Health, Progress, health_of, progress_of
-from surest.study.log import NO_FAILURES, Item, Lease, Log, Place, Store, StoredTicket
+from surest.study.checks import (
+    check_holder,
+    checked_items,
+    checked_labels,
+    checked_number,
+    keys_of,
+    never,
+    some,
+    storable,
+    unknown_study,
+)
+from surest.study.log import NO_FAILURES, Item, Lease, Log, Place, Store
 from surest.study.records import parsed
 from surest.study.settings import checked_settings, differences, spoken
 from surest.study.stores import store_of
 from surest.study.workers import own_name
+
+if TYPE_CHECKING:
+    from surest.core.procedure import Running
+    from surest.core.session import Session
+    from surest.drivers.looks import Looks
+    from surest.result.data import Result
+    from surest.study.following import Follower
+    from surest.study.health import Health, Progress
+    from surest.study.snapshot import Look
+
+# What only some calls need is imported there: commands of the shell ask and tell once for each evaluation.
 
 
 @takes_settings
@@ -93,7 +106,9 @@ def open_study(
         there = log.find_study(name) is not None
     if not there:
         if labels is None:
-            raise UsageError(_unknown(store, name) + "; give its arms to make it")
+            raise UsageError(unknown_study(store, name) + "; give its arms to make it")
+        import secrets
+
         asked = checked_settings({"seed": secrets.randbits(32), **given})
         asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as log:
@@ -107,7 +122,7 @@ def open_study(
     if labels is not None and labels != study.labels[: len(labels)]:
         differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
     if listed and listed != study.items:
-        differ += f"{', ' if differ else ''}items {_keys(study.items)}, not {_keys(listed)}"
+        differ += f"{', ' if differ else ''}items {keys_of(study.items)}, not {keys_of(listed)}"
     if differ:
         raise UsageError(f"study {name!r} was made with {differ}; leave these out, or give the study another name")
     return study
@@ -123,7 +138,7 @@ class Study:
             if row is not None:
                 self._arms, self.items = log.read_arms(row.id), tuple(log.read_items(row.id))
         if row is None:
-            raise UsageError(_unknown(store, name))
+            raise UsageError(unknown_study(store, name))
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
         handling = self.settings.handling
@@ -135,20 +150,18 @@ class Study:
         """What belongs to one process: a lock, and the session in step with the log. A fork gets its own."""
         self._pid, self._lock = os.getpid(), threading.RLock()
         self._holders: dict[int, str] = {}  # under which names tickets were taken here
-        self._follower: Follower = (
-            CellsFollower(self.store, self.id, self.settings, len(self.items))
-            if self.items
-            else Pulls(self.store, self.id, self.settings)
-        )
+        self._follower: Follower | None = None
 
     @contextmanager
-    def _alone(self) -> Iterator[Follower]:
+    def _alone(self) -> Iterator["Follower"]:
         """The session to ourselves, among the threads of this process."""
-        if (
-            self._pid != os.getpid()
-        ):  # a child: some thread of its parent may have held the lock, and holds it for ever here
+        if self._pid != os.getpid():  # a child: a thread of its parent may hold the lock, and does so for ever here
             self._begin_here()
         with self._lock:
+            if self._follower is None:
+                from surest.study.following import follower_of
+
+                self._follower = follower_of(self.store, self.id, self.settings, len(self.items))
             yield self._follower
 
     @property
@@ -166,7 +179,7 @@ class Study:
         return self._current().finished
 
     @property
-    def running(self) -> Running[Answer]:
+    def running(self) -> "Running[Answer]":
         """The procedure as the log has moved it."""
         return self._current().running
 
@@ -250,7 +263,7 @@ class Study:
             if found is None:
                 raise never(ticket)
             stated = None if reward is None else self._checked(number, found.arm, reward)
-            self._check_holder(found, worker, reason)
+            check_holder(found, self._holders.get(number, own_name()) if worker is None else worker, reason)
             lease = Lease(self.id, found.worker, log.time())
             failures = found.failures
             if found.lease != 0:  # else it was said before
@@ -267,17 +280,6 @@ class Study:
                 log.write_rewards(self.id, {number: stated})
         self._holders.pop(number, None)
 
-    def _check_holder(self, found: StoredTicket, worker: str | None, reason: str) -> None:
-        """Refuse a failure of a ticket that was told, or that another worker has now."""
-        if found.reward is not None:
-            raise TicketError(f"ticket {found.number} was already told {found.reward}; it cannot fail now ({reason})")
-        who = self._holders.get(found.number, own_name()) if worker is None else worker
-        if who != found.worker:
-            raise TicketError(
-                f"ticket {found.number} is with worker {found.worker!r} now, not with {who!r}: only who holds a ticket can fail "
-                "it. Nothing was changed. If that is you, say so: worker=, or --worker"
-            )
-
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.
 
@@ -289,20 +291,25 @@ class Study:
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
             self._arms = log.read_arms(self.id)
 
-    def status(self) -> Progress:
+    def status(self) -> "Progress":
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
-        with self.at_one_moment() as (log, session):
-            left = self._follower.request_left(log)
-            return progress_of(log, self.id, self.name, session, left, self.labels)
+        from surest.study.health import progress_of
 
-    def health(self) -> Health:
+        with self.at_one_moment() as (log, look):
+            return progress_of(log, self.id, self.name, look, self.labels)
+
+    def health(self) -> "Health":
         """Failed, retried and expired evaluations by arm, where there were any."""
+        from surest.study.health import health_of
+
         with self.store.reading() as log:
             self._see_arms(log)
             return health_of(log, self.id, self.labels)
 
-    def result(self, *, history: bool = False) -> Result:
+    def result(self, *, history: bool = False) -> "Result":
         """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
+        from surest.drivers.looks import history as history_hook
+
         looks = history_hook()
         session = self.session(on_request=looks) if history else self._current()
         names = [item.key for item in self.items] or None
@@ -314,18 +321,22 @@ class Study:
 
         return export_study(self)
 
-    def session(self, *, record: bool = False, on_request: Looks | None = None) -> Session:
+    def session(self, *, record: bool = False, on_request: "Looks | None" = None) -> "Session":
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
         with self._reading() as (log, follower):
             self._see_arms(log)
             return follower.replayed(log, record=record, on_request=on_request)
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[tuple[Log, Session]]:
-        """The log and the session in step with it, as long as nobody of this process does anything else with the study."""
+    def at_one_moment(self) -> Iterator[tuple[Log, "Look"]]:
+        """The log and how it stands, as long as nobody of this process does anything else with the study."""
         with self._reading() as (log, follower):
             self._see_arms(log)
-            yield log, follower.catch_up(log)
+            look = follower.look(log)
+            yield log, look
+        from surest.study.snapshot import keep
+
+        keep(self.store, self.id, look)
 
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""
@@ -341,27 +352,27 @@ class Study:
         return self.settings.problem.scale.number(reward, f"ticket {number} (arm {label!r})")
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Log, Follower]]:
+    def _writing(self) -> Iterator[tuple[Log, "Follower"]]:
         """The study to ourselves: one process at a time decides what is handed out."""
         with self._alone() as follower:
             try:
                 with self.store.writing() as log:
                     if not log.lock_study(self.id):
-                        raise UsageError(_unknown(self.store, self.name, log) + " any more")
+                        raise UsageError(unknown_study(self.store, self.name, log) + " any more")
                     yield log, follower
             except BaseException:
                 follower.forget()  # it may be ahead of what was not written after all
                 raise
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Log, Follower]]:
+    def _reading(self) -> Iterator[tuple[Log, "Follower"]]:
         """The study at one moment."""
         with self._alone() as follower, self.store.reading() as log:
             if not log.has_study(self.id):
-                raise UsageError(_unknown(self.store, self.name, log) + " any more")
+                raise UsageError(unknown_study(self.store, self.name, log) + " any more")
             yield log, follower
 
-    def _current(self) -> Session:
+    def _current(self) -> "Session":
         with self._reading() as (log, follower):
             return follower.catch_up(log)
 
@@ -381,21 +392,9 @@ def delete_study(storage: str | Store, name: str) -> None:
     store.prepare(create=False)
     with store.writing() as log:
         if not log.delete_study(name):
-            raise UsageError(_unknown(store, name, log))
+            raise UsageError(unknown_study(store, name, log))
 
 
 def ticket_of(place: Place, label: str) -> Ticket:
     """A ticket as users see it."""
     return Ticket(place.number, place.arm, label, *(() if place.item is None else (place.item,)))
-
-
-def _keys(items: Sequence[Item]) -> str:
-    return some([item.key for item in items]) or "none"
-
-
-def _unknown(store: Store, name: str, log: Log | None = None) -> str:
-    if log is None:
-        with store.reading() as log:
-            return _unknown(store, name, log)
-    there = log.study_names()
-    return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"

@@ -11,10 +11,11 @@ import numpy as np
 from surest.core.protocol import Pull
 from surest.core.session import Session
 from surest.errors import SurestError, UsageError
+from surest.result.data import Result
 from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.replay import Departure, later_arms, next_request, replay, script_of
 from surest.study.settings import checked_settings
 from surest.study.stores import store_of
 
@@ -95,16 +96,16 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
 
 def export_study(study: "Study") -> dict[str, Any]:
     """All of a study as plain data."""
-    with study.at_one_moment() as (log, session):
-        document = _all_but_tickets(study, log, session)
+    with study.at_one_moment() as (log, look):
+        document = _all_but_tickets(study, log, look.result)
         document["tickets"] = [list(ticket) for portion in log.read_history(study.id) for ticket in portion]
     return document
 
 
 def export_text(study: "Study") -> Iterator[bytes]:
     """All of a study as JSON, piece by piece: however long it is, little of it is in memory."""
-    with study.at_one_moment() as (log, session):
-        document = msgspec.json.encode(_all_but_tickets(study, log, session))
+    with study.at_one_moment() as (log, look):
+        document = msgspec.json.encode(_all_but_tickets(study, log, look.result))
         before, after = document.split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
         comma = b""
@@ -115,8 +116,8 @@ def export_text(study: "Study") -> Iterator[bytes]:
         yield b"]" + after + b"\n"
 
 
-def _all_but_tickets(study: "Study", log: Log, session: Session) -> dict[str, Any]:
-    result = replace(session.result(), health=health_of(log, study.id, study.labels))
+def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
+    result = replace(found, health=health_of(log, study.id, study.labels))
     return {
         "format": FORMAT,
         "tickets": [],  # first: what users wrote comes after it
@@ -223,12 +224,18 @@ def _check_course(study: Export) -> None:
     ends = {0, *(request.first + request.total for request in study.requests)}
     if not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
-    session = checked_settings(study.settings).session([arm.label for arm in study.arms if arm.added_at == 0])
+    settings, first = checked_settings(study.settings), [arm.label for arm in study.arms if arm.added_at == 0]
     try:
         if study.items:
-            _check_cells(study, session)
-        else:
-            _check_requests(study, session)
+            _check_cells(study, settings.session(first))
+            return
+        try:
+            _check_requests(study, settings.session(first))
+        except Departure:
+            if not settings.any_sampling:
+                raise
+            script = script_of([_recorded(request) for request in study.requests], added)
+            _check_requests(study, settings.session(first, script=script))
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
 
@@ -268,4 +275,4 @@ def _check_open_part(study: Export, session: Session, end: int, complete: int) -
     )
     replay_of = [] if request is None or not left else [next_request(session, end)]
     if [_recorded(r) for r in left] != replay_of or arms != expected:
-        raise UsageError(f"its requests or tickets from {end} on are not what the algorithm asks for")
+        raise Departure(f"its requests or tickets from {end} on are not what the algorithm asks for", end)

@@ -179,6 +179,12 @@ def rewards_are_kept_to_the_bit(make: Callable[[], Store]) -> None:
         packed = log.read_packs(study, 0).tolist()
         assert packed in ([], values[:4]), f"read_packs gave {packed}: all that was packed in order, or nothing"
         assert log.packed_to(study) == len(packed), "packed_to must be where the packs end"
+        log.write_snapshot(study, "first", "1")
+        log.write_snapshot(study, "second", "2")
+        assert log.read_snapshot(study, "first") is None, "only the last snapshot is kept"
+        assert log.read_snapshot(study, "second") in (None, "2"), (
+            "a snapshot is what was written under its key, or nothing"
+        )
     _gone(store, "told")
 
 

@@ -10,7 +10,8 @@ from surest.core.protocol import Answer, Procedure
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
     from surest.algorithms.wager.wager import wager
 
-    return wager(task.arms, task.delta, epsilon=task.epsilon, rng=task.rng, arrivals=task.arrivals, **options)
+    given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
+    return wager(task.arms, task.delta, **given, **options)
 
 
 ENTRIES = (
@@ -27,5 +28,6 @@ ENTRIES = (
         },
         growing=True,
         reserve="reserve",
+        any_sampling=True,
     ),
 )

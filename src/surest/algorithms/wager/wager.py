@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from surest.algorithms.entry import Script
 from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
@@ -52,17 +53,19 @@ def wager(
     batch: int = 1,
     reserve: float = 0.0,
     arrivals: Sequence[int] = (),
+    script: Script = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
     `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
     δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
-    each request.
+    each request. `script` says what the first requests are to be: those of a recorded search, whose rewards count as any do.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
     times = np.full(len(arms), FIRST)
+    k = 0  # requests made
     while True:
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
@@ -70,10 +73,16 @@ def wager(
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
             times = np.where(ledger.counts == 0, FIRST, 0)
         pulled = np.flatnonzero(times)
-        reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
+        often = times[pulled]
+        if k < len(script):
+            pulled, often = script[k]
+        k += 1
+        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status)
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
+        if ledger.decided and k < len(script):
+            continue
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())

@@ -120,7 +120,7 @@ class SqlBulk:
         rows.execute(self.driver.statement(query), (study,))
         while portion := rows.fetchmany(MANY):
             numbers, arms, rewards, seals, *more, items = zip(*portion, strict=True)
-            if numbers != tuple(range(at, at + len(portion))):
+            if numbers[0] != at or numbers[-1] != at + len(portion) - 1:  # they are whole, and rise
                 raise StorageError(f"the study's log is damaged: some of the tickets from {at} on are gone")
             told: tuple[tuple[Any, ...], ...] = (numbers, arms, rewards, seals, items)
             if None in rewards:

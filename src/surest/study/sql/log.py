@@ -67,7 +67,7 @@ class SqlLog(SqlBulk):
         study = self.value(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
         if study is None:
             return False
-        for table in ("arms", "items", "requests", "packs", "tickets", "events"):
+        for table in ("arms", "items", "requests", "packs", "snapshots", "tickets", "events"):
             self.execute(f"DELETE FROM surest_{table} WHERE study = ?", study)
         return bool(self.execute("DELETE FROM surest_studies WHERE id = ?", study).rowcount)
 
@@ -196,6 +196,23 @@ class SqlLog(SqlBulk):
         update = f"UPDATE surest_tickets SET reward = ?, seal = ?, told = {self.driver.now} WHERE study = ? AND id = ?"
         rows = zip(values.tolist(), seals, numbers.tolist(), strict=True)
         self.many(update, [(value, check, study, number) for value, check, number in rows])
+
+    def read_snapshot(self, study: int, key: str) -> str | None:
+        """The snapshot that was kept last, if it was kept under this key."""
+        row = self.row("SELECT data, seal FROM surest_snapshots WHERE study = ? AND key = ?", study, key)
+        if row is None:
+            return None
+        if row[1] != seal(key, row[0]):
+            raise StorageError("the study's log is damaged: its snapshot is not what was written. Restore a backup")
+        return str(row[0])
+
+    def write_snapshot(self, study: int, key: str, data: str) -> None:
+        """Keep a snapshot in place of the last one."""
+        insert = (
+            "INSERT INTO surest_snapshots (study, key, data, seal) VALUES (?, ?, ?, ?) ON CONFLICT (study) "
+            "DO UPDATE SET key = excluded.key, data = excluded.data, seal = excluded.seal"
+        )
+        self.execute(insert, study, key, data, seal(key, data))
 
     def told_times(self, study: int, most: int) -> list[float]:
         """When the rewards of the last tickets came."""

@@ -96,6 +96,15 @@ packs = sa.Table(  # rewards of answered requests once more, for quick replays
     sa.Column("seal", _Number, nullable=False),
     sqlite_with_rowid=False,
 )
+snapshots = sa.Table(  # what the replay of a log last said, for quick looks
+    "surest_snapshots",
+    metadata,
+    sa.Column("study", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("key", sa.Text, nullable=False),  # a digest of all that it follows from: see `study.snapshot`
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Column("seal", _Number, nullable=False),
+    sqlite_with_rowid=False,
+)
 events = sa.Table(
     "surest_events",
     metadata,

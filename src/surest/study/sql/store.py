@@ -58,15 +58,15 @@ class SqlStore:
             yield log
 
     @contextmanager
-    def writing(self) -> Iterator[Log]:
+    def writing(self, *, wait: bool = True) -> Iterator[Log]:
         """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
-        with self._transaction(reading=False) as log:
+        with self._transaction(reading=False, wait=wait) as log:
             yield log
 
     @contextmanager
-    def _transaction(self, *, reading: bool) -> Iterator[SqlLog]:
+    def _transaction(self, *, reading: bool, wait: bool = True) -> Iterator[SqlLog]:
         with self.failures():
-            connection, cursor = self._begun(reading=reading)
+            connection, cursor = self._begun(reading=reading, wait=wait)
             try:
                 yield SqlLog(cursor, self.driver)
                 cursor.execute("COMMIT")
@@ -77,14 +77,14 @@ class SqlStore:
                 raise
             self._let_go(connection, cursor, keep=True)
 
-    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
+    def _begun(self, *, reading: bool, wait: bool) -> tuple[Any, Any]:
         """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
         while True:
             idle = self._take()
             connection = self.driver.connect() if idle is None else idle
             cursor = connection.cursor()
             try:
-                self.driver.begin(cursor, reading=reading)
+                self.driver.begin(cursor, reading=reading, wait=wait)
             except BaseException as error:
                 connection.close()
                 if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
