@@ -183,6 +183,18 @@ class CellDesk:
                         return found
         return found
 
+    def met(self, length: int, out: Collection[Cell] = ()) -> int:
+        """How many of all items, in the algorithm's order, have a cell that is told, asked for or out.
+
+        The request's items and those ahead are the end of that order, or all of it.
+        """
+        if self.request is None:
+            return length
+        order = [*self.request.items.tolist(), *self.request.ahead.tolist()]
+        touched = {item for cells in (self.values, self.tickets, out) for _, item in cells}
+        touched.update(self.request.items.tolist())
+        return length - len(order) + max(place for place, item in enumerate(order) if item in touched) + 1
+
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
         again = [number for number, _ in zip(self.again, range(k), strict=False)]

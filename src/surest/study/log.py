@@ -32,7 +32,7 @@ class StoredStudy:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, and from which ticket on the algorithm knows it."""
+    """An arm, and from which ticket on the algorithm knows it; on a list, after how many items of its order."""
 
     label: str
     added_at: int
