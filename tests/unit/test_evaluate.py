@@ -25,9 +25,7 @@ from surest.result.data import Result
 LABELS, ITEMS = ("kind", "terse", "wordy"), tuple(f"q{i}" for i in range(120))
 RNG = np.random.default_rng(11)
 TABLE = (RNG.random((3, 120)) < np.array([[0.8], [0.5], [0.3]])).astype(float)
-CELLS = {
-    arm: {item: float(TABLE[a, i]) for i, item in enumerate(ITEMS)} for a, arm in enumerate(LABELS)
-}
+CELLS = {arm: {item: float(TABLE[a, i]) for i, item in enumerate(ITEMS)} for a, arm in enumerate(LABELS)}
 LONG = [(arm, item, value) for arm, row in CELLS.items() for item, value in row.items()]
 
 
@@ -259,7 +257,10 @@ def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
         if running.rounds == 5:
             raise surest.Stop("enough")
 
-    for result in (evaluate(CELLS, seed=3, progress=stop), evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, progress=stop)):
+    for result in (
+        evaluate(CELLS, seed=3, progress=stop),
+        evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, progress=stop),
+    ):
         assert (result.certified, result.reason) == (False, "enough")
         assert result.evaluations == result.pulls == sum(map(len, result.table.values())) > 0
 
@@ -274,7 +275,7 @@ def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
         ({"a": len}, [1], {"score": len}, "score goes with labels"),
         ({"a": _async_one}, [1], {}, "aevaluate"),
         (CELLS, None, {"on_failure": 0.0}, "on_failure goes with functions"),
-        (CELLS, None, {"epsilom": 0.1}, "did you mean epsilon"),
+        (CELLS, None, {"epsilom": 0.1}, "'epsilom'"),
         (CELLS, None, {"delta": 2}, "strictly between 0 and 1"),
         (CELLS, None, {"target": "people"}, "items, population"),
         (CELLS, None, {"algorithm": "wager"}, "wager"),

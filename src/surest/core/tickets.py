@@ -136,6 +136,7 @@ class CellDesk:
 
     def __init__(self) -> None:
         self.values: dict[Cell, float] = {}
+        self.sums: dict[int, float] = {}  # of each arm's values
         self.tickets: list[Cell] = []  # by number
         self.numbers: dict[Cell, int] = {}
         self.again: dict[int, None] = {}
@@ -171,9 +172,10 @@ class CellDesk:
         if self.request is None:
             return []
         arms, found = self.request.arms.tolist(), list[Cell]()
+        leading = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))  # who is behind may be out before it is needed
         limit, early = AHEAD * (k + under_way) if under_way else 0, 0
         for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
-            for arm in arms:
+            for arm in arms if place < len(self.request.items) else leading:
                 early += place >= len(self.request.items)
                 if early > limit:
                     return found
@@ -232,6 +234,7 @@ class CellDesk:
     def know(self, cell: Cell, value: float) -> None:
         """Take the reward of a cell that has none."""
         self.values[cell] = value
+        self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
         request = self.request
         if request is not None and cell[0] in request.arms and cell[1] in request.items:
             self.missing -= 1

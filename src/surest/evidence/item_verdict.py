@@ -40,7 +40,9 @@ def with_waiting(status: Status, more: int) -> Status:
     )
 
 
-def _padded(bounds: tuple[FloatArray, FloatArray] | None, more: int, least: float) -> tuple[FloatArray, FloatArray] | None:
+def _padded(
+    bounds: tuple[FloatArray, FloatArray] | None, more: int, least: float
+) -> tuple[FloatArray, FloatArray] | None:
     if bounds is None:
         return None
     return np.append(bounds[0], np.full(more, least)), np.append(bounds[1], np.ones(more))
