@@ -2,13 +2,12 @@
 
     python examples/models_on_splits.py
 
-The items are the 200 splits of a repeated cross-validation; an evaluation fits a model on one of them. `cross_val_score` would fit
-every model on every split. The claim is about the mean over these 200 splits of these data, not about other data.
+The items are the 200 splits of a repeated cross-validation; an evaluation fits a model on one of them. `cross_val_score`
+would fit every model on every split. The claim is about the mean over these 200 splits of these data, not about other data.
 """
 
 from typing import Any
 
-import surest
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -17,6 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+
+import surest
 
 MODELS: dict[str, Any] = {
     "neighbours": KNeighborsClassifier(5),

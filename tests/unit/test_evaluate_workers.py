@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from simulated_workers import Workers
 
+from simulated_workers import Workers
 from surest.core.protocol import FloatArray
 from surest.core.session import Session, Ticket
 from surest.drivers.desk import SessionDesk
