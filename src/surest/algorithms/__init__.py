@@ -105,7 +105,7 @@ def all_entries() -> tuple[Entry, ...]:
     """Every entry, in the order of the table; imports every algorithm.
 
     >>> [entry.name for entry in all_entries()][:2]
-    ['wager', 'vd-best-arm-id']
+    ['wager', 'race']
     """
     return tuple(REGISTRY.values())
 
