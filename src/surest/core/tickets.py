@@ -172,10 +172,11 @@ class CellDesk:
         if self.request is None:
             return []
         arms, found = self.request.arms.tolist(), list[Cell]()
-        leading = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))  # who is behind may be out before it is needed
         limit, early = AHEAD * (k + under_way) if under_way else 0, 0
         for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
-            for arm in arms if place < len(self.request.items) else leading:
+            if place == len(self.request.items):  # who is behind may be out before it is needed
+                arms = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))
+            for arm in arms:
                 early += place >= len(self.request.items)
                 if early > limit:
                     return found
