@@ -178,11 +178,11 @@ def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Re
         start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
         items=problem.items,
     )  # fmt: skip
-    stopped = None
+    stopped, used = None, np.zeros_like(known)
     try:
-        used = read_off(running, units, hook)
+        read_off(running, units, hook, used)
     except Stop as stop:
-        used, stopped = np.zeros_like(known), str(stop) or "stopped"
+        stopped = str(stop) or "stopped"
     if running.request is not None and stopped is None:
         stopped = "more cells needed"
     arms, places = np.nonzero(used)

@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,3 +70,38 @@ def test_shared_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     assert len(runs) == 2
     assert sum(runs) == 72
     assert min(runs) > 0
+
+
+def test_prompt_on_questions_goes_on_after_a_kill(tmp_path: Path) -> None:
+    """The number of judged answers is pinned, and a kill costs at most the one that was under way."""
+    command = [sys.executable, str(EXAMPLES / "prompt_on_questions.py"), f"sqlite:///{tmp_path}/prompts.db"]
+    first = subprocess.Popen([*command, "0.05"], stderr=subprocess.PIPE, text=True)
+    assert first.stderr is not None
+    before = [first.stderr.readline() for _ in range(8)]
+    first.kill()
+    before += first.stderr.readlines()
+    first.wait()
+    first.stderr.close()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines() == [
+        "steps is the best prompt: certified True",
+        "83 of 1600 answers were judged",
+    ]
+    judged = [line.strip() for line in (*before, *done.stderr.splitlines()) if line.startswith("judged")]
+    assert len(judged) <= 84
+    assert len(set(judged)) == 83
+
+
+def test_solver_from_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("solver_from_table.py", capsys, monkeypatch)
+    assert "cutting is the fastest on these instances: certified True" in out
+    assert "376 of 3000 runs would have told (12.5%)" in out
+    assert "by the whole table: cutting" in out
+
+
+def test_models_on_splits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("models_on_splits.py", capsys, monkeypatch)
+    assert "naive Bayes is within 0.01 of the best: certified True" in out
+    saved = re.search(r"(\d+) fits instead of 1000", out)
+    assert saved is not None
+    assert int(saved[1]) < 500

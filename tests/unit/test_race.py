@@ -276,12 +276,12 @@ def test_rivals_find_a_clear_best_arm(name: str) -> None:
 def test_the_command_prints_a_row_a_method(tmp_path: Any) -> None:
     from click.testing import CliRunner
 
-    from surest.cli.bench_items import items
+    from surest.cli import cli
 
     table = noisy(3, 50, step=0.3)
     lines = [f"a{j},q{i},{table[j, i]}" for j in range(3) for i in range(50)]
     (tmp_path / "small.csv").write_text("arm,item,value\n" + "\n".join(lines))
     names = "race,wager-on-marginals"
-    run = CliRunner().invoke(items, ["--data", str(tmp_path), "--orders", "2", "--algorithms", names])
+    run = CliRunner().invoke(cli, ["bench", "items", "--data", str(tmp_path), "--orders", "2", "--algorithms", names])
     assert run.exit_code == 0, run.output
     assert [line.split(" | ")[3] for line in run.output.splitlines()[2:]] == names.split(",")

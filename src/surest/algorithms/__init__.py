@@ -112,7 +112,7 @@ def all_entries() -> tuple[Entry, ...]:
     """Every entry, in the order of the table; imports every algorithm.
 
     >>> [entry.name for entry in all_entries()][:2]
-    ['wager', 'vd-best-arm-id']
+    ['wager', 'race']
     """
     return tuple(REGISTRY.values())
 
@@ -157,7 +157,7 @@ def start(
     epsilon: float = 0.0,
     budget: int | None = None,
     seed: int = 0,
-    arrivals: list[int] | None = None,
+    arrivals: list[Any] | None = None,
     items: int | None = None,
     target: str = "items",
     script: Script = (),
@@ -175,8 +175,8 @@ def start(
         The allowed error probability; how far from the best, on [0, 1], an answer may be; the most pulls.
     seed : int
         Makes the algorithm's own randomness repeatable.
-    arrivals : list of int, optional
-        Grows while the algorithm runs: how many arms each later addition brings.
+    arrivals : list, optional
+        Grows while the algorithm runs: how many arms each later addition brings, as `Task.arrivals` has it.
     items, target
         The number of items on the list, where there is one, and whose mean counts.
     script : sequence, optional
@@ -202,7 +202,7 @@ def start(
     return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, script), **options)
 
 
-def start_on(problem: Problem, arrivals: list[int] | None = None, script: Script = ()) -> Procedure[Answer]:
+def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script = ()) -> Procedure[Answer]:
     """Start the algorithm that a problem names, on [0, 1].
 
     >>> from surest.core.problem import problem_of

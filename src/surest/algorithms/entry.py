@@ -29,15 +29,25 @@ class Task:
     epsilon: float
     budget: int | None
     rng: np.random.Generator
-    arrivals: list[int] = field(default_factory=list)
+    arrivals: list[Any] = field(default_factory=list)
     """How many arms each later addition brought, in order. A session appends to it while a growing algorithm runs; the
-    algorithm looks before each request, and numbers the new arms on from those it knows."""
+    algorithm looks before each request, and numbers the new arms on from those it knows. On a list of items an addition is
+    a pair: how many arms, and how many items, in the algorithm's order, had a cell evaluated or handed out before."""
     items: int | None = None
     """How many items there are on the list that all arms are evaluated on; None where every pull is a fresh one."""
     target: str = "items"
     """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
     script: Script = ()
     """What the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`."""
+
+
+def arms_in(arrivals: Sequence[int | tuple[int, int]]) -> int:
+    """How many arms additions brought in all.
+
+    >>> arms_in([2, 1]), arms_in([(2, 30), (1, 40)])
+    (3, 3)
+    """
+    return sum(added[0] if isinstance(added, tuple) else added for added in arrivals)
 
 
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
@@ -190,5 +200,5 @@ def _answering(procedure: Any, name: str, task: Task, fixed: bool) -> Procedure[
             "rewards = yield Pull(arms, times, statistic)"
         )
     value = yield from procedure
-    answer = as_answer(value, name, len(task.arms) + sum(task.arrivals))
+    answer = as_answer(value, name, len(task.arms) + arms_in(task.arrivals))
     return Answer(answer.arms, False, "fixed budget", answer.status) if fixed and value is not answer else answer

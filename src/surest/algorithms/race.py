@@ -3,20 +3,25 @@
 What makes its answer right is in evidence/items.py; the theorem and its proof are in docs/items.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Task
+from surest.algorithms.entry import Entry, Task, arms_in
 from surest.algorithms.options import Option
-from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
+from surest.compiled import prefer_machine_code
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
-from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
+from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict, with_waiting
 from surest.evidence.items import Standings
 
 TARGETS = ("items", "population")
+PLAIN_CELLS = 2000
+"""Cells that count before machine code is loaded: as plain Python they take about as long as loading it."""
+PLAIN_STATUS = 40
+"""After so many items a status is computed as machine code. As plain Python it would take too long for a live view."""
 
 
 def race(
@@ -37,8 +42,8 @@ def race(
 
     Scores lie in [0, 1]. The items are taken in a random order, drawn from `rng` before anything is known. `budget` is in
     cells. `reserve` is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is
-    looked at before each request. An addition may also be a pair: how many, and how many units (items or clusters, in
-    order) had a cell evaluated when it was made; the new arms then take part after these.
+    looked at before each request. An addition may also be a pair: how many, and how many items, in their order, had a cell
+    evaluated when it was made; the new arms then take part after these.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
     >>> procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1)), None
@@ -59,43 +64,54 @@ def race(
     standings = Standings(n, units.weights, delta * (1 - reserve), share=share, population=population)
     verdict = Verdict(standings, delta, epsilon, np.full(n, (1 - reserve) / n))
     spent = additions = 0
+
+    def status() -> Status:
+        if standings.t >= PLAIN_STATUS:
+            prefer_machine_code()
+        return with_waiting(verdict.status(), n + arms_in(arrivals) - len(standings.sums))
+
     while True:
         t, waiting = standings.t, False
         if additions < len(arrivals):
-            more, first = _addition(arrivals[additions], t)
+            more, first = _addition(arrivals[additions], units)
             waiting = first > t and t < len(units)
             if not waiting:
                 cost = more * int(units.starts[t])
                 if budget is not None and spent + cost > budget:
-                    return Answer(int(arms[standings.leader]), False, "budget spent", verdict.status())
+                    return Answer(int(arms[standings.leader]), False, "budget spent", status())
                 additions, spent = additions + 1, spent + cost
                 arms = np.append(arms, arms.max() + 1 + np.arange(more))
                 part = reserve / (additions * (additions + 1))
-                standings.grow((yield from _catch_up(arms[-more:], units, t, verdict)), delta * part)
+                standings.grow((yield from _catch_up(arms[-more:], units, t, status)), delta * part)
                 verdict.grow(np.full(more, part / more))
                 continue
         if t == len(units) or (verdict.chosen is not None and not waiting):
             return _answer(arms, standings, verdict, len(units))
         cost = len(standings.play) * len(units.of(t))
         if budget is not None and spent + cost > budget:
-            return Answer(int(arms[standings.leader]), False, "budget spent", verdict.status())
-        reply = yield Cells(arms[standings.play], units.of(t), units.items[units.starts[t + 1] :], verdict.status)
+            return Answer(int(arms[standings.leader]), False, "budget spent", status())
+        reply = yield Cells(arms[standings.play], units.of(t), units.items[units.starts[t + 1] :], status)
+        if spent < PLAIN_CELLS <= spent + cost:
+            prefer_machine_code()
         spent += cost
         standings.count(units.values(reply, t, t + 1)[0])
         verdict.look()
 
 
-def _catch_up(arms: IntArray, units: Units, t: int, verdict: Verdict) -> Procedure[FloatArray]:
+def _catch_up(arms: IntArray, units: Units, t: int, status: Callable[[], Status]) -> Procedure[FloatArray]:
     """Evaluate new arms on the units that were counted: their sums are needed."""
     if t == 0:
         return np.zeros((0, len(arms)))
     end = units.starts[t]
-    reply = yield Cells(arms, units.items[:end], units.items[end:], verdict.status)
+    reply = yield Cells(arms, units.items[:end], units.items[end:], status)
     return units.values(reply, 0, t)
 
 
-def _addition(given: int | tuple[int, int], t: int) -> tuple[int, int]:
-    return (given, t) if isinstance(given, int | np.integer) else given
+def _addition(given: int | tuple[int, int], units: Units) -> tuple[int, int]:
+    """How many arms an addition brings, and after how many units they take part at the earliest."""
+    if isinstance(given, int | np.integer):
+        return int(given), 0
+    return given[0], int(np.searchsorted(units.starts, given[1]))
 
 
 def _answer(arms: IntArray, standings: Standings, verdict: Verdict, units: int) -> Answer:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -39,7 +40,21 @@ def listed(given: Sequence[str]) -> list[str]:
     return [name.strip() for text in given for name in text.split(",") if name.strip()]
 
 
-@click.command()
+class Bench(click.Command):
+    """``bench``, and ``bench items``, which is a command of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the command line."""
+        if args[:1] == ["items"]:
+            from surest.cli.bench_items import items
+
+            return items.make_context(f"{info_name} items", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=Bench)
 @click.argument("sources", nargs=-1, required=True, metavar="SUITE_OR_SOURCE...")
 @click.option(
     "--algorithms",
@@ -99,6 +114,8 @@ def bench(
     Suites: quick, paper, literature, low-variance, near-ties, real (with --data). A CSV file may hold several instances.
     Without --budget, algorithms that decide pull by pull are stopped after 10^7 pulls, and fixed-budget ones spend four
     times the lower bound.
+
+    'surest bench items --data DIR' compares methods for lists of items, on tables of scores; it has options of its own.
     """
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give a number from 1 on")

@@ -67,7 +67,7 @@ class Session:
 
     def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
         self.problem, self.scale = problem, problem.scale
-        self._arrivals: list[int] = []
+        self._arrivals: list[Any] = []
         self.running = Running(
             start_on(problem, self._arrivals, script),
             len(problem.labels),
@@ -170,10 +170,16 @@ class Session:
         self._desk.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
         self._move_on()
 
-    def grow(self, labels: Sequence[Any]) -> None:
+    def items_met(self, out: Collection[Cell] = ()) -> int:
+        """On a list of items: how many of them, in the algorithm's order, have a cell that is told, asked for or `out`."""
+        met: int = self._desk.met(self.problem.items, out)
+        return met
+
+    def grow(self, labels: Sequence[Any], after: int | None = None) -> None:
         """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
 
-        Refused by algorithms whose guarantee would not hold.
+        On a list of items they take part `after` so many items, those that have a cell by now (`items_met`) unless told, and
+        catch up on these. Refused by algorithms whose guarantee would not hold.
         """
         entry = lookup(self.problem.algorithm)
         if not entry.growing:
@@ -187,7 +193,10 @@ class Session:
             raise UsageError("the search has ended; start a new one with all arms")
         self.problem = msgspec.structs.replace(self.problem, labels=labels_of((*self.labels, *labels)))
         self.running.grow(len(labels))
-        self._arrivals.append(len(labels))
+        if self.problem.items is None:
+            self._arrivals.append(len(labels))
+        else:
+            self._arrivals.append((len(labels), self.items_met() if after is None else after))
 
     def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""

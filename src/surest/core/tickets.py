@@ -136,6 +136,7 @@ class CellDesk:
 
     def __init__(self) -> None:
         self.values: dict[Cell, float] = {}
+        self.sums: dict[int, float] = {}  # of each arm's values
         self.tickets: list[Cell] = []  # by number
         self.numbers: dict[Cell, int] = {}
         self.again: dict[int, None] = {}
@@ -173,6 +174,8 @@ class CellDesk:
         arms, found = self.request.arms.tolist(), list[Cell]()
         limit, early = AHEAD * (k + under_way) if under_way else 0, 0
         for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
+            if place == len(self.request.items):  # who is behind may be out before it is needed
+                arms = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))
             for arm in arms:
                 early += place >= len(self.request.items)
                 if early > limit:
@@ -182,6 +185,18 @@ class CellDesk:
                     if len(found) == k:
                         return found
         return found
+
+    def met(self, length: int, out: Collection[Cell] = ()) -> int:
+        """How many of all items, in the algorithm's order, have a cell that is told, asked for or out.
+
+        The request's items and those ahead are the end of that order, or all of it.
+        """
+        if self.request is None:
+            return length
+        order = [*self.request.items.tolist(), *self.request.ahead.tolist()]
+        touched = {item for cells in (self.values, self.tickets, out) for _, item in cells}
+        touched.update(self.request.items.tolist())
+        return length - len(order) + max(place for place, item in enumerate(order) if item in touched) + 1
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
@@ -220,6 +235,7 @@ class CellDesk:
     def know(self, cell: Cell, value: float) -> None:
         """Take the reward of a cell that has none."""
         self.values[cell] = value
+        self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
         request = self.request
         if request is not None and cell[0] in request.arms and cell[1] in request.items:
             self.missing -= 1

@@ -8,8 +8,12 @@ from surest.core.tickets import Cell
 from surest.drivers.desk import Hook
 
 
-def read_off(running: Running[Answer], table: FloatArray, on_request: Hook | None = None) -> BoolArray:
+def read_off(
+    running: Running[Answer], table: FloatArray, on_request: Hook | None = None, used: BoolArray | None = None
+) -> BoolArray:
     """Answer requests for cells from a table on [0, 1] until one of them lacks a cell; which cells were used.
+
+    They are marked in `used`, if given: what was used is then known even where `on_request` stops the run.
 
     >>> from surest.core.problem import problem_of
     >>> from surest.algorithms import start_on
@@ -21,7 +25,7 @@ def read_off(running: Running[Answer], table: FloatArray, on_request: Hook | Non
     >>> running.value.arm
     0
     """
-    used = np.zeros(table.shape, np.bool_)
+    used = np.zeros(table.shape, np.bool_) if used is None else used
     while isinstance(running.request, Cells):
         if on_request is not None:
             on_request(running)

@@ -1,5 +1,6 @@
 """What can be said while arms go through a list of items: who leads, how surely, who may still be best, how close it is."""
 
+from dataclasses import replace
 from math import inf, log
 
 import numpy as np
@@ -15,6 +16,36 @@ SHARE_WITH_EPSILON = 0.7
 """The same when an arm within ε of the best will do."""
 GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
 """The ε at which it is seen how close the leader is to the best."""
+
+
+def with_waiting(status: Status, more: int) -> Status:
+    """The same status when `more` arms were added that take part later: of them, nothing is known yet.
+
+    >>> with_waiting(Status(leader=0, contenders=(0,), in_play=1, achieved_delta=0.01), 2).contenders
+    (0, 1, 2)
+    """
+    if more == 0:
+        return status
+    n = len(status.intervals[0]) if status.intervals is not None else max(status.contenders or (0,)) + 1
+    return replace(
+        status,
+        achieved_delta=1.0,
+        epsilon_certified=1.0,
+        contenders=(*(status.contenders or ()), *range(n, n + more)),
+        in_play=(status.in_play or 0) + more,
+        evidence=min(status.evidence or 0.0, 0.0),
+        forecast=None,
+        intervals=_padded(status.intervals, more, 0.0),
+        differences=_padded(status.differences, more, -1.0),
+    )
+
+
+def _padded(
+    bounds: tuple[FloatArray, FloatArray] | None, more: int, least: float
+) -> tuple[FloatArray, FloatArray] | None:
+    if bounds is None:
+        return None
+    return np.append(bounds[0], np.full(more, least)), np.append(bounds[1], np.ones(more))
 
 
 class Verdict:

@@ -92,6 +92,8 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
     for added in later:
         line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
         when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
+        if study.items:
+            when = f"Then add arms, when {added.before} items have a cell evaluated and no other has"
         commands[when] = shell_line(line)
     return commands
 

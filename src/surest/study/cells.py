@@ -9,8 +9,9 @@ from typing import Any
 
 from surest.core.session import Session
 from surest.drivers.looks import Looks
-from surest.errors import StorageError, UsageError
+from surest.errors import StorageError
 from surest.study.log import Lease, Log, Place, Store, Told, handed_out_again
+from surest.study.replay import later_arms
 from surest.study.settings import Settings
 from surest.study.snapshot import Look, look_at
 
@@ -21,6 +22,7 @@ class CellsFollower:
     def __init__(self, store: Store, study: int, settings: Settings, items: int) -> None:
         self.store, self.study, self.settings, self.items = store, study, settings, items
         self.session: Session | None = None
+        self._arms = 0  # how many the session knows
         self._seen = 0  # tickets below this were told to the session, except …
         self._open: list[int] = []  # … those which were open then
 
@@ -31,7 +33,7 @@ class CellsFollower:
     def catch_up(self, log: Log) -> Session:
         """Tell the session the cells that are new."""
         session, self.session = self.session, None  # what fails half-way is started again
-        if session is None:
+        if session is None or log.count_arms(self.study) != self._arms:
             session = self._begun(log, record=False)
         # In this order: rewards may come between two statements, and one that is read twice does no harm.
         still_open, seen = [ticket.number for ticket in log.open_tickets(self.study)], log.next_ticket(self.study)
@@ -50,8 +52,12 @@ class CellsFollower:
 
     def _begun(self, log: Log, *, record: bool) -> Session:
         self.store.check(log)
-        self._seen, self._open = 0, []
-        return self.settings.session([arm.label for arm in log.read_arms(self.study)], record=record)
+        arms = log.read_arms(self.study)
+        self._seen, self._open, self._arms = 0, [], len(arms)
+        session = self.settings.session([arm.label for arm in arms if arm.added_at == 0], record=record)
+        for at, labels in later_arms((arm.label, arm.added_at) for arm in arms).items():
+            session.grow(labels, at)
+        return session
 
     def _feed(self, session: Any, told: Told) -> None:
         if len(told.items) and not ((told.items >= 0) & (told.items < self.items)).all():
@@ -76,8 +82,16 @@ class CellsFollower:
         return [Place(ticket.number, ticket.arm, ticket.item) for ticket in again] + fresh
 
     def grow(self, log: Log, labels: Sequence[str]) -> int:
-        """A list is compared among arms that are known from its beginning."""
-        raise UsageError("a study on a list of items takes no further arms; make a new study with all of them")
+        """Refuse arms that cannot be added now, or say after how many items, in the algorithm's order, they take part.
+
+        These are all that have a cell told or handed out: who adds arms may know of it. The new arms catch up on them.
+        """
+        session = self.catch_up(log)
+        out = [(ticket.arm, ticket.item) for ticket in log.open_tickets(self.study) if ticket.item is not None]
+        at = session.items_met(out)
+        self.session = None  # the arms of one moment come together, and the log says which these are
+        session.grow(labels, at)  # refuses, if it must
+        return at
 
     def look(self, log: Log) -> Look:
         """How the study stands. What is known of each cell is soon told to a session: no snapshot is kept."""

@@ -30,7 +30,7 @@ class StoredStudy(msgspec.Struct, frozen=True):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """An arm, and from which ticket on the algorithm knows it."""
+    """An arm, and from which ticket on the algorithm knows it; on a list of items, how many items had a cell then."""
 
     label: str
     added_at: int

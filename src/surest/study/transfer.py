@@ -222,7 +222,7 @@ def _check_course(study: Export) -> None:
     if added != sorted(added):
         raise UsageError("this export has arms before others that were added earlier")
     ends = {0, *(request.first + request.total for request in study.requests)}
-    if not ends.issuperset(added):
+    if not study.items and not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
     settings, first = checked_settings(study.settings), [arm.label for arm in study.arms if arm.added_at == 0]
     try:
@@ -245,6 +245,8 @@ def _check_cells(study: Export, session: Any) -> None:
     cells = [(ticket.arm, ticket.item) for ticket in study.tickets]
     if study.requests or len(set(cells)) < len(cells):
         raise UsageError("a study on a list of items has no requests, and each of its cells at most one ticket")
+    for at, labels in later_arms((arm.label, arm.added_at) for arm in study.arms).items():
+        session.grow(labels, at)
     for ticket in study.tickets:
         if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
             raise UsageError("a ticket names an arm or an item that there is not")
