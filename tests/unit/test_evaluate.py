@@ -329,3 +329,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert before >= 6
     assert max(asked.values()) <= 2
     assert sum(asked.values()) <= int(evaluations) + 1, "only the cell under way was evaluated again"
+
+
+def test_a_leader_that_can_only_be_tied_is_called_that() -> None:
+    result = surest.evaluate({"x": {1: 1.0, 2: None}, "y": {1: 0.0, 2: 1.0}}, seed=0)
+    assert not result.certified
+    assert "No other arm can overtake it on this list any more; whether one ties with it is open." in str(result)

@@ -77,6 +77,8 @@ def arm_name(result: "Result") -> str:
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
     epsilon, level = result.epsilon_certified, result.achieved_delta
+    if result.listed is not None and level == 0:
+        return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
     sentences = []
     if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
