@@ -97,6 +97,8 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
     if given.get("items") is not None:
+        if isinstance(given["items"], bool) or not isinstance(given["items"], Integral) or given["items"] < 1:
+            raise UsageError(f"items is {given['items']!r:.60}; give their number (surest.evaluate takes a list)")
         own.setdefault("algorithm", ITEMS_ALGORITHM)
     return checked(
         Problem(
