@@ -81,7 +81,8 @@ OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
     "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
     "range": "bounds", "method": "algorithm", "callback": "on_request of identify", "n_trials": "budget",
-    "vectorized": "vectorised", "verbose": "on_request of identify", "clip": "min(max(reward, low), high) in the arm's own function",
+    "vectorized": "vectorised", "verbose": "on_request of identify",
+    "clip": "min(max(reward, low), high) in the arm's own function",
 }  # fmt: skip
 """What other libraries call these things."""
 
