@@ -75,8 +75,8 @@ def evaluate(
     minimise : bool
         Scores are costs, times or losses: the smallest mean is the best.
     seed : int, optional
-        Draws the order of the items. Fresh, and reported, if not given; 0 for a table with gaps, so that the order stays the same
-        while it is filled. Choosing the best of several seeds voids the claim.
+        Draws the order of the items. Fresh, and reported, if not given. For a table it is then made from the names of its arms
+        and items, so that the order stays the same while it is filled. Choosing the best of several seeds voids the claim.
     columns : mapping, optional
         Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
     executor, in_flight, retries, on_failure
@@ -108,8 +108,8 @@ def evaluate(
     if items is None:
         _refuse(score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name)
         table = table_of(arms, columns)
-        if seed is None and not table.complete:
-            given["seed"] = 0  # the next call, on a fuller table, must continue the same run
+        if seed is None:
+            given["seed"] = table_seed(table)
         found = _from_table(table, given, hook)
     else:
         labels, functions = _functions(arms, score, asynchronous=False)
@@ -173,6 +173,12 @@ async def aevaluate(
     return replace(session.result(items=listed, stopped=stopped), seconds=time.perf_counter() - began)
 
 
+def table_seed(table: Table) -> int:
+    """The seed of a table's order, where none is given: from the names of its arms and items, and nothing else."""
+    names = "\0".join([*map(str, table.labels), "", *map(str, table.items)])
+    return int.from_bytes(sha256(names.encode(errors="replace")).digest()[:4], "big")
+
+
 def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Result:
     problem = problem_of(list(table.labels), items=len(table.items), **given)
     known = ~np.isnan(table.values)
@@ -233,7 +239,8 @@ def _repeated(functions: Sequence[Callable[..., Any]], items: Sequence[Any], rep
 
 def mean_of(function: Callable[..., Any], item: Any, repeats: int) -> float:
     """The mean of several evaluations of one cell."""
-    return sum(float(function(item)) for _ in range(repeats)) / repeats
+    values = [float(function(item)) for _ in range(repeats)]
+    return min(max(sum(values) / repeats, min(values)), max(values))  # rounding must not leave their range
 
 
 def _checked_list(items: Any) -> list[Any]:

@@ -362,3 +362,53 @@ def test_intervals_for_a_population_are_informative() -> None:
     low, high = surest.evaluate(values, target="population", seed=1).intervals
     assert (low > [0.02, -1e-9]).all()
     assert (high < [1 + 1e-9, 0.98]).all()
+
+
+def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
+    """A late arm that is 0 on all items met and 1 on the rest: bets on the items met would be wrong every time."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        rows = {"a": rng.random(40), "b": rng.random(40)}
+        session = surest.Session(["a", "b"], delta=0.05, items=40, reserve=0.5)
+        met: set[int] = set()
+        while not session.finished:
+            for ticket in session.ask(8):
+                assert ticket.item is not None
+                met.add(ticket.item)
+                session.tell(ticket.id, rows[ticket.label][ticket.item])
+            if len(met) == 20 and "c" not in session.labels:
+                rows["c"] = np.array([float(item not in met) for item in range(40)])
+                session.grow(["c"])
+            result = session.result()
+            low, high = result.intervals
+            means = np.array([rows[label].mean() for label in result.labels])
+            if "c" in result.labels:
+                assert low[2] <= means[2] + 1e-12
+                assert means[2] <= high[2] + 1e-12
+                less, more = result.differences
+                apart = means - means[result.index]
+                assert less[2] <= apart[2] + 1e-12
+                assert apart[2] <= more[2] + 1e-12
+
+
+def test_the_order_of_a_session_is_fresh_unless_a_seed_is_given() -> None:
+    orders = {tuple(surest.Session(2, items=50).running.request.ahead.tolist()) for _ in range(3)}
+    assert len(orders) == 3
+    assert surest.Session(2, items=50, seed=7).problem.seed == 7
+
+
+def test_a_budget_holds_for_any_number_of_workers() -> None:
+    calls = []
+    with ThreadPoolExecutor(8) as pool:
+        arms = {label: lambda item: calls.append(item) or 0.5 for label in "abc"}
+        surest.evaluate(arms, range(50), budget=30, seed=1, executor=pool, in_flight=8)
+    assert len(calls) <= 30
+
+
+def test_ties_are_said_to_be_up_to_rounding() -> None:
+    assert "up to rounding" in str(surest.evaluate(np.array([[1.0] * 10, [1.0] * 10]), seed=1))
+
+
+def test_the_mean_of_repeats_stays_in_its_range() -> None:
+    result = surest.evaluate({"a": lambda i: 0.1, "b": lambda i: 0.0}, range(50), bounds=(0, 0.1), repeats=3, seed=1)
+    assert result.best == "a"

@@ -84,9 +84,7 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     table = table_of(given["table"], columns or None)
     if given["clip"]:
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
-    # The next call on a fuller table must continue the same run: its order of the items is the same unless told.
-    order = {} if table.complete else {"seed": 0}
-    result = find_best(table, **{**order, **settings})
+    result = find_best(table, **settings)
     if given["suggest"] is not None and not result.certified:
         say(_as_csv(result.wanted_cells[: given["suggest"]]).rstrip("\n"))
         return 3

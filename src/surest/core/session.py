@@ -6,6 +6,7 @@ Rewards count in the order in which they were asked for, whatever the order in w
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import isnan
+from secrets import randbits
 from typing import Any, SupportsFloat
 
 import msgspec
@@ -34,7 +35,8 @@ class Session:
     record : bool
         Keep what was asked and answered in ``session.running.transcript``.
     items : int, optional
-        The length of the list of items that all arms are compared on. Tickets then name an item too.
+        The length of the list of items that all arms are compared on. Tickets then name an item too, and the seed, which draws
+        their order, is fresh unless given.
     **settings
         The other settings of `surest.Problem` (epsilon, budget, algorithm, bounds, minimise, seed), and the algorithm's own
         options.
@@ -56,6 +58,8 @@ class Session:
     def __init__(
         self, arms: int | Sequence[Any], delta: float = 0.05, *, record: bool = False, **settings: Any
     ) -> None:
+        if settings.get("items") is not None and settings.get("seed") is None:
+            settings["seed"] = randbits(32)  # the guarantee on a list rests on an order that nobody knows beforehand
         self._begin(problem_of(arms, delta=delta, **settings), record)
 
     @classmethod
@@ -78,7 +82,7 @@ class Session:
         )
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
-        self._desk: Any = PullDesk() if problem.items is None else CellDesk()
+        self._desk: Any = PullDesk() if problem.items is None else CellDesk(may_go_ahead=problem.budget is None)
         self._move_on()
 
     @property

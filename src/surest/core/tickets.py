@@ -134,7 +134,8 @@ class PullDesk:
 class CellDesk:
     """Tickets of cells: each cell of arms × items is evaluated once, asked for by the algorithm or ahead of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_go_ahead: bool = True) -> None:
+        self.may_go_ahead = may_go_ahead  # not under a budget: what is evaluated ahead may never count
         self.values: dict[Cell, float] = {}
         self.sums: dict[int, float] = {}  # of each arm's values
         self.tickets: list[Cell] = []  # by number
@@ -172,7 +173,7 @@ class CellDesk:
         if self.request is None:
             return []
         arms, found = self.request.arms.tolist(), list[Cell]()
-        limit, early = AHEAD * (k + under_way) if under_way else 0, 0
+        limit, early = AHEAD * (k + under_way) if under_way and self.may_go_ahead else 0, 0
         for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
             if place == len(self.request.items):  # who is behind may be out before it is needed
                 arms = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))

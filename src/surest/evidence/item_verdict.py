@@ -57,6 +57,8 @@ class Verdict:
     def __init__(self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray) -> None:
         self.standings, self.delta, self.epsilon = standings, delta, epsilon
         self.nominal = nominal
+        self.first = len(nominal)
+        """How many arms there were from the start: only their intervals are by bets."""
         self._pairs: dict[tuple[int, float], Pairs] = {}
         self._close: dict[int, FloatArray] = {}
 
@@ -154,8 +156,7 @@ class Verdict:
         reached = self.reached(a)
         levels = np.where(np.isinf(reached), inf, np.minimum(reached, 1e300) / st.threshold / self.delta)
         weakest = float(levels.min())
-        scores, seen, pairs = st.scores[: st.t], st.seen, max(n * (n - 1) // 2, 1)
-        total = inf if st.population else st.total
+        low, high, less, more = self._bounds(a, n)
         return Status(
             leader=a,
             achieved_delta=min(1.0, 1 / weakest) if weakest > 0 else 1.0,
@@ -165,6 +166,33 @@ class Verdict:
             evidence=log(weakest) if weakest > 0 else -inf,
             threshold=log(1 / self.delta),
             forecast=self._forecast(),
-            intervals=intervals(scores, seen, st.weights, total, self.delta / n),
-            differences=differences(a, scores, seen, st.weights, total, self.delta / pairs),
+            intervals=(low, high),
+            differences=(less, more),
         )
+
+    def _bounds(self, a: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Intervals of all means, and of all differences from arm a, all of them valid at once.
+
+        An arm that came later may have been chosen by the items that had been met, so bets on those prove nothing of it: of such
+        an arm only what is certain is told, and the level of the others does not depend on how many came.
+        """
+        st, first = self.standings, self.first
+        scores, total = st.scores[: st.t, :first], inf if st.population else st.total
+        known = st.sums / st.total if not st.population else np.zeros(n)
+        low, high = known.copy(), np.minimum(known + self._left(n), 1.0)
+        low[:first], high[:first] = intervals(scores, st.seen[:first], st.weights, total, self.delta / first)
+        sure_low, sure_high = known, np.minimum(known + self._left(n), 1.0)
+        less, more = sure_low - sure_high[a], sure_high - sure_low[a]
+        if a < first:
+            pairs = max(first * (first - 1) // 2, 1)
+            less[:first], more[:first] = differences(a, scores, st.seen[:first], st.weights, total, self.delta / pairs)
+        less[a] = more[a] = 0.0
+        return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -1, 1), np.clip(more, -1, 1)
+
+    def _left(self, n: int) -> FloatArray:
+        """The most that the units an arm was not evaluated on can add to its mean."""
+        st = self.standings
+        if st.population:
+            return np.ones(n)
+        seen: FloatArray = np.append(0.0, np.cumsum(st.weights))[st.seen]
+        return np.maximum(st.total - seen, 0.0) / st.total

@@ -55,7 +55,8 @@ def _on_items(result: "Result") -> str:
         these = f"in the population of which {listed} are a sample"
     tied = result.contenders or ()
     if result.reason.endswith("tied") and len(tied) > 1:
-        return f"{_named(tied)} have the same mean {these}, and it is the best: {_sure(result)}."
+        sure = "no other arm can catch up" if result.exact else _sure(result)
+        return f"{_named(tied)} have the same mean {these}, up to rounding, and it is the best: {sure}."
     what = "has the best mean" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best mean"
     if result.standing != "proven":
         return f"{name} {what} {these}, {_unproven(result)}."
