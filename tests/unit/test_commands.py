@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from surest.cli import main
-from surest.drivers.commands import Command, CommandFailed, Runner, Scale, last_number, parse_command
+from surest.drivers.commands import Command, CommandFailed, Runner, Scale, commands_for, last_number, parse_command
 from surest.drivers.seeds import ticket_seed
 from surest.errors import RewardError, SourceError, UsageError
 from surest.study.study import open_study
@@ -203,8 +203,30 @@ def kept_files() -> list[str]:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stopped_search_ends_its_commands_and_goes_on_when_the_printed_command_is_pasted(
-    tmp_path: Path, number: int, status: int
+def test_a_stopped_search_lets_its_commands_finish(tmp_path: Path, number: int, status: int) -> None:
+    """To end them and run them again would favour numbers that come quickly."""
+    script = (
+        f"if mkdir {tmp_path}/once 2>/dev/null; then echo 1 > {tmp_path}/pid; sleep 2; touch {tmp_path}/end; fi; echo 0"
+    )
+    run = started(
+        "--command=b=echo 1",
+        f"--command=a=sh -c {shlex.quote(script)}",
+        "--delta=0.2",
+        "--workers=2",
+        until=tmp_path / "pid",
+    )
+    run.send_signal(number)
+    out, err = run.communicate(timeout=20)
+    assert run.returncode == status
+    assert "Not decided (interrupted)" in out
+    assert (tmp_path / "end").exists()
+    told = int(err.split(" rewards are kept")[0].split()[-1])
+    study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
+    assert (study.status().told, study.status().out, study.health()) == (told, 0, {})
+
+
+def test_a_second_signal_ends_the_commands_and_the_search_goes_on_when_the_printed_command_is_pasted(
+    tmp_path: Path,
 ) -> None:
     script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo $$ > {tmp_path}/pid; exec sleep 60; fi; echo 0"
     run = started(
@@ -214,22 +236,75 @@ def test_a_stopped_search_ends_its_commands_and_goes_on_when_the_printed_command
         "--workers=2",
         until=tmp_path / "pid",
     )
-    run.send_signal(number)
-    out, err = run.communicate(timeout=20)
-    assert run.returncode == status
-    assert "Not decided (interrupted)" in out
+    run.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGTERM)
+    _, err = run.communicate(timeout=20)
+    assert run.returncode == 143
     assert "Traceback" not in err
     assert not alive(int((tmp_path / "pid").read_text()))
     assert len(kept_files()) == 1  # no journal is left open
     told = int(err.split(" rewards are kept")[0].split()[-1])
-    if number == signal.SIGINT:
-        return  # what follows would be the same
     code, out, err = go_on(err)
     assert code == 0, err
     assert "Arm b is the best: wrong with probability at most 0.2" in out
     assert "it's: 1 interrupted, 1 retried" in out
     study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
     assert study.status().told >= told >= 2
+
+
+def test_no_command_outlives_a_search_that_is_killed(tmp_path: Path) -> None:
+    """Nor does what it has started."""
+    script = f"sleep 60 & echo $$ $! >> {tmp_path}/pids; wait"
+    arms = [f"--command={name}=sh -c {shlex.quote(script)}" for name in "ab"]
+    run = started(*arms, "--workers=2", until=tmp_path / "pids")
+    while len((tmp_path / "pids").read_text().split()) < 4:
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    assert not any(alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())
+
+
+def test_commands_do_not_learn_our_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", "postgresql://me:s3cret@db/x")
+    monkeypatch.setenv("SUREST_OTHER", "postgresql://db/x?user=me&password=s3cret")
+    monkeypatch.setenv("SUREST_HARMLESS", "1")
+    count = Command("a", ("sh", "-c", "env | grep -c -e s3cret -e SUREST_STORAGE; echo ${SUREST_HARMLESS}"))
+    assert Runner().run(count, 1) == 1
+    leaks = Command("a", ("sh", "-c", "env | grep -c s3cret || true"))
+    assert Runner().run(leaks, 1) == 0
+
+
+def test_an_item_is_an_argument_or_standard_input() -> None:
+    runner = Runner(Scale(0, 100))
+    as_argument = Command("two", ("sh", "-c", 'test "$1$3" = "two8" && echo "$2"', "sh", "{arm}", "{item}", "{seed}"))
+    assert runner.arm(as_argument)("42", 8) == 42
+    as_input = Command("a", ("sh", "-c", 'read -r x y; echo "$y"'))
+    assert runner.arm(as_input)("x 17", 8) == 17
+    assert runner.arm(Command("a", ("echo", "3")))("never read" * 100_000, 8) == 3
+    assert runner.arm(Command("a", ("sh", "-c", "wc -c")))(8) == 0
+
+
+def test_one_command_for_all_arms_must_name_the_arm() -> None:
+    assert [command.label for command in commands_for(["a", "b"], ["echo", "{arm}"])] == ["a", "b"]
+    with pytest.raises(SourceError, match=r"must say \{arm\}"):
+        commands_for(["a", "b"], ["echo", "1"])
+    with pytest.raises(SourceError, match="there is no command"):
+        commands_for(["a", "b"], [])
+
+
+def test_clip_goes_on_with_what_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = f"echo x >> {tmp_path}/runs; n=$(wc -l < {tmp_path}/runs); if [ $n = 4 ]; then echo 61; else echo 50; fi"
+    given = [f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 5", "--bounds=0,60", "--study=s", "--json"]
+    status, _, err = surest(*given, capsys=capsys)
+    assert status == 2
+    assert "arm 'a' gave 61.0, which is not in [0, 60]. With --clip" in err
+    told = open_study("sqlite:///surest.db", "s").status().told
+    assert told >= 3
+    status, out, err = surest(*given, "--clip", capsys=capsys)
+    assert (status, json.loads(out)["arm"]) == (0, "a")
+    runs = len((tmp_path / "runs").read_text().split())
+    assert json.loads(out)["pulls_per_arm"][0] == runs - 1  # only the refused one was run again
 
 
 def test_a_killed_search_goes_on_at_once(tmp_path: Path) -> None:
@@ -239,7 +314,6 @@ def test_a_killed_search_goes_on_at_once(tmp_path: Path) -> None:
     run = started(*arms, until=tmp_path / "pid")
     run.kill()
     run.communicate()
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     again = subprocess.run(
         [sys.executable, "-m", "surest", "identify", *arms], capture_output=True, text=True, timeout=60
     )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -22,11 +23,37 @@ Work = Callable[[Ticket], tuple[Any, ...]]
 """From a ticket to the function to call and its arguments."""
 
 
-def work_of(functions: Sequence[Callable[..., Any]], seed: int, *, seeded: bool = False) -> Work:
-    """Each arm's function, without arguments or, `seeded`, with a number that belongs to the ticket alone."""
+def work_of(
+    functions: Sequence[Callable[..., Any]], seed: int, *, seeded: bool = False, items: Sequence[Any] | None = None
+) -> Work:
+    """Each arm's function, without arguments; with the ticket's item, if it has one; `seeded`, with a number that is its alone.
+
+    >>> work = work_of([float, abs], 7, items=["1", "2"])
+    >>> from surest.core.session import Ticket
+    >>> work(Ticket(0, 1, "b"))
+    (<built-in function abs>,)
+    """
+
+    def with_item(ticket: Ticket) -> tuple[Any, ...]:
+        place = getattr(ticket, "item", None)
+        item = () if place is None or items is None else (items[place],)
+        number = (ticket_seed(seed, ticket.id),) if seeded else ()
+        return functions[ticket.arm], *item, *number
+
+    if items is not None:
+        return with_item
     if seeded:
         return lambda ticket: (functions[ticket.arm], ticket_seed(seed, ticket.id))
     return lambda ticket: (functions[ticket.arm],)
+
+
+def scored(score: Callable[..., Any], arms: Sequence[Any]) -> list[Callable[..., Any]]:
+    """Each arm's function, from one that takes the arm and an item.
+
+    >>> [function(10) for function in scored(pow, [2, 3])]
+    [1024, 59049]
+    """
+    return [partial(score, arm) for arm in arms]
 
 
 def call(

@@ -4,20 +4,27 @@ import contextlib
 import errno
 import math
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from surest.drivers.guard import Guard
 from surest.errors import RewardError, SourceError, UsageError
 
 KEPT = 2000
 """Characters of a failed run's error output that are kept: its end, where the reason is."""
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """What a shell would understand and a program would take for an argument."""
+PLACES = ("arm", "item", "seed")
+"""What may stand in braces in a command."""
+PRIVATE = "SUREST_STORAGE"
+"""An environment variable that is ours alone: it may hold a password."""
 
 
 class CommandFailed(Exception):
@@ -52,8 +59,8 @@ class Scale:
             number = min(max(number, self.low), self.high)
         if not self.low <= number <= self.high:
             raise RewardError(
-                f"{number!r}, which is not in [{self.low:g}, {self.high:g}]; state wider --bounds, or --clip to count such a "
-                "number as the nearer bound"
+                f"{number!r}, which is not in [{self.low:g}, {self.high:g}]. With --clip such a number counts as the nearer "
+                "bound, and a search that was kept goes on with all that was measured. Wider --bounds need a new search"
             )
         return float(number)
 
@@ -65,9 +72,20 @@ class Command:
     label: str
     words: tuple[str, ...]
 
-    def line(self, seed: int) -> list[str]:
-        """The words to run, with the seed in its place."""
-        return [word.replace("{seed}", str(seed)) for word in self.words]
+    @property
+    def reads_item(self) -> bool:
+        """Whether an item is given on standard input: no word has a place for it."""
+        return not any("{item}" in word for word in self.words)
+
+    def line(self, seed: int, item: str | None = None) -> list[str]:
+        """The words to run, with the arm's name, the item and the seed in their places.
+
+        >>> Command("fast", ("solve", "--with={arm}", "{item}", "{seed}", "{x}")).line(7, "a {seed} b")
+        ['solve', '--with=fast', 'a {seed} b', '7', '{x}']
+        """
+        values = {"arm": self.label, "item": "{item}" if item is None else item, "seed": str(seed)}
+        place = "{(" + "|".join(PLACES) + ")}"
+        return [re.sub(place, lambda found: values[found[1]], word) for word in self.words]
 
 
 def parse_command(text: str) -> Command:
@@ -89,9 +107,28 @@ def parse_command(text: str) -> Command:
     operator = next((word for word in words if word in OPERATORS), None)
     if operator is not None:
         raise SourceError(f"--command {text!r}: {operator} needs a shell; write {label}=sh -c '…'")
-    if "{seed}" not in words[0] and shutil.which(words[0]) is None:
-        raise _not_startable(label, words, "there is no such program, or it may not be executed")
-    return Command(label, words)
+    return checked_command(Command(label, words))
+
+
+def checked_command(command: Command) -> Command:
+    """A command, refused where there is no such program."""
+    program = command.words[0]
+    if not any(f"{{{place}}}" in program for place in PLACES) and shutil.which(program) is None:
+        raise _not_startable(command.label, command.words, "there is no such program, or it may not be executed")
+    return command
+
+
+def commands_for(labels: Sequence[str], words: Sequence[str]) -> list[Command]:
+    """One command for every arm, with the arm's name in the place of {arm}.
+
+    >>> [command.line(1) for command in commands_for(["a", "b"], ["echo", "{arm}"])]
+    [['echo', 'a'], ['echo', 'b']]
+    """
+    if not words:
+        raise SourceError("there is no command; write one after --, as in: -- ./evaluate {arm} {seed}")
+    if len(labels) > 1 and not any("{arm}" in word for word in words):
+        raise SourceError(f"{shlex.join(words)}: the command must say {{arm}} somewhere, or all arms would be the same")
+    return [checked_command(Command(label, tuple(words))) for label in labels]
 
 
 def parse_commands(texts: Sequence[str]) -> list[Command]:
@@ -125,7 +162,7 @@ def last_number(output: str) -> float:
 
 @dataclass
 class Runner:
-    """Runs commands, from any number of threads; `stop` ends all that still run."""
+    """Runs commands, from any number of threads; `stop` ends all that still run, and so does the end of this process."""
 
     scale: Scale = Scale()
     timeout: float | None = None
@@ -138,11 +175,21 @@ class Runner:
         self._live: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._guard = Guard()
 
-    def run(self, command: Command, seed: int) -> float:
+    def arm(self, command: Command) -> Callable[..., float]:
+        """A command as a function: of the seed, or of an item and the seed."""
+        return partial(self._arm, command)
+
+    def _arm(self, command: Command, *arguments: object) -> float:
+        *item, seed = arguments
+        return self.run(command, int(str(seed)), *map(str, item))
+
+    def run(self, command: Command, seed: int, item: str | None = None) -> float:
         """The reward of one run."""
+        given = item + "\n" if item is not None and command.reads_item else None
         try:
-            output = self._output(command, command.line(seed))
+            output = self._output(command, command.line(seed, item), given)
             return self.scale.reward(last_number(output))
         except RewardError as error:
             raise RewardError(f"arm {command.label!r} gave {error}") from None
@@ -151,10 +198,10 @@ class Runner:
                 self.said[command.label] = str(error)
             raise
 
-    def _output(self, command: Command, words: list[str]) -> str:
-        process = self._started(command, words)
+    def _output(self, command: Command, words: list[str], given: str | None) -> str:
+        process = self._started(command, words, reads=given is not None)
         try:
-            output, errors = process.communicate(timeout=self.timeout)
+            output, errors = process.communicate(None if given is None else given.encode(), timeout=self.timeout)
         except subprocess.TimeoutExpired:
             _kill(process)
             _, errors = process.communicate()
@@ -162,27 +209,31 @@ class Runner:
         finally:
             with self._lock:
                 self._live.discard(process)
+            self._guard.ended(process.pid)
         if process.returncode:
             raise CommandFailed(f"{_end(process.returncode)}{_shown(errors)}")
         return output.decode("utf-8", "replace")
 
-    def _started(self, command: Command, words: list[str]) -> subprocess.Popen[bytes]:
+    def _started(self, command: Command, words: list[str], reads: bool) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._stopped:
                 raise CommandFailed("stopped")
+            self._guard.start()
             try:
                 # a session of its own: what the command starts can be ended with it
                 process = subprocess.Popen(
                     words,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
+                    env=without_secrets(os.environ),
                 )
             except OSError as error:
                 if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
                     raise CommandFailed(f"it could not be started: {error.strerror}") from None
                 raise _not_startable(command.label, words, error.strerror or str(error)) from None
+            self._guard.began(process.pid)
             self._live.add(process)
             return process
 
@@ -192,6 +243,21 @@ class Runner:
             self._stopped = True
             for process in self._live:
                 _kill(process)
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command: without the address of our database, and whatever else of ours holds a password.
+
+    >>> without_secrets({"HOME": "/home/me", "SUREST_STORAGE": "sqlite:///s.db", "SUREST_X": "http://me:pass@host"})
+    {'HOME': '/home/me'}
+    """
+    return {name: value for name, value in environment.items() if not _secret(name, value)}
+
+
+def _secret(name: str, value: str) -> bool:
+    return name == PRIVATE or (
+        name.startswith("SUREST_") and re.search(r"://[^/]*:[^/]*@|password=", value) is not None
+    )
 
 
 def _not_startable(label: str, words: Sequence[str], why: str) -> SourceError:

@@ -7,7 +7,6 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +17,7 @@ from surest.drivers.call import Work
 from surest.drivers.desk import Hook
 from surest.drivers.executor import LOOK, Workers, drive
 from surest.drivers.failures import Failures, kind_of
-from surest.errors import TicketError
+from surest.errors import RewardError, TicketError
 from surest.study import log
 from surest.study.schema import tickets as ticket_table
 from surest.study.study import Study, own_name
@@ -95,8 +94,15 @@ class StudyDesk:
 
     def tell(self, ticket: Ticket, reward: Any) -> None:
         """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
-        with suppress(TicketError):
+        try:
             self.study.tell(ticket.id, reward)
+        except RewardError as error:
+            raise RewardError(
+                f"{error}. A study's bounds are fixed when it is made. To go on with all that was told, let the arm return the "
+                "nearer bound instead (--clip, for commands); wider bounds need a new study"
+            ) from None
+        except TicketError:
+            pass
 
     def fail(self, ticket: Ticket, error: BaseException) -> None:
         """Retry it or raise. Where the study states a reward for failures, the log counts them, those of others too."""

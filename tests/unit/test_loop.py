@@ -1,0 +1,160 @@
+"""The loop that all drivers share, on a simulated clock; and what an interrupt does to it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulated_workers import Workers
+from surest import open_study
+from surest.core.session import Session, Ticket
+from surest.drivers.desk import SessionDesk
+from surest.drivers.executor import evaluate
+from surest.drivers.loop import Outcome, loop
+from surest.errors import RewardError, Stop
+from surest.study.work import work_on
+
+RUNS, DELTA = 40, 0.1
+
+
+def interrupted_search(seed: int, *, drain: bool) -> str | None:
+    """The certified arm of a search that is interrupted every 12 units of time. The good arm's good rewards take 11."""
+    rng = np.random.default_rng(seed)
+
+    def draw(ticket: Ticket) -> tuple[float, float]:
+        reward = float(rng.random() < (0.45 if ticket.label == "good" else 0.36))
+        return (11.0 if ticket.label == "good" and reward else 1.0), reward
+
+    session = Session(["good", "poor"], DELTA, seed=seed, batch=16, budget=20_000)
+    workers = Workers(4, draw)
+    while not session.finished:
+        with contextlib.suppress(KeyboardInterrupt):
+            workers.work(SessionDesk(session), stop_at=workers.now + 12.0, drain=drain)
+    result = session.result()
+    return result.best if result.certified else None
+
+
+@pytest.mark.parametrize(("drain", "wrong"), [(True, 0), (False, 40)])
+def test_evaluations_that_are_finished_leave_no_bias_and_those_that_are_broken_off_do(drain: bool, wrong: int) -> None:
+    """Evaluation time depends on the reward. A rule that is wrong with probability 0.1 exceeds 8 of 40 in 1.6 % of cases."""
+    found = [interrupted_search(seed, drain=drain) for seed in range(RUNS)]
+    assert found.count("poor") == wrong
+    assert not drain or wrong <= 8
+
+
+def outcomes(tickets: list[Ticket], reward: float = 1.0) -> list[Outcome]:
+    return [Outcome(ticket, reward) for ticket in tickets]
+
+
+def test_an_interrupt_starts_nothing_more_and_tells_what_ends() -> None:
+    session = Session(["a", "b"], 0.1, batch=8)
+    steps = loop(SessionDesk(session), 3)
+    first = next(steps).start
+    step = steps.throw(KeyboardInterrupt())
+    assert step == ([], True)
+    assert steps.send(outcomes(first[:1])) == ([], True)
+    with pytest.raises(KeyboardInterrupt):
+        steps.send([*outcomes(first[1:2]), Outcome(first[2], begun=False)])
+    assert [ticket.id for ticket in session.ask(2)] == [2, 3]
+    assert session.pending == 2
+
+
+def test_a_second_interrupt_gives_back_what_runs() -> None:
+    session = Session(["a", "b"], 0.1, batch=8)
+    steps = loop(SessionDesk(session), 3)
+    next(steps)
+    steps.throw(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        steps.throw(KeyboardInterrupt())
+    assert session.pending == 0
+    assert [ticket.id for ticket in session.ask(3)] == [0, 1, 2]
+
+
+def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended() -> None:
+    def stop(running: object) -> None:
+        if session.pending:
+            raise Stop("enough")
+
+    session = Session(["a", "b"], 0.1, batch=8)
+    steps = loop(SessionDesk(session, on_request=stop), 2)
+    first = next(steps).start
+    assert steps.send([]).draining
+    steps.send(outcomes(first[:1], 7.0))
+    with pytest.raises(Stop, match="enough") as caught:
+        steps.send(outcomes(first[1:]))
+    assert any("reward 7.0" in note for note in caught.value.__notes__)
+
+
+def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished(tmp_path: Path) -> None:
+    def arm(ticket: Ticket) -> tuple[object, ...]:
+        return (lambda: 7.0 if ticket.id == 0 else time.sleep(0.2) or 1.0,)
+
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, batch=8)
+    with ThreadPoolExecutor(3) as pool, pytest.raises(RewardError, match=r"bounds are fixed.*nearer bound"):
+        work_on(study, arm, pool, in_flight=3)
+    assert (study.status().told, study.status().out) == (2, 0)
+    session = Session(["a", "b"], 0.1, batch=8)
+    with ThreadPoolExecutor(3) as pool:
+        began = time.monotonic()
+        with pytest.raises(RewardError, match=r"reward 7\.0"):
+            evaluate(session, arm, pool, in_flight=3)
+        assert time.monotonic() - began < 0.15
+
+
+def test_ctrl_c_lets_threads_finish_and_the_session_can_go_on() -> None:
+    session = Session(["a", "b"], 0.1, batch=8)
+    begun, told = [], []
+
+    def arm() -> float:
+        begun.append(1)
+        if len(begun) == 2:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        time.sleep(0.3)
+        told.append(1)
+        return 1.0
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
+        evaluate(session, lambda ticket: (arm,), pool, in_flight=4)
+    assert (len(begun), len(told)) == (2, 2)
+    assert session.pending == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with ThreadPoolExecutor(2) as pool:
+        evaluate(session, lambda ticket: (lambda: float(ticket.arm == 1),), pool, in_flight=4)
+    assert session.finished
+
+
+ASYNC = """
+import asyncio, os, signal, sys
+import surest
+
+async def arm():
+    asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGINT)
+    if sys.argv[1] == "twice":
+        asyncio.get_running_loop().call_later(0.15, os.kill, os.getpid(), signal.SIGINT)
+    try:
+        await asyncio.sleep(0.5)
+        print("finished", flush=True)
+    except asyncio.CancelledError:
+        print("broken off", flush=True)
+        raise
+    return 1.0
+
+try:
+    asyncio.run(surest.aidentify([arm, arm], in_flight=1))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("times", "said"), [("once", "finished"), ("twice", "broken off")])
+def test_ctrl_c_lets_coroutines_finish_and_a_second_one_does_not(times: str, said: str) -> None:
+    run = subprocess.run([sys.executable, "-c", ASYNC, times], capture_output=True, text=True, timeout=60)
+    assert run.stdout.split("\n")[:2] == [said, "interrupted"], run.stderr
