@@ -83,7 +83,11 @@ def test_certificates_are_alike(seed: int) -> None:
         pair = certificate.Pair(
             *(
                 (part[0][j], part[1][j], int(part[2][j]))
-                for part, j in ((evidence.before, todo[0]), (evidence.since, todo[0]), (evidence.since, evidence.nominee))
+                for part, j in (
+                    (evidence.before, todo[0]),
+                    (evidence.since, todo[0]),
+                    (evidence.since, evidence.nominee),
+                )
             ),
             int(evidence.bets[todo[0]]),
             *(float(v) for v in (evidence.base[todo[0]], evidence.share)),

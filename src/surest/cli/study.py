@@ -86,7 +86,12 @@ def create(name: str, labels: tuple[str, ...], arms: int | None, storage: str, a
 def list_(storage: str, as_json: bool) -> int:
     """List the studies of a database."""
     rows = [
-        {"name": s.name, "algorithm": s.settings.problem.algorithm, "arms": len(s.labels), "delta": s.settings.problem.delta}
+        {
+            "name": s.name,
+            "algorithm": s.settings.problem.algorithm,
+            "arms": len(s.labels),
+            "delta": s.settings.problem.delta,
+        }
         for s in list_studies(storage)
     ]
     lines = [f"{r['name']}\t{r['arms']} arms\tδ = {r['delta']}\t{r['algorithm']}" for r in rows]

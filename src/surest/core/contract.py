@@ -24,7 +24,16 @@ a request names each arm once, with the number of its pulls
     )
     if wrong is not None:
         raise _broken(name, request, *wrong)
+    if isinstance(request, Pull):
+        for later in request.ahead:
+            check_request(later, n, name, items)
     return request
+
+
+def check_announced(before: Request, request: Request, name: str) -> None:
+    """Refuse a request that is not the one announced in `ahead` of the one before: it may have been evaluated already."""
+    if isinstance(before, Pull) and before.ahead and not before.ahead[0].same_as(request):
+        raise _broken(name, request, f"is not {_short(before.ahead[0])}", "it had announced that in `ahead`")
 
 
 def check_reply(request: Request, reply: Any, bandit: str) -> Reply:

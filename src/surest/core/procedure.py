@@ -4,7 +4,7 @@ from typing import Generic
 
 import numpy as np
 
-from surest.core.contract import check_reply, check_request
+from surest.core.contract import check_announced, check_reply, check_request
 from surest.core.protocol import (
     Atoms,
     Cells,
@@ -106,6 +106,8 @@ class Running(Generic[R]):
             self.request, self.value = None, end.value
             return
         check_request(request, len(self.pulls_per_arm), self.name, self.items)
+        if self.request is not None:
+            check_announced(self.request, request, self.name)
         if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
             self.status = request.status() if request.status is not None else None

@@ -236,7 +236,8 @@ class Session:
         if request is not None and isinstance(request, Cells) != isinstance(self._desk, CellDesk):
             what = "items" if isinstance(request, Pull) else "fresh pulls"
             raise UsageError(f"{self.running.name} does not work on {what}; 'surest algorithms' says which do")
-        self._desk.open(request, self.running.name)
+        budget = self.running.budget
+        self._desk.open(request, self.running.name, None if budget is None else budget - self.running.pulls)
 
     def _check_ticket(self, ticket: int) -> None:
         if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):

@@ -6,7 +6,8 @@ which they come.
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
-from math import nan
+from itertools import accumulate
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -38,34 +39,50 @@ class Ticket(NamedTuple):
 
 
 class PullDesk:
-    """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request."""
+    """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request.
+
+    Tickets of requests that were announced are handed out after those of the current one. Numbers do not depend on it.
+    """
 
     def __init__(self) -> None:
         self.first = 0  # the number of the current request's first ticket
         self.told = array("d")  # every reward of the requests before, by ticket
-        self.open(None)
-
-    def open(self, request: Pull | None, name: str = "the algorithm") -> None:
-        """Prepare for the request that the procedure now waits on."""
-        self.request = request
-        self.handed = 0  # tickets of this request handed out so far
+        self.handed = 0  # tickets from `first` on that were handed out so far
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
+        self.rewards = array("d")  # from `first` on; NaN where nothing was told yet
+        self.arms = np.empty(0, np.int64)  # of the current request, then of those announced …
+        self.ends = np.empty(0, np.int64)  # … and where the tickets of each end
+        self.size = self.missing = 0  # tickets of the current request; those without a reward
+        self.early = 0  # rewards of announced requests
+        self.request: Pull | None = None
+
+    def open(self, request: Pull | None, name: str = "the algorithm", room: int | None = None) -> None:
+        """Prepare for the request that the procedure now waits on, and those announced, up to so many tickets in all."""
+        self.request = request
         if request is None:
-            self.rewards, self.ends, self.missing = array("d"), np.empty(0, np.int64), 0
+            self.early += self.size - self.missing
+            self.size = self.missing = 0
             return
         if request.total > MOST_TICKETS:
             raise PullLimitError(
                 f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
                 f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
             )
-        self.ends = np.cumsum(request.times)
-        self.rewards = array("d", [nan]) * request.total  # NaN where nothing was told yet
-        self.missing = request.total
+        within = MOST_TICKETS if room is None else min(room, MOST_TICKETS)
+        totals = accumulate(later.total for later in (request, *request.ahead))
+        requests = [later for later, end in zip((request, *request.ahead), totals, strict=True) if end <= within]
+        self.arms = np.concatenate([later.arms for later in requests])
+        self.ends = np.cumsum(np.concatenate([later.times for later in requests]))
+        more = int(self.ends[-1]) - len(self.rewards)
+        self.rewards.extend(array("d", [nan]) * more)
+        self.size = request.total
+        self.missing = sum(map(isnan, self.rewards[: self.size])) if self.early else self.size
+        self.early -= self.size - self.missing
 
     @property
     def pending(self) -> int:
         """How many tickets are out."""
-        return self.handed - len(self.again) - (len(self.rewards) - self.missing)
+        return self.handed - len(self.again) - (self.size - self.missing) - self.early
 
     @property
     def complete(self) -> bool:
@@ -75,7 +92,7 @@ class PullDesk:
     @property
     def evaluations(self) -> int:
         """Rewards taken so far."""
-        return len(self.told) + len(self.rewards) - self.missing
+        return len(self.told) + self.size - self.missing + self.early
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
@@ -91,15 +108,13 @@ class PullDesk:
         return 0 <= number < self.first + self.handed
 
     def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
-        """The arms of tickets of the current request."""
-        if self.request is None:
-            return []
+        """The arms of tickets of the current request, and of those announced."""
         places = np.asarray(numbers, np.int64) - self.first
-        arms = self.request.arms[np.searchsorted(self.ends, places, side="right")]
+        arms = self.arms[np.searchsorted(self.ends, places, side="right")]
         return [(arm, None) for arm in arms.tolist()]
 
     def is_current(self, number: int) -> bool:
-        """Whether a ticket belongs to the current request."""
+        """Whether a ticket belongs to the current request, or to one that was announced."""
         return number >= self.first
 
     def reward(self, number: int) -> float:
@@ -108,9 +123,13 @@ class PullDesk:
 
     def put(self, number: int, value: float) -> None:
         """Take the reward of a ticket that has none."""
-        self.again.pop(number - self.first, None)  # where it failed, and then came after all
-        self.rewards[number - self.first] = value
-        self.missing -= 1
+        place = number - self.first
+        self.again.pop(place, None)  # where it failed, and then came after all
+        self.rewards[place] = value
+        if place < self.size:
+            self.missing -= 1
+        else:
+            self.early += 1
 
     def fail(self, number: int) -> bool:
         """Let a ticket be handed out again; False if that is so already."""
@@ -120,15 +139,23 @@ class PullDesk:
         return True
 
     def fill(self, values: FloatArray) -> None:
-        """Answer the whole request at once."""
-        self.rewards, self.missing = array("d", values.tobytes()), 0
+        """Answer the whole request at once: nothing of it was handed out."""
+        self.rewards[: self.size] = array("d", values.tobytes())
+        self.handed, self.missing = self.size, 0
 
     def reply(self) -> Reply:
         """The statistic that the request wants. Its tickets are history from then on."""
         assert self.request is not None
-        self.told.extend(self.rewards)
-        self.first += len(self.rewards)
-        return statistic_of(self.request, np.array(self.rewards))
+        rewards = self.rewards[: self.size]
+        self.told.extend(rewards)
+        self.first += self.size
+        self.handed -= self.size
+        del self.rewards[: self.size]
+        self.again = {place - self.size: None for place in self.again}
+        passed = len(self.request.arms)
+        self.arms, self.ends = self.arms[passed:], self.ends[passed:] - self.size
+        self.size = self.missing = 0
+        return statistic_of(self.request, np.array(rewards))
 
 
 class CellDesk:
@@ -142,7 +169,7 @@ class CellDesk:
         self.told = 0  # tickets, not cells: some cells are known without one
         self.open(None)
 
-    def open(self, request: Cells | None, name: str = "the algorithm") -> None:
+    def open(self, request: Cells | None, name: str = "the algorithm", room: int | None = None) -> None:
         """Prepare for the request that the procedure now waits on."""
         self.request = request
         wanted = [] if request is None else list(_block(request.arms.tolist(), request.items.tolist()))

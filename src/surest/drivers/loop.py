@@ -70,11 +70,11 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 except Stop as stop:
                     ending = stop
             flying.update((ticket.id, ticket) for ticket in fresh)
+            if ending is None and len(flying) < in_flight and desk.finished:
+                return  # decided: what was evaluated ahead of the algorithm is not needed
             if not flying:
                 if ending is not None:
                     raise ending
-                if desk.finished:
-                    return
                 desk.wait_for_others()
             try:
                 ended = yield Step(fresh, ending is not None)

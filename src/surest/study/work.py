@@ -80,7 +80,9 @@ class StudyDesk:
         self.study = study
         self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
         self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
-        self._keep = _every(study.settings.handling.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held]))
+        self._keep = _every(
+            study.settings.handling.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held])
+        )
         take_from_the_dead(study)
 
     @property

@@ -5,7 +5,9 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 """
 
 import math
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -33,6 +35,10 @@ SHRINK = 0.8
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
+AHEAD = 8
+"""Pulls planned and not yet counted, for each worker: so many that a slow evaluation does not keep the others waiting …"""
+PORTION = 4
+"""… in batches of a fourth of the workers: what is known is counted soon."""
 
 
 def wager(
@@ -42,34 +48,46 @@ def wager(
     epsilon: float = 0.0,
     rng: np.random.Generator,
     batch: int = 1,
+    workers: int = 1,
     reserve: float = 0.0,
     arrivals: Sequence[int] = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
-    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
-    δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
-    each request.
+    `batch` is the least number of pulls to ask for at a time. For many `workers`, requests are planned ahead of the rewards:
+    nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals` then
+    says how many each addition brings, and is looked at before each request.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
-    times = np.full(len(arms), FIRST)
+    if reserve > 0:  # new arms come next: nothing can be announced before them
+        batch, workers = max(batch, 2 * workers) if workers > 1 else batch, 1
+    least, window = max(batch, workers // PORTION), AHEAD * workers if workers > 1 else 0
+    planned = deque([np.full(len(arms), FIRST)])  # how often to pull each arm, in this request and in those announced
     while True:
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
-            times = np.where(ledger.counts == 0, FIRST, 0)
-        pulled = np.flatnonzero(times)
-        reply = yield Pull(arms[pulled], times[pulled], Statistic.ATOMS, ledger.status)
-        ledger.count(pulled, reply)
+            planned = deque([np.where(ledger.counts == 0, FIRST, 0)])
+        ahead = [_pull(arms, later) for later in islice(planned, 1, None)]
+        times = planned.popleft()
+        reply = yield _pull(arms, times, ledger.status, ahead)
+        ledger.count(np.flatnonzero(times), reply)
         ledger.nominate_if_due()
         ledger.refute()
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
-        times = ledger.next_batch(rng, batch)
+        ledger.plan_ahead(planned, rng, least, window)
+
+
+def _pull(
+    arms: IntArray, times: IntArray, status: Callable[[], Status] | None = None, ahead: Sequence[Pull] = ()
+) -> Pull:
+    pulled = np.flatnonzero(times)
+    return Pull(arms[pulled], times[pulled], Statistic.ATOMS, status, ahead)
 
 
 def slot_share(k: int) -> float:
@@ -226,14 +244,23 @@ class Ledger:
             self.guesses,
         )
 
-    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
-        """How often to pull each arm next."""
+    def plan_ahead(self, planned: deque[IntArray], rng: np.random.Generator, least: int, window: int) -> None:
+        """Plan at least one batch, and as many as there is room for in a window of pulls that are not counted yet."""
+        pending = sum(planned, np.zeros(len(self.counts), np.int64))
+        size = max(least, int(GROWTH * self.counts.sum()))
+        size = min(size, max(least, window // PORTION)) if window else size
+        while not planned or pending.sum() + size <= window:
+            planned.append(self.next_batch(rng, size, pending))
+            pending += planned[-1]
+
+    def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
+        """How often to pull each arm next, after pulls that are still pending."""
         leader = int(self.optimistic.argmax())
         if self.epsilon > 0 and self.leader == self.nominee:
             leader = self.leader  # it need not be the best: see that it is good enough
-        size = max(least, int(GROWTH * self.counts.sum()))
         rejected = self.certified >= self.goal
-        return plan(leader, self.counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
+        counts = self.counts + pending
+        return plan(leader, counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
