@@ -7,6 +7,7 @@ is no compiler, all runs as plain Python; where machine code cannot be kept on d
 
 import builtins
 import hashlib
+import importlib
 import math
 import threading
 import time
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, update_wrapper
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -21,8 +23,9 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
-PLAIN_CALLS = 20_000
-"""Calls of kernels, by each other included, that run as plain Python before machine code is loaded: about 0.2 s."""
+PLAIN_STEPS = 300_000
+"""Steps that run as plain Python before machine code is loaded: they take about as long as loading it, half a second.
+A step is a call of a kernel, by another one too, or of a function of `math`."""
 LARGE = 2**16
 """A call on so many numbers asks for machine code at once."""
 
@@ -52,7 +55,7 @@ def compiled_as(function: F, signature: Any) -> F:
 
 def prefer_machine_code() -> None:
     """Load machine code at the next call of a kernel, however little there is to do."""
-    _state.plain_calls_left = 0
+    _state.plain_steps_left = 0
 
 
 def on_compile(callback: Callable[[], None]) -> None:
@@ -89,14 +92,20 @@ def seconds_spent() -> float:
     return _state.seconds
 
 
-@lru_cache(maxsize=1)
 def compiler() -> Any:
     """Numba, imported when it is first asked for; None where it is missing or NUMBA_DISABLE_JIT switches it off."""
+    numba = _numba()
+    _state.plain_steps_left = math.inf if numba is None else 0
+    return numba
+
+
+@lru_cache(maxsize=1)
+def _numba() -> Any:
     with _timed():
         try:
-            import numba
+            numba: Any = importlib.import_module("numba")
         except ImportError as error:
-            message = f"numba cannot be imported ({error}), so surest runs as plain Python, 50 times slower or more"
+            message = f"numba cannot be imported ({error}): surest runs as plain Python, which is slow in long searches"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
             return None
         if numba.config.DISABLE_JIT:
@@ -119,7 +128,7 @@ class Kernel:
         """Run it."""
         if self._machine_code is not None:
             return self._machine_code(*args)
-        if _state.plain_calls_left > 0 and _numbers_in(args) < LARGE:
+        if _state.plain_steps_left > 0 and _numbers_in(args) < LARGE:
             try:
                 return run_plainly(self, args)
             except _Enough:
@@ -136,9 +145,7 @@ class Kernel:
         return f"<kernel {self._function.__module__}.{self._function.__qualname__}>"
 
     def _run_machine_code(self, args: tuple[Any, ...]) -> Any:
-        _state.plain_calls_left = 0
         if compiler() is None:
-            _state.plain_calls_left = math.inf
             return run_plainly(self, args)
         dispatcher = self.dispatcher()
         with _timed():  # compile first, so that the time it takes can be told from that of the call
@@ -150,7 +157,9 @@ class Kernel:
         """The function as numba knows it, calling other kernels as numba knows them. Needs a `compiler()`."""
         with _state.lock, _timed():
             if self._dispatcher is None:
-                function = _rebuilt(self._function, _dispatcher_of)
+                function = _rebuilt(
+                    self._function, lambda value: value.dispatcher() if isinstance(value, Kernel) else value
+                )
                 # Kept machine code holds that of the kernels it calls, and constants of other modules, but numba looks
                 # for changes in the function's own file only. It keeps machine code under the name of the function.
                 function.__qualname__ += f"_{fingerprint(self._function)[:16]}"
@@ -160,9 +169,11 @@ class Kernel:
 
     @property
     def plain(self) -> Callable[..., Any]:
-        """The function in plain Python, which treats numbers as machine code does; calls are counted."""
+        """The function in plain Python, which treats numbers as machine code does, and counts steps."""
         if self._plain is None:
-            self._plain = _counted(_rebuilt(self._function, _plain_of))
+            used = _globals_of(self._function).values()
+            is_leaf = not any(isinstance(value, Kernel) or _plain_of(value) is not value for value in used)
+            self._plain = _counted(_rebuilt(self._function, _plain_of), is_leaf)
         return self._plain
 
 
@@ -170,7 +181,7 @@ class _State:
     """What this process has done so far."""
 
     def __init__(self) -> None:
-        self.plain_calls_left: float = PLAIN_CALLS
+        self.plain_steps_left: float = PLAIN_STEPS
         self.seconds = 0.0
         self.keeps = True
         self.callbacks: list[Callable[[], None]] = []
@@ -186,20 +197,13 @@ class _Enough(Exception):
     """As much as may run as plain Python has run."""
 
 
-# -- machine code
-
-
 def _jit(function: FunctionType) -> Any:
-    njit = compiler().njit
+    njit = _numba().njit
     try:
         return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no folder that can be written
-        _state.keeps = False
+    except RuntimeError:  # no folder that can be written, or typed in by hand
+        _state.keeps &= not Path(function.__code__.co_filename).exists()
         return njit(nogil=True, error_model="numpy")(function)
-
-
-def _dispatcher_of(value: Any) -> Any:
-    return value.dispatcher() if isinstance(value, Kernel) else value
 
 
 def _rebuilt(function: FunctionType, replaced: Callable[[Any], Any]) -> FunctionType:
@@ -249,10 +253,8 @@ def _described(value: Any) -> str:
         return value.__name__
     if isinstance(value, type):
         return f"{value.__qualname__}{getattr(value, '_fields', '')}"
-    return repr(value) if isinstance(value, int | float | str | tuple) else str(getattr(value, "__name__", type(value)))
-
-
-# -- plain Python
+    is_plain = isinstance(value, int | float | str | tuple | np.generic)
+    return repr(value) if is_plain else str(getattr(value, "__name__", type(value)))
 
 
 def run_plainly(kernel: Kernel, args: tuple[Any, ...]) -> Any:
@@ -296,11 +298,17 @@ def _numbers_in(args: tuple[Any, ...]) -> int:
     return total
 
 
-def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
+def _step(weight: int = 1) -> None:
+    _state.plain_steps_left -= weight
+    if _state.plain_steps_left < 0:
+        raise _Enough
+
+
+def _counted(function: Callable[..., Any], is_leaf: bool) -> Callable[..., Any]:
+    """The same function, counting its calls; a leaf, in which nothing else is counted, by the length of its arrays."""
+
     def run(*args: Any) -> Any:
-        _state.plain_calls_left -= 1
-        if _state.plain_calls_left < 0:
-            raise _Enough
+        _step(1 + max((len(arg) for arg in args if isinstance(arg, np.ndarray)), default=0) // 4 if is_leaf else 1)
         return function(*args)
 
     return run
@@ -320,6 +328,7 @@ def _plain_of(value: Any) -> Any:
 
 def _logarithm(function: Callable[[float], float], end: float) -> Callable[[float], Any]:
     def answer(x: float) -> Any:
+        _step()
         return np.float64(function(x)) if x > end else np.float64(-math.inf if x == end else math.nan)
 
     return answer
@@ -327,6 +336,7 @@ def _logarithm(function: Callable[[float], float], end: float) -> Callable[[floa
 
 def _exponential(function: Callable[[float], float]) -> Callable[[float], Any]:
     def answer(x: float) -> Any:
+        _step()
         try:
             return np.float64(function(x))
         except OverflowError:
@@ -352,9 +362,6 @@ _NUMERIC: dict[Any, Any] = {
 _MATH = SimpleNamespace(**{**vars(math), **{function.__name__: twin for function, twin in _NUMERIC.items()}})
 
 
-# -- time
-
-
 @contextmanager
 def _timed() -> Iterator[None]:
     """Count the time as spent on compiling, once where this is nested."""
@@ -371,12 +378,12 @@ def _timed() -> Iterator[None]:
 
 
 def _listen() -> None:
-    """Hear of it when numba really compiles one of our kernels."""
-    from numba.core import event
+    """Hear of it when numba really compiles one of our kernels, by numba's events."""
+    event: Any = importlib.import_module("numba.core.event")
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
-            if isinstance(event.data, dict) and event.data.get("dispatcher") in _state.dispatchers:
+            if event.data["dispatcher"] in _state.dispatchers:
                 while _state.callbacks:
                     _state.callbacks.pop(0)()
 

@@ -194,6 +194,39 @@ def nominate_with_old_rewards(ledger: Ledger, arm: int) -> None:
     ledger._place_bets(arm)
 
 
+# --- what is shown on the way -------------------------------------------------------------------------------------------
+
+
+def least_level_of_a_wrong_leader(seed: int) -> float:
+    """The least `achieved_delta` shown beside an arm that is not within ε of the best, while an arm is added.
+
+    Two arms of .9 at ε = .15 are certified to far beyond δ, as a user does who goes on looking; then one of .7 is added.
+    """
+    rng = np.random.default_rng(seed)
+    means, least = [0.9, 0.9], 1.0
+    ledger = Ledger(2, 0.001, epsilon=0.15, reserve=0.1)
+    tell(ledger, [0, 1], [(rng.random(20) < m).astype(float) for m in means])
+    for step in range(24):
+        if step == 20:
+            means.append(0.7)
+            ledger.grow(1)
+            tell(ledger, [2], [(rng.random(2) < 0.7).astype(float)])
+        else:
+            tell(ledger, [0, 1], [(rng.random(10) < m).astype(float) for m in means[:2]])
+        ledger.nominate_if_due()
+        ledger.refute()
+        status = ledger.status()
+        if means[status.leader] < 0.9 - 0.15:
+            least = min(least, status.achieved_delta)
+    return least
+
+
+def test_the_level_shown_is_an_anytime_p_value_while_arms_arrive() -> None:
+    shown = sum(least_level_of_a_wrong_leader(seed) <= 0.05 for seed in range(RUNS))
+    assert shown == 0
+    assert shown <= most_allowed(RUNS, 0.05)
+
+
 # --- answers, counted ---------------------------------------------------------------------------------------------------
 
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])

@@ -113,7 +113,7 @@ def test_anybodys_algorithm_runs_and_is_called_what_it_is(tmp_path) -> None:
     result = surest.identify(surest.bernoulli([0.1, 0.9]), algorithm=larger_mean, seed=1, times=30)
     assert (result.best, result.pulls, result.algorithm, result.standing) == ("1", 60, "larger_mean", "yours, unproven")
     assert "says larger_mean, of which surest knows no proof" in str(result)
-    with pytest.raises(UsageError, match="file.py:function"):
+    with pytest.raises(UsageError, match=r"file\.py:function"):
         surest.open_study(f"sqlite:///{tmp_path}/studies.db", "s", ["a", "b"], algorithm=larger_mean)
 
 

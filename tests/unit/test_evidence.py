@@ -247,6 +247,86 @@ def test_before_any_reward_all_that_can_be_bet_is_one() -> None:
         other_slots = sum(slot_share(k) for k in range(1, used) if k not in own_slots)
         base = (1 - W) + W * unused_share(used) + W * sum(slot_share(k) for k in own_slots)
         pair = cert.Pair(*nothing, 10, base, W * slot_share(used), 0.1, 0.1)
-        value, slope = cert.log_value(0.4, 0.0, pair)
+        value, slope, _, _ = cert.log_value(0.4, 0.0, pair)
         assert math.exp(value) / counted + W * other_slots == pytest.approx(1.0)
         assert slope == 0.0
+
+
+def exact_value(x: mpmath.mpf, pair: cert.Pair) -> mpmath.mpf:
+    """The function whose infimum is the certificate (ε = 0), term by term as the text has it, in many digits."""
+
+    def log_wealth(digest: cert.Digest, bet: float, is_above: bool) -> mpmath.mpf:
+        level, total = (x, mpmath.mpf(0)) if is_above else (1 - x, mpmath.mpf(0))
+        for value, weight in zip(digest[0][: digest[2]], digest[1][: digest[2]], strict=True):
+            reward = mpmath.mpf(float(value)) if is_above else 1 - mpmath.mpf(float(value))
+            total += int(weight) * mpmath.log(1 - mpmath.mpf(bet) + mpmath.mpf(bet) * reward / level)
+        return total
+
+    full = before = mpmath.mpf(cert.WAIT)
+    bet = ALPHA
+    for k in range(pair.bets):
+        share = mpmath.mpf(1 - cert.WAIT) * mpmath.mpf(1 - DECAY) * mpmath.mpf(DECAY) ** k
+        early = log_wealth(pair.before, bet, False)
+        full += share * mpmath.exp(early + log_wealth(pair.since, bet, False))
+        before += share * mpmath.exp(early)
+        bet /= RHO
+    scale, up, down = RHO**-cert.DOWN, [], []
+    for _ in range(cert.DOWN + cert.UP + 1):
+        up.append(mpmath.exp(log_wealth(pair.nominee, min(pair.guess_nominee * scale, ALPHA), True)))
+        down.append(mpmath.exp(log_wealth(pair.since, min(pair.guess * scale, ALPHA), False)))
+        scale *= RHO
+    joint = IDLE + sum(mpmath.mpf(float(cert.JOINT[k, m])) * u * d for k, u in enumerate(up) for m, d in enumerate(down))
+    return mpmath.log(pair.base * full + pair.share * before * joint)
+
+
+def exact_least(pair: cert.Pair, near: float, width: float) -> mpmath.mpf:
+    """A value of that function close to its infimum, and so not below it."""
+    low, high = mpmath.mpf(near) - width, mpmath.mpf(near) + width
+    for _ in range(30):  # convex: thirds
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, b) if exact_value(a, pair) < exact_value(b, pair) else (a, high)
+    return exact_value(low, pair)
+
+
+@pytest.mark.parametrize("digits", [9, 12, 13, 14, 15, 16, 18])
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.1, 0.9), (0.3, 0.35)])
+def test_a_certificate_of_very_many_rewards_is_not_above_the_true_one(digits: int, values: tuple[float, float]) -> None:
+    """10^digits rewards since the nomination, 0.37 of them high, but for a lead of the nominee worth some nats."""
+    low, high = values
+    many, gap = 10**digits, high - low
+    with mpmath.workdps(60):
+        for lead, bet, start in ((3, 1.0, 0.9), (4, 0.7, 0.01), (5, 1.3, 0.4)):
+            more, fewer = (37 * many // 100 + sign * int(lead * math.sqrt(many)) for sign in (1, -1))
+            early, late, own = parts(
+                [], [(low, many - fewer), (high, fewer)], [(low, many - more), (high, more)]
+            )
+            x, shift = low + 0.37 * gap, lead / math.sqrt(many)
+            guess, other = (bet * shift / gap / 0.2331 * away for away in (x, 1 - x))
+            pair = cert.Pair(early, late, own, 9 + int(math.log2(many)) + 2, 0.5, 0.45, guess, other)
+            least = exact_least(pair, x, 9 * gap / math.sqrt(many))
+            for goal in (math.inf, float(least) - 1.0):
+                bound, _ = cert.certificate(start, goal, 0.0, pair)
+                assert bound <= least
+                if digits <= 13:  # what rounding may have added is little, and only that is taken off
+                    assert bound >= least - (0.01 if goal == math.inf else 1.0)
+                if digits >= 16:  # too many to be counted
+                    assert bound == -math.inf
+
+
+def test_a_certificate_is_a_number_when_all_bets_of_one_side_are_ruined() -> None:
+    """Ten million fresh rewards of the nominee at 0.4 and of the challenger at 0.5: no bet on the nominee is above −745 nats."""
+    early, late, own = parts([], [(0.0, 5_000_000), (1.0, 5_000_000)], [(0.0, 6_000_000), (1.0, 4_000_000)])
+    pair = cert.Pair(early, late, own, 30, 0.5, 0.45, 0.5, 0.5)
+    for x in np.linspace(0.05, 0.95, 19):
+        assert np.isfinite(cert.log_value(x, 0.0, pair)).all()
+    bound, where = cert.certificate(0.5, math.inf, 0.0, pair)
+    assert np.isfinite(bound)
+    assert 0 < where < 1
+
+
+def test_no_certificate_is_kept_that_is_not_a_number() -> None:
+    early, late, own = parts([(0.5, 3)], [(0.5, 3)], [(0.5, 3)])
+    for guess in (math.nan, 0.1):
+        bound, where = cert.certificate(math.nan, math.inf, 0.0, cert.Pair(early, late, own, 9, 0.5, 0.45, guess, 0.1))
+        assert not math.isnan(bound)
+        assert 0 < where < 1

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surest.compiled
 from surest.algorithms import REGISTRY, Problem
 from surest.algorithms.stepwise import ASKED, absorb
 from surest.algorithms.wager import sampling
@@ -14,7 +15,7 @@ from surest.compiled import Kernel, run_plainly
 from surest.evidence import betting, certificate, digest
 from surest.evidence.betting import wide_bets
 
-RUNS = 12
+RUNS = 8
 
 
 def bits(value: Any) -> Any:
@@ -30,16 +31,14 @@ def both(kernel: Any, *args: Any) -> Any:
     """Run a kernel both ways, see that all agrees, and leave its arguments changed."""
     assert isinstance(kernel, Kernel)
     other = copy.deepcopy(args)
-    plain, machine = run_plainly(kernel, args), kernel.dispatcher()(*other)
+    left, surest.compiled._state.plain_steps_left = surest.compiled._state.plain_steps_left, np.inf
+    plain = run_plainly(kernel, args)
+    surest.compiled._state.plain_steps_left = left
+    machine = kernel.dispatcher()(*other)
     assert bits(plain) == bits(machine)
     assert type(plain) is type(machine)
     assert bits(args) == bits(other)
     return plain
-
-
-@pytest.fixture(autouse=True)
-def without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surest.compiled._state.plain_calls_left", np.inf)
 
 
 def ledger(seed: int) -> tuple[Ledger, np.random.Generator]:

@@ -11,7 +11,7 @@ import pytest
 from surest.arms.recorded import read_in_order
 from surest.cli import main
 from surest.core.session import Session
-from surest.drivers.once import feed
+from surest.drivers.recorded import feed
 from surest.errors import SourceError
 
 MEANS = {"a": 0.3, "b": 0.5, "c": 0.8}

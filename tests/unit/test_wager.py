@@ -9,8 +9,14 @@ from surest.algorithms.wager.sampling import _key, divergence, plan, separation
 from surest.algorithms.wager.wager import Ledger, slot_share, unused_share
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
+from surest.core.protocol import atoms_of
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
+
+
+def tell(ledger: Ledger, arms: list[int], rewards: list[list[float]]) -> None:
+    parts = [np.unique(np.asarray(r, float), return_counts=True) for r in rewards]
+    ledger.count(np.array(arms), atoms_of(parts))
 
 
 def test_priors_of_nominations_sum_to_one() -> None:
@@ -137,3 +143,36 @@ def test_a_hundred_thousand_arms_are_no_trouble() -> None:
     result = identify(bernoulli(means), 0.1, seed=1, budget=10**7)
     assert result.certified
     assert result.index == 777
+
+
+def test_the_nominee_has_no_certificate_against_itself() -> None:
+    for epsilon in (0.0, 0.1):
+        ledger = Ledger(2, 0.1, epsilon)
+        tell(ledger, [0, 1], [[0.0] * 10 + [1.0] * 40, [0.0] * 30 + [1.0] * 20])
+        ledger.nominate(0)
+        for _ in range(40):
+            tell(ledger, [0, 1], [[0.0] * 2 + [1.0] * 8, [0.0] * 6 + [1.0] * 4])
+            ledger.nominate_if_due()
+            ledger.refute()
+        assert ledger.nominees == [0]
+        assert ledger.certified[0] == -np.inf
+        assert ledger.certified[1] >= ledger.goal
+
+
+def test_with_epsilon_certificates_lapse_when_arms_arrive() -> None:
+    ledger = Ledger(2, 0.1, epsilon=0.15, reserve=0.1)
+    tell(ledger, [0, 1], [[0.0, 1.0] * 20, [0.0, 1.0] * 20])
+    ledger.nominate(0)
+    tell(ledger, [0, 1], [[0.0, 1.0] * 200, [0.0, 1.0] * 200])
+    ledger.nominate_if_due()
+    ledger.refute()
+    assert ledger.certified[1] > 0
+    ledger.grow(1)
+    assert (ledger.certified == -np.inf).all()
+    assert ledger.status().achieved_delta == 1.0
+
+
+def test_batches_of_ten_million_end() -> None:
+    result = identify(bernoulli([0.5, 0.45]), 0.05, seed=0, batch=10_000_000, budget=100_000_000)
+    assert result.certified
+    assert result.index == 0

@@ -10,6 +10,7 @@ import numpy as np
 from surest.algorithms.entry import Entry as Entry
 from surest.algorithms.entry import Task as Task
 from surest.algorithms.options import Option, check_options
+from surest.core.problem import Problem
 from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.errors import UsageError
 
@@ -187,6 +188,26 @@ def start(
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals
     return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target), **options)
+
+
+def start_on(problem: Problem, arrivals: list[int] | None = None) -> Procedure[Answer]:
+    """Start the algorithm that a problem names, on [0, 1].
+
+    >>> from surest.core.problem import problem_of
+    >>> next(start_on(problem_of(["a", "b"], algorithm="naive-best-arm"))).arms
+    array([0, 1])
+    """
+    return start(
+        problem.algorithm,
+        len(problem.labels),
+        problem.delta,
+        epsilon=problem.epsilon / problem.scale.width,
+        budget=problem.budget,
+        seed=problem.seed,
+        arrivals=arrivals,
+        items=problem.items,
+        **problem.options,
+    )
 
 
 def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | None) -> None:

@@ -21,7 +21,7 @@ def as_answer(value: Any, name: str, n: int) -> Answer:
     surest.errors.ContractError: mine answered arm 7; there are arms 0 to 2
     """
     if isinstance(value, Answer):
-        arms = list(getattr(value, "arms", None) or [value.arm])
+        arms = list(value.arms)
     elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
         arms = list(value)
     else:
@@ -35,8 +35,7 @@ def as_answer(value: Any, name: str, n: int) -> Answer:
         raise ContractError(f"{name} answered arms {', '.join(map(str, arms))}; it may name each arm once")
     if isinstance(value, Answer):
         return value
-    chosen: Any = int(arms[0]) if len(arms) == 1 else tuple(map(int, arms))
-    return Answer(chosen)
+    return Answer([int(arm) for arm in arms])
 
 
 def _is_whole(value: Any) -> bool:

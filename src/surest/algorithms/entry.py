@@ -113,16 +113,18 @@ class Entry:
         takes = _parameters(function, called)
         given = [key for key in GIVEN if key in takes]
         own = {key: p for key, p in list(takes.items())[2:] if key not in GIVEN}
+        goal = _goal(takes)
         open_ended = any(p.kind is p.VAR_KEYWORD for p in own.values())
 
         def begin(task: Task, **options: Any) -> Procedure[Answer]:
             passed = {key: getattr(task, key) for key in given}
-            return _answering(function(task.arms, task.delta, **passed, **options), called, task)
+            procedure = function(task.arms, task.delta, **passed, **options)
+            return _answering(procedure, called, task, fixed=goal == "fixed budget")
 
         return cls(
             name=called,
             start=begin,
-            goal=_goal(takes),
+            goal=goal,
             standing=YOURS,
             reference="your own function",
             summary=(inspect.getdoc(function) or "An algorithm of your own.").partition("\n")[0],
@@ -158,12 +160,13 @@ def _goal(takes: Mapping[str, inspect.Parameter]) -> Goal:
     return "either" if "epsilon" in takes else "best arm"
 
 
-def _answering(procedure: Any, name: str, task: Task) -> Procedure[Answer]:
-    """A procedure whose value is an `Answer`, whatever form its author gave it."""
+def _answering(procedure: Any, name: str, task: Task, fixed: bool) -> Procedure[Answer]:
+    """A procedure whose value is an `Answer`, whatever form its author gave it. A fixed budget certifies nothing."""
     if not hasattr(procedure, "send"):
         raise ContractError(
             f"{name} returned {procedure!r:.60} at once; it must be a generator function: "
             "rewards = yield Pull(arms, times, statistic)"
         )
     value = yield from procedure
-    return as_answer(value, name, len(task.arms) + sum(task.arrivals))
+    answer = as_answer(value, name, len(task.arms) + sum(task.arrivals))
+    return Answer(answer.arms, False, "fixed budget", answer.status) if fixed and value is not answer else answer

@@ -175,3 +175,9 @@ def _decoded(path: Path, raw: bytes) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(f"{path} is not UTF-8 text: {error}") from None
+
+
+def has_counts(path: str | Path) -> bool:
+    """Whether a file has a column of counts."""
+    head = _decoded(Path(path), _raw(Path(path))).partition("\n")[0]
+    return "count" in [name.strip().lower() for name in head.split(",")]

@@ -116,7 +116,7 @@ class Running(Generic[R]):
             self.request = request
 
 
-def statistic_of(request: Pull, rewards: FloatArray) -> Reply:
+def statistic_of(request: Request, rewards: FloatArray) -> Reply:
     """The reply to a request, from its rewards: arm after arm, each arm's in the order in which they were asked for.
 
     >>> statistic_of(Pull([4, 7], [2, 4], Statistic.MEAN), np.array([0, 1, 1, 1, 1, 0]))
@@ -124,6 +124,7 @@ def statistic_of(request: Pull, rewards: FloatArray) -> Reply:
     >>> statistic_of(Pull([4, 7], [2, 4], Statistic.PAIRS), np.array([0, 1, 1, 1, 1, 0]))
     array([0.5 , 0.25])
     """
+    assert isinstance(request, Pull)
     if request.statistic is Statistic.REWARDS:
         return rewards
     ends = np.cumsum(request.times)
@@ -141,8 +142,7 @@ def statistic_of(request: Pull, rewards: FloatArray) -> Reply:
 def _sums(request: Request, reply: Reply) -> FloatArray:
     """The sum of each arm's rewards in a reply."""
     if isinstance(request, Cells):
-        cells: FloatArray = np.asarray(reply)
-        return cells.sum(axis=1)
+        return np.asarray(np.asarray(reply).sum(axis=1), np.float64)
     if isinstance(reply, Atoms):
         return np.add.reduceat(reply.values * reply.counts, reply.start[:-1])
     if request.statistic is Statistic.MEAN:

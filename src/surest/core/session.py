@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 import msgspec
 import numpy as np
 
-from surest.algorithms import lookup, start
+from surest.algorithms import lookup, start_on
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, Point, Pull, Status
@@ -67,7 +67,7 @@ class Session:
         self.problem, self.scale = problem, problem.scale
         self._arrivals: list[int] = []
         self.running = Running(
-            start(problem, arrivals=self._arrivals),
+            start_on(problem, self._arrivals),
             len(problem.labels),
             budget=problem.budget,
             record=record,

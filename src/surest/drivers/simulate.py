@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from surest.core.procedure import Exchange, Running
-from surest.core.protocol import Bandit, Procedure, Pull, R
+from surest.core.protocol import Bandit, Procedure, R, Request
 from surest.errors import TranscriptError
 
 Hook = Callable[[Running[R]], None]
@@ -17,6 +17,7 @@ def simulate(
     budget: int | None = None,
     on_request: Hook[R] | None = None,
     record: bool = False,
+    name: str = "(unnamed)",
 ) -> Running[R]:
     """Drive a procedure to its end, or to the first request that the budget does not allow.
 
@@ -27,18 +28,18 @@ def simulate(
     >>> done.value.round(1)
     array([0.9, 0.2])
     """
-    running = Running(procedure, len(bandit.labels), budget=budget, record=record)
+    running = Running(procedure, len(bandit.labels), budget=budget, record=record, name=name)
     while running.request is not None:
         if on_request is not None:
             on_request(running)
-        running.send(bandit.answer(running.request))
+        running.send(bandit.answer(running.request), type(bandit).__name__)
     return running
 
 
-def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Pull:
+def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:
     """Feed recorded replies to a fresh procedure, checking each request; its answer, or the request it now waits on."""
     try:
-        request = next(procedure)
+        request: Request = next(procedure)
         for number, (recorded, reply) in enumerate(transcript):
             if not request.same_as(recorded):
                 raise TranscriptError(f"exchange {number}: the transcript has {recorded}, the procedure asks {request}")

@@ -32,19 +32,25 @@ IDLE = 0.05
 @compiled
 def growth(
     values: FloatArray, weights: FloatArray, size: int, x: float, alpha: float, is_above: bool
-) -> tuple[float, float]:
-    """The log wealth of one bet, and its derivative in x."""
-    log, slope = 0.0, 0.0
+) -> tuple[float, float, float]:
+    """The log wealth of one bet, its derivative in x, and the sum whose rounding is the error of the first.
+
+    Each term is computed to a few units in the last place of max(|log(1 + s)|, |s|/(1 + s)), s being what the bet wins,
+    times its weight: the third number is the sum of these.
+    """
+    log, slope, rounded = 0.0, 0.0, 0.0
     for p in range(size):
         if is_above:
             step = alpha * (values[p] - x) / x
-            log += weights[p] * math.log1p(step)
-            slope -= weights[p] * alpha * values[p] / (x * x) / (1.0 + step)
+            rise = -alpha * values[p] / (x * x)
         else:
             step = alpha * (x - values[p]) / (1.0 - x)
-            log += weights[p] * math.log1p(step)
-            slope += weights[p] * alpha * (1.0 - values[p]) / ((1.0 - x) * (1.0 - x)) / (1.0 + step)
-    return log, slope
+            rise = alpha * (1.0 - values[p]) / ((1.0 - x) * (1.0 - x))
+        won, part = math.log1p(step), weights[p] / (1.0 + step)
+        log += weights[p] * won
+        slope += part * rise
+        rounded += max(weights[p] * abs(won), part * abs(step))
+    return log, slope, rounded
 
 
 @compiled
@@ -66,7 +72,7 @@ def mixture(
     top, total, slope = math.log(IDLE), 1.0, 0.0  # a running log-sum-exp, begun with the idle bet
     log_share, alpha = math.log((1.0 - IDLE) * (1.0 - DECAY)), ALPHA
     for _ in range(bets):
-        log, derivative = growth(values, weights, size, x, alpha, is_above)
+        log, derivative, _ = growth(values, weights, size, x, alpha, is_above)
         log += log_share
         if log > top:
             shrink = math.exp(top - log)

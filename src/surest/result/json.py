@@ -52,7 +52,8 @@ class Document(msgspec.Struct):
 
 def to_json(result: "Result") -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
-    problem, low, high = result.problem, *(result.intervals or (None, None))
+    problem = result.problem
+    low, high = result.intervals or (None, None)
     settings: dict[str, Any] = {
         name: getattr(problem, name)
         for name, default in DEFAULTS.items()

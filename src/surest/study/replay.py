@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from surest.core.procedure import Running
-from surest.core.protocol import Answer, FloatArray, IntArray
+from surest.core.protocol import Answer, FloatArray, IntArray, Pull
 from surest.core.session import Session
 from surest.errors import StorageError, TranscriptError
 from surest.study.schema import runs_of
@@ -38,7 +38,7 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
 def next_request(session: Session, first: int) -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
-    if request is None:
+    if not isinstance(request, Pull):
         return None
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
@@ -60,7 +60,7 @@ def replay(
     start = position
     for recorded in requests:
         request = session.running.request
-        if recorded != next_request(session, position) or request is None:
+        if recorded != next_request(session, position) or not isinstance(request, Pull):
             raise TranscriptError(
                 f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
                 f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "

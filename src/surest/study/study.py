@@ -17,9 +17,9 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from surest.core.problem import labels_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray
-from surest.core.problem import labels_of, takes_settings
 from surest.core.session import Session, Ticket
 from surest.drivers.looks import Looks
 from surest.drivers.looks import history as history_hook

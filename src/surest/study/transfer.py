@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 
+from surest.core.protocol import Pull
 from surest.core.session import Session
 from surest.errors import SurestError, UsageError
 from surest.study import log
@@ -188,7 +189,9 @@ def _open_part(study: Export, session: Session, end: int, complete: int) -> None
     request = session.running.request
     left = study.requests[complete:]
     arms = [ticket.arm for ticket in study.tickets[end:]]
-    expected = np.repeat(request.arms, request.times)[: len(arms)].tolist() if request is not None and left else []
+    expected = (
+        np.repeat(request.arms, request.times)[: len(arms)].tolist() if isinstance(request, Pull) and left else []
+    )
     replay_of = [] if request is None or not left else [next_request(session, end)]
     if [_recorded(r) for r in left] != replay_of or arms != expected:
         raise UsageError(f"its requests or tickets from {end} on are not what the algorithm asks for")

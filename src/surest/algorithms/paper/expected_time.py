@@ -17,7 +17,7 @@ from surest.algorithms.entry import Entry
 from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of
-from surest.core.protocol import IntArray, Procedure, Pull, Statistic
+from surest.core.protocol import IntArray, Procedure, Pull, Request, Statistic
 
 Start = Callable[[int], Running[int]]
 """Starts copy i."""
@@ -92,8 +92,9 @@ def _next_event(copies: list[Running[int]], i: int) -> tuple[int, int]:
     return 2**i * (copy.pulls + (1 if copy.request is None else copy.request.total)), i
 
 
-def _portion(request: Pull, first: int, count: int) -> Pull:
+def _portion(request: Request, first: int, count: int) -> Pull:
     """The pulls number `first` to `first + count` of a request, arm after arm."""
+    assert isinstance(request, Pull)
     ends = np.cumsum(request.times)
     inside = np.minimum(ends, first + count) - np.maximum(ends - request.times, first)
     return Pull(request.arms[inside > 0], inside[inside > 0], Statistic.MEAN)

@@ -144,7 +144,8 @@ class Ledger:
     def grow(self, more: int) -> None:
         """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
 
-        The current nomination lapses: its bets against the new arms would be placed after its rewards were seen.
+        The current nomination lapses: its bets against the new arms would be placed after its rewards were seen. With
+        ε > 0 its certificates lapse too: they speak for it alone, and the leader may be another until the next nomination.
         """
         self.additions += 1
         k = self.additions
@@ -164,6 +165,8 @@ class Ledger:
         self.before.grow(more)
         self.since.grow(more)
         self.live = False
+        if self.epsilon > 0:
+            self.certified[:] = -np.inf
         self._describe()
 
     def _describe(self) -> None:
@@ -225,7 +228,9 @@ class Ledger:
         """Compute certificates where they may reach the goal."""
         if self.leader != self.nominee:
             return
-        worth = self.apart >= LOOK * self.goal if self.rounds % EVERYWHERE else np.isfinite(self.apart)
+        everywhere = self.rounds % EVERYWHERE == 0
+        worth = (self.apart >= LOOK * self.goal) | everywhere
+        worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = np.flatnonzero(worth & (self.certified < self.goal))
         raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
 

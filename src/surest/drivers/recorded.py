@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from surest.core.session import Session
 from surest.drivers.call import PORTION
+
+RECORDED_BATCH = 10
+"""The least batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Fed:
     """Arms to evaluate next, and how often, in the order in which the algorithm asks; empty if it asks no more."""
 
 
-def feed(session: Session, recorded: Sequence[Sequence[float]]) -> Fed:
+def feed(session: Session, recorded: Sequence[Any]) -> Fed:
     """Answer tickets as far as the record goes. What an arm has beyond what was asked of it is there for later requests.
 
     The algorithm's run is a function of the arms' sequences of rewards. A longer record of the same arms therefore continues

@@ -1,0 +1,148 @@
+"""What can be said while arms go through a list of items: who leads, how surely, who may still be best, how close it is."""
+
+from dataclasses import dataclass
+from math import inf, log
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, Status
+from surest.evidence.item_intervals import Pairs, differences, intervals
+from surest.evidence.items import MEMORY, PRIOR, Standings
+
+SHARE = 0.99
+"""The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
+SHARE_WITH_EPSILON = 0.5
+"""The same when an arm within ε of the best will do."""
+GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
+"""The ε at which it is seen how close the leader is to the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStatus(Status):
+    """A status with the arms' differences from the leader."""
+
+    contenders: tuple[int, ...] | None = None
+    """The arms in play. A given best arm is among them at all times with probability at least 1 − δ."""
+    differences: tuple[FloatArray, FloatArray] | None = None
+    """Bounds of each arm's mean on the list less the leader's. With probability 1 − δ the intervals of all pairs of arms hold
+    at all times, so that the leader may be chosen by the data."""
+
+
+class Verdict:
+    """Draws conclusions from `Standings`. Its answers are wrong with probability at most δ, each kind of answer by itself.
+
+    `nominal` is the prior of each arm as the one that may be named with ε > 0; over all arms that ever come it is at most 1.
+    """
+
+    def __init__(self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray) -> None:
+        self.standings, self.delta, self.epsilon = standings, delta, epsilon
+        self.nominal = nominal
+        self._pairs: dict[tuple[int, float], Pairs] = {}
+        self._close: dict[int, FloatArray] = {}
+
+    def look(self) -> None:
+        """After each unit, with ε > 0: bring the wealths of all arms that have led up to date, and keep what they reached."""
+        if self.epsilon == 0:
+            return
+        st = self.standings
+        self._close.setdefault(st.leader, np.zeros(len(st.sums)))
+        for a in [a for a in self._close if a in st.play]:
+            sum_of_both = self._with_pairs(a, self.epsilon)
+            self._close[a][st.play] = np.maximum(self._close[a][st.play], sum_of_both[st.play])
+
+    def _with_pairs(self, a: int, epsilon: float, steps: int = 8) -> FloatArray:
+        """share·W_j + the prior of a·E_(a, j), for every arm j in play."""
+        st = self.standings
+        pairs = self._pairs.setdefault((a, epsilon), Pairs(a, epsilon, len(st.sums), steps))
+        against = pairs.extend(st.play, st.scores[: st.t], st.weights, st.total, st.population, st.born)
+        both: FloatArray = st.share * st.current() + (1 - st.share) * self.nominal[a] * against
+        both[np.isinf(against)] = inf
+        return both
+
+    def grow(self, nominal: FloatArray) -> None:
+        """Make room for new arms, with their prior."""
+        more = len(nominal)
+        self.nominal = np.append(self.nominal, nominal)
+        self._close = {a: np.append(reached, np.zeros(more)) for a, reached in self._close.items()}
+        self._pairs = {}  # made again from the scores when they are asked for
+
+    def reached(self, a: int) -> FloatArray:
+        """The evidence so far against each arm being better than `a` (by more than ε)."""
+        most = self.standings.most.copy()
+        if a in self._close:
+            most = np.maximum(most, self._close[a])
+        most[a] = inf
+        return most
+
+    @property
+    def chosen(self) -> int | None:
+        """The arm that can be named now, if there is one."""
+        st = self.standings
+        if len(st.play) == 1:
+            return int(st.play[0])
+        for a in self._close:
+            if a in st.play and bool((self.reached(a) >= st.threshold).all()):
+                return a
+        return None
+
+    @property
+    def tied(self) -> tuple[int, ...]:
+        """The arms in play whose sums are the largest, up to rounding."""
+        st = self.standings
+        sums = st.sums[st.play]
+        return tuple(int(a) for a in st.play[sums >= sums.max() - st.least])
+
+    def smallest_epsilon(self, a: int) -> float:
+        """The smallest ε of the grid from which on the leader is certified, or what the items left can do, if that is less.
+
+        With ε chosen afterwards this is valid because all larger values of the grid are certified too: if the leader is worse
+        than the best by r, the largest value below r would have to be certified wrongly, and that value is fixed.
+        """
+        st = self.standings
+        others = st.play[st.play != a]
+        if len(others) == 0 or self.chosen == a:
+            return self.epsilon if len(others) else 0.0
+        certain = float((st.sums[others].max() - st.sums[a] + st.left) / st.total) if not st.population else 1.0
+        smallest = 1.0
+        for epsilon in GRID[GRID > self.epsilon].tolist():
+            if (self._with_pairs(a, epsilon, 0)[others] < st.threshold[others]).any():
+                break
+            smallest = epsilon
+        return max(min(smallest, certain), 0.0)
+
+    def _forecast(self) -> float | None:
+        """A guess at the cells still needed: each arm's evidence grows as it would by the differences seen so far."""
+        st, a = self.standings, self.standings.leader
+        others = st.play[st.play != a]
+        if st.t == 0 or len(others) == 0:
+            return None if len(others) else 0.0
+        units = len(st.weights) - st.t
+        apart = st.scores[: st.t, [a]] - st.scores[: st.t][:, others]
+        gain = apart.sum(axis=0) / (st.t + MEMORY) + (self.epsilon if st.population else self.epsilon * st.total / st.left)
+        second = ((apart**2).sum(axis=0) + PRIOR) / (st.t + MEMORY)
+        wanted = np.log(st.threshold[others] / np.minimum(self.reached(a)[others], st.threshold[others]))
+        with np.errstate(divide="ignore"):
+            needed = np.minimum(np.where(gain > 0, 2 * wanted * second / gain**2, inf), units)
+        return float(needed.sum() + needed.max())
+
+    def status(self) -> ItemStatus:
+        """All that can be said at this moment."""
+        st, n = self.standings, len(self.standings.sums)
+        a = st.leader if self.chosen is None else self.chosen
+        reached = self.reached(a)
+        levels = np.where(np.isinf(reached), inf, np.minimum(reached, 1e300) / st.threshold / self.delta)
+        weakest = float(levels.min())
+        scores, seen, pairs = st.scores[: st.t], st.seen, max(n * (n - 1) // 2, 1)
+        total = inf if st.population else st.total
+        return ItemStatus(
+            leader=a,
+            achieved_delta=min(1.0, 1 / weakest) if weakest > 0 else 1.0,
+            epsilon_certified=self.smallest_epsilon(a),
+            in_play=len(st.play),
+            contenders=tuple(int(j) for j in st.play),
+            evidence=log(weakest) if weakest > 0 else -inf,
+            threshold=log(1 / self.delta),
+            forecast=self._forecast(),
+            intervals=intervals(scores, seen, st.weights, total, self.delta / n),
+            differences=differences(a, scores, seen, st.weights, total, self.delta / pairs),
+        )

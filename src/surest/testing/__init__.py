@@ -1,0 +1,22 @@
+"""What anybody's own must pass: `check_algorithm` for an algorithm, `check_store` for a place to keep studies."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surest.testing.algorithms import check_algorithm
+
+__all__ = ["check_algorithm"]
+
+_HOMES = {"check_algorithm": "surest.testing.algorithms"}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is used, and nothing else."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'surest.testing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,313 @@
+"""What an algorithm must pass, ours and anybody's: `check_algorithm` runs it on simulated arms and says what is wrong."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import bdtrc
+
+from surest.algorithms import Algorithm, Entry, start
+from surest.algorithms.loading import entry_of
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, Pull, Status
+from surest.errors import ContractError, PullLimitError, UsageError
+
+EASY = {
+    "two arms that are easy to tell apart": bernoulli([0.1, 0.9]),
+    "three arms with rewards between 0 and 1": finite_arms(
+        [([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])]
+    ),
+    "five constant arms": finite_arms([([x], [1]) for x in (0.0, 0.3, 1.0, 0.5, 0.3)]),
+}
+"""An algorithm is expected to end on these."""
+HARD = {
+    "two arms that are nearly tied": bernoulli([0.5, 0.501]),
+    "a constant against a law whose first rewards are mostly below it": finite_arms(
+        [([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])]
+    ),
+    "a small constant against rare ones": finite_arms([([0.02], [1]), ([0.0, 1.0], [0.95, 0.05])]),
+}
+"""On these an algorithm errs that stops too soon, or that trusts an empirical variance. It need not end."""
+ENOUGH, PATIENCE = 50_000, 200
+"""Requests after which a run is given up: where it is expected to end, and in each of the many runs that are counted."""
+PULLS = 10**15
+"""Pulls after which a run is given up; simulated arms answer many at once."""
+DOUBT = 0.001
+"""Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
+
+
+class AlgorithmError(AssertionError):
+    """An algorithm that does not pass; the message lists all that was found."""
+
+
+@dataclass
+class Report:
+    """What was checked, and what was found wrong."""
+
+    algorithm: str
+    checked: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        verdict = "passes" if self.ok else f"does not pass ({len(self.problems)} found wrong)"
+        return "\n".join(
+            [f"{self.algorithm} {verdict}"]
+            + [f"- wrong: {problem}" for problem in self.problems]
+            + [f"- fine: {words}" for words in self.checked]
+        )
+
+
+def check_algorithm(
+    algorithm: Algorithm,
+    *,
+    delta: float = 0.1,
+    epsilon: float | None = None,
+    runs: int = 60,
+    seed: int = 0,
+    **options: Any,
+) -> Report:
+    """Run an algorithm on simulated arms and check what surest's own must pass.
+
+    Its requests and its answer are allowed; two runs with the same seed are the same; it neither uses nor disturbs the global
+    generators of `random` and `numpy.random`; and it is wrong no more often than δ allows on a few instances, some of which
+    are hard. Passing proves nothing about the error probability; failing does show a mistake.
+
+    Parameters
+    ----------
+    algorithm : generator function or str
+        ``(arms, delta, *, rng, …)``, as `identify` takes it; or a name, or ``file.py:function``.
+    delta : float
+        The error probability to hold it to.
+    epsilon : float, optional
+        How far from the best its answers may be; unless given, 0, or 0.1 for an algorithm that needs ε > 0.
+    runs : int
+        How many runs to count on each instance.
+    seed : int
+        Makes the check repeatable.
+    **options
+        The algorithm's own.
+
+    Returns
+    -------
+    Report
+        What was checked; print it.
+
+    Raises
+    ------
+    AlgorithmError
+        An `AssertionError` whose message lists all that is wrong.
+
+    Examples
+    --------
+    >>> from surest.core.protocol import Pull, Statistic
+    >>> def hasty(arms, delta):
+    ...     means = yield Pull(arms, 1, Statistic.MEAN)
+    ...     return arms[means.argmax()]
+    >>> check_algorithm(hasty)
+    Traceback (most recent call last):
+        ...
+    surest.testing.algorithms.AlgorithmError: hasty does not pass (3 found wrong)
+    ...
+    """
+    entry = entry_of(algorithm)
+    trial = _Trial(entry, delta, _epsilon(entry, epsilon), seed, options)
+    report = Report(entry.name)
+    with _globals_seeded(seed):
+        _ends(trial, report)
+        if report.ok:  # what breaks the contract, or does not end, need not be counted
+            _repeats(trial, report)
+            _counts(trial, runs, report)
+    if not report.ok:
+        raise AlgorithmError(str(report))
+    return report
+
+
+def _epsilon(entry: Entry, given: float | None) -> float:
+    if given is not None:
+        return given
+    return 0.1 if entry.goal == "ε-optimal arm" else 0.0
+
+
+@dataclass
+class _Run:
+    """How one run went."""
+
+    requests: list[str]
+    """In words, where they are kept."""
+    answer: Answer | None = None
+    """None where it was given up, or broke off."""
+    fault: str | None = None
+
+    @property
+    def end(self) -> tuple[object, ...]:
+        """Its answer, in a form that can be compared."""
+        return () if self.answer is None else (self.answer.arms, self.answer.certified, self.answer.reason)
+
+    def same_as(self, other: "_Run") -> bool:
+        """Whether both runs were the same."""
+        return (self.requests, self.end, self.fault) == (other.requests, other.end, other.fault)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """An algorithm and how to start it."""
+
+    entry: Entry
+    delta: float
+    epsilon: float
+    seed: int
+    options: dict[str, Any]
+
+    def run(self, arms: FiniteArms, run: int, patience: int, *, look: bool = True) -> _Run:
+        """One run; whatever it raises becomes words. `look` keeps its requests and asks for its state at each."""
+        done = _Run([])
+        try:
+            self._run(arms, 1000 * self.seed + run, patience, done, look)
+        except PullLimitError:
+            pass  # it asks for more pulls than can be counted: it does not end
+        except UsageError as error:  # a breach of the contract, above all
+            done.fault = str(error)
+        except Exception as error:
+            done.fault = f"it raised {type(error).__name__}: {error}"
+        return done
+
+    def _run(self, arms: FiniteArms, seed: int, patience: int, done: _Run, look: bool) -> None:
+        n, name = len(arms), self.entry.name
+        budget = 200 * n if self.entry.goal == "fixed budget" else None
+        told = {"h1": 50.0} if self.entry.told_h1 else {}
+        procedure = start(
+            self.entry, n, self.delta, epsilon=self.epsilon, budget=budget, seed=seed, **{**told, **self.options}
+        )
+        bandit = arms.simulate(seed)
+        running = Running(procedure, n, budget=budget or PULLS, name=name)
+        while isinstance(running.request, Pull) and running.rounds < patience:
+            if look:
+                done.requests.append(repr(running.request))
+                _check_status(running.request.status, n, name)
+            running.send(bandit.answer(running.request))
+        done.answer = running.value
+        if running.spent and self.entry.goal == "fixed budget":
+            raise ContractError(f"{name} asked for more than its budget of {budget} pulls")
+        if running.request is None and not running.spent and not isinstance(done.answer, Answer):
+            raise ContractError(f"{name} returned {done.answer!r:.60}; return an Answer")
+
+
+def _check_status(status: Any, n: int, name: str) -> None:
+    if status is None:
+        return
+    said = status() if callable(status) else status
+    if not isinstance(said, Status) or not 0 <= said.leader < n:
+        raise ContractError(
+            f"{name} says of its state {said!r:.60}; status is a function that returns a Status whose leader is an arm"
+        )
+
+
+def _ends(trial: _Trial, report: Report) -> None:
+    """Requests and answers are allowed, and easy instances come to an end."""
+    for name, arms in EASY.items():
+        done = trial.run(arms, 0, ENOUGH)
+        if done.fault is not None:
+            if not any(done.fault in problem for problem in report.problems):
+                report.problems.append(f"{done.fault} [{name}]")
+        elif done.answer is None:
+            report.problems.append(
+                f"it did not end within {ENOUGH:,} requests or {PULLS:.0e} pulls on {name}; nothing is certified by then"
+            )
+        elif trial.entry.goal == "fixed budget" and done.answer.certified:
+            report.problems.append("it spends a fixed budget and calls its answer certified; return certified=False")
+            return
+    if report.ok:
+        report.checked.append("requests and answers keep the contract, and easy instances come to an end")
+
+
+def _repeats(trial: _Trial, report: Report) -> None:
+    """The same seed gives the same run, whatever the global generators do, and they are left alone."""
+    arms = EASY["three arms with rewards between 0 and 1"]
+    with _globals_seeded(1) as used:
+        first = trial.run(arms, 1, ENOUGH)
+    with _globals_seeded(1):
+        again = trial.run(arms, 1, ENOUGH)
+    with _globals_seeded(2):
+        other = trial.run(arms, 1, ENOUGH)
+    found = len(report.problems)
+    if used:
+        report.problems.append(f"it uses the global generator of {' and '.join(used)}; draw from `rng` instead")
+    if not first.same_as(again):
+        report.problems.append(
+            f"two runs with the same seed differ: {_difference(first, again)}; take all randomness from `rng`, "
+            "and keep nothing from one run to the next"
+        )
+    elif not first.same_as(other) and not used:
+        report.problems.append(f"it depends on a global random generator: {_difference(first, other)}; draw from `rng`")
+    if len(report.problems) == found:
+        report.checked.append("the same seed gives the same run, and no global randomness is used")
+
+
+def _difference(first: _Run, second: _Run) -> str:
+    for k, (one, other) in enumerate(zip(first.requests, second.requests, strict=False), 1):
+        if one != other:
+            return f"request {k} is {one[:70]} and then {other[:70]}"
+    if len(first.requests) != len(second.requests):
+        return f"one makes {len(first.requests)} requests, the other {len(second.requests)}"
+    return f"they end with {first.end or first.fault} and {second.end or second.fault}"
+
+
+@contextmanager
+def _globals_seeded(seed: int) -> Iterator[list[str]]:
+    """Set the global generators, put them back after, and name those that were used."""
+    kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    before, before_numpy = random.getstate(), _numpy_state()
+    used: list[str] = []
+    try:
+        yield used
+    finally:
+        if random.getstate() != before:
+            used.append("random")
+        if _numpy_state() != before_numpy:
+            used.append("numpy.random")
+        random.setstate(kept)
+        np.random.set_state(kept_numpy)  # noqa: NPY002
+
+
+def _numpy_state() -> str:
+    return repr([part.tolist() if isinstance(part, np.ndarray) else part for part in np.random.get_state()])  # noqa: NPY002
+
+
+def _counts(trial: _Trial, runs: int, report: Report) -> None:
+    """Certified answers are wrong no more often than δ allows."""
+    if trial.entry.goal == "fixed budget":
+        report.checked.append("wrong answers are not counted: a fixed budget certifies nothing")
+        return
+    told = []
+    for name, arms in {**HARD, **EASY}.items():
+        wrong, decided = 0, 0
+        for run in range(runs):
+            order = np.random.default_rng([trial.seed, run]).permutation(len(arms))
+            done = trial.run(arms.reordered(order), run, PATIENCE, look=False)
+            if done.fault is not None:
+                report.problems.append(f"{done.fault} [{name}]")
+                return
+            if done.answer is not None and done.answer.certified:
+                means = arms.means[order[list(done.answer.arms)]]
+                decided += 1
+                wrong += bool((means < arms.means.max() - trial.epsilon).any())
+        if wrong and float(bdtrc(wrong - 1, runs, trial.delta)) < DOUBT:
+            report.problems.append(
+                f"it is wrong in {wrong} of {runs} runs on {name}; at δ = {trial.delta:g} about "
+                f"{trial.delta * runs:.0f} may be, and so many have a probability below {DOUBT:g}"
+            )
+        else:
+            told.append(f"{wrong} of {decided} answers wrong on {name}")
+    if told:
+        report.checked.append(f"of {runs} runs each: " + "; ".join(told))

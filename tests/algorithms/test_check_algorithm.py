@@ -1,0 +1,172 @@
+"""`check_algorithm` says of bad algorithms what is bad about them, and lets good ones pass."""
+
+import random
+from functools import partial
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from surest.core.protocol import Answer, Pull, Statistic, Status
+from surest.testing import check_algorithm
+from surest.testing.algorithms import AlgorithmError
+
+
+def leader_of(left, sums) -> Status:
+    return Status(int(left[sums[left].argmax()]))
+
+
+def hoeffding_race(arms, delta, *, rng, epsilon=0.0, log_term=True, confidence=1.0):
+    """Batches of all arms in play, dropping what is clearly worse; correct, if slow."""
+    left, sums, times, batch = arms, np.zeros(len(arms)), 0, 0
+    while len(left) > 1:
+        batch += 1
+        means = yield Pull(left, 20 * batch, Statistic.MEAN, partial(leader_of, left, sums))
+        sums[left] += 20 * batch * means
+        times += 20 * batch
+        radius = confidence * sqrt(log(4 * len(arms) * batch**2 / delta) / (2 * times))
+        estimates = sums[left] / times
+        if 2 * radius <= epsilon:
+            return int(left[estimates.argmax()])
+        left = left[estimates >= estimates.max() - 2 * radius]
+    return int(left[0])
+
+
+@pytest.mark.parametrize("algorithm", [hoeffding_race, "naive-best-arm", "sequential-halving", "ucb-e", "best-arm-est"])
+def test_good_ones_pass(algorithm) -> None:
+    report = check_algorithm(algorithm)
+    assert report.ok
+    assert "passes" in str(report)
+    assert len(report.checked) == 3
+
+
+def twice(arms, delta):
+    yield Pull([0, 0], 3, Statistic.MEAN)
+    return 0
+
+
+def beyond(arms, delta):
+    yield Pull([len(arms)], 3, Statistic.MEAN)
+    return 0
+
+
+def odd(arms, delta):
+    yield Pull(arms, 3, Statistic.PAIRS)
+    return 0
+
+
+def no_request(arms, delta):
+    yield arms
+    return 0
+
+
+def no_answer(arms, delta):
+    yield Pull(arms, 3, Statistic.MEAN)
+
+
+def wrong_answer(arms, delta):
+    yield Pull(arms, 3, Statistic.MEAN)
+    return len(arms)
+
+
+def raises(arms, delta):
+    yield Pull(arms, 3, Statistic.MEAN)
+    return {}["leader"]
+
+
+def wrong_state(arms, delta):
+    yield Pull(arms, 3, Statistic.MEAN, lambda: Status(-1))
+    return 0
+
+
+def endless(arms, delta):
+    while True:
+        yield Pull(arms, 10**13, Statistic.MEAN)
+
+
+def eager(arms, delta):
+    return 0
+
+
+def overspends(arms, delta, *, budget):
+    means = yield Pull(arms, budget, Statistic.MEAN)
+    return int(means.argmax())
+
+
+def boasts(arms, delta, *, budget):
+    means = yield Pull(arms, budget // len(arms), Statistic.MEAN)
+    return Answer(int(means.argmax()))
+
+
+def uses_random(arms, delta):
+    yield Pull(arms, 1 + random.randrange(9), Statistic.MEAN)
+    return (yield from hoeffding_race(arms, delta, rng=None))
+
+
+def uses_numpy(arms, delta):
+    yield Pull(arms, 1 + np.random.randint(9), Statistic.MEAN)  # noqa: NPY002
+    return (yield from hoeffding_race(arms, delta, rng=None))
+
+
+def unseeded(arms, delta):
+    yield Pull(arms, 1 + np.random.default_rng().integers(10**9), Statistic.MEAN)
+    return (yield from hoeffding_race(arms, delta, rng=None))
+
+
+CALLS = []
+
+
+def remembers(arms, delta):
+    CALLS.append(1)
+    yield Pull(arms, len(CALLS), Statistic.MEAN)
+    return (yield from hoeffding_race(arms, delta, rng=None))
+
+
+def peeks(arms, delta, *, rng):
+    """Bounds for one look, looked at again and again."""
+    return (yield from hoeffding_race(arms, delta, rng=rng, confidence=0.2))
+
+
+def worst(arms, delta, *, rng):
+    means = yield Pull(arms, 1000, Statistic.MEAN)
+    return int(means.argmin())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [
+        (twice, ["twice asked for Pull(arms=[0, 0]", "names arm 0 twice"]),
+        (beyond, ["names arm 2", "numbered 0 to 1"]),
+        (odd, ["odd number of pulls"]),
+        (no_request, ["is not a request"]),
+        (no_answer, ["no_answer returned None", "an arm's number"]),
+        (wrong_answer, ["answered arm 2; there are arms 0 to 1"]),
+        (raises, ["it raised KeyError: 'leader'"]),
+        (wrong_state, ["wrong_state says of its state", "leader is an arm"]),
+        (endless, ["it did not end"]),
+        (eager, ["returned 0 at once", "generator function"]),
+        (overspends, ["more than its budget of 400 pulls"]),
+        (boasts, ["calls its answer certified"]),
+        (uses_random, ["uses the global generator of random;"]),
+        (uses_numpy, ["uses the global generator of numpy.random;"]),
+        (unseeded, ["two runs with the same seed differ: request 1 is"]),
+        (remembers, ["keep nothing from one run to the next"]),
+        (peeks, ["runs on two arms that are nearly tied; at δ = 0.1"]),
+        (worst, ["60 of 60 runs on two arms that are easy to tell apart"]),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_bad_ones_are_told_what_is_wrong(algorithm, words: list[str]) -> None:
+    with pytest.raises(AlgorithmError) as found:
+        check_algorithm(algorithm)
+    for word in words:
+        assert word in str(found.value)
+
+
+def test_it_leaves_the_global_generators_as_they_were() -> None:
+    random.seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    expected = random.Random(5).random(), np.random.RandomState(5).random()
+    with pytest.raises(AlgorithmError):
+        check_algorithm(uses_numpy)
+    assert (random.random(), np.random.random()) == expected  # noqa: NPY002
