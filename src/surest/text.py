@@ -1,4 +1,4 @@
-"""Text for people: numbers, labels and commands as they are printed. Whatever a label holds, it is shown harmlessly."""
+"""Text for people: numbers as they are read, and words of users that cannot do harm where they are shown."""
 
 import math
 import shlex
@@ -7,15 +7,33 @@ from collections.abc import Iterable
 
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 """Marks that change the direction of text, and two that XML does not allow."""
+HARMFUL = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, halves of surrogate pairs, and separators of lines and paragraphs."""
+MARK = "\ufffd"
 
 
-def count(number: float) -> str:
-    """A number of pulls as a person reads it.
+def visible(text: str, keep: str = "") -> str:
+    """Text with a mark in place of what cannot be shown, or what would act on the terminal or turn the text around it.
 
-    >>> count(1234567), count(5.9e13)
-    ('1,234,567', '5.90e+13')
+    Parameters
+    ----------
+    text : str
+        Any text: a label, the name of a study, what a failed command said.
+    keep : str
+        Characters to leave as they are, a line break for example.
+
+    Examples
+    --------
+    >>> visible("a\\x1b[31m\\nb\\u202ec")
+    'a\ufffd[31m\ufffdb\ufffdc'
     """
-    return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or not _is_harmful(c) else MARK for c in text)
+
+
+def _is_harmful(character: str) -> bool:
+    return unicodedata.category(character) in HARMFUL or character in UNSEEN
 
 
 def shortened(label: str, most: int) -> str:
@@ -27,15 +45,6 @@ def shortened(label: str, most: int) -> str:
     if len(label) <= most:
         return label
     return f"{label[: most - most // 2 - 1]}…{label[-(most // 2) :]}"
-
-
-def visible(text: str) -> str:
-    """Text with a mark in place of what no page can show, or what would turn the text around it.
-
-    >>> visible("a\\x1b[31m\\nb\\u202ec")
-    'a\ufffd[31m\ufffdb\ufffdc'
-    """
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in UNSEEN else c for c in text)
 
 
 def shell_line(words: Iterable[str]) -> str:
@@ -52,6 +61,15 @@ def _dollar_quoted(word: str) -> str:
         return f"\\{c}" if c in "\\'" else c if visible(c) == c else f"\\u{ord(c):04x}"
 
     return f"$'{''.join(map(written, word))}'"
+
+
+def count(number: float) -> str:
+    """A number of pulls as a person reads it.
+
+    >>> count(1234567), count(5.9e13)
+    ('1,234,567', '5.90e+13')
+    """
+    return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
 
 
 def percent(part: float) -> str:

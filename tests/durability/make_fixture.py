@@ -33,7 +33,7 @@ def main(version: str) -> None:
     ended = open_study(storage, "ended", ["only"], 0.1, **made)
     expected = {one.name: {k: v for k, v in one.export().items() if k != "result"} for one in (study, ended)}
     for one in (study, ended):
-        one.store.engine.dispose()
+        one.close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()

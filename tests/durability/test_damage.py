@@ -60,7 +60,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             study.ask()
         study.tell(told, 0.75)
         assert support.rewards_of(study)[told] == 0.75
-        study.store.engine.dispose()
+        study.close()
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
@@ -69,8 +69,8 @@ def test_a_database_that_may_not_grow(tmp_path: Path, monkeypatch: pytest.Monkey
     storage = f"sqlite:///{tmp_path}/study.db"
     study = open_study(storage, "s", 3, 0.1, algorithm=support.TELLTALE, rounds=10**6)
     with study.store.writing() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA max_page_count={pages + 4}")
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages + 4}")
     acknowledged, error = fill(study)
     assert "no room left" in str(error)
     assert "whatever was acknowledged before is kept" in str(error)
@@ -103,13 +103,13 @@ def check_still_there(storage: str, acknowledged: list[Ticket]) -> None:
 
 def test_a_read_only_file(tmp_path: Path) -> None:
     code = (
-        "import os, sys; import surest.cli.study, sqlalchemy.dialects.sqlite, traceback; from surest.cli import main;"
+        "import os, sys; import surest.cli.study, surest.study.sql.store, traceback; from surest.cli import main;"
         "os.setuid(65534) if os.getuid() == 0 else None; main(['study', *sys.argv[1:]])"
     )
     place = tmp_path / "place"
     place.mkdir()
     storage = f"sqlite:///{place}/study.db"
-    told_study(storage).store.engine.dispose()
+    told_study(storage).close()
     os.chmod(place / "study.db", 0o444)
     os.chmod(place, 0o555)
     # The user nobody must be able to reach the directory: pytest's own are closed to others.
@@ -137,7 +137,7 @@ def test_a_read_only_file(tmp_path: Path) -> None:
 def closed(storage: str, path: Path) -> bytes:
     """The bytes of a database that nobody has open, with everything in one file."""
     study = told_study(storage)
-    study.store.engine.dispose()
+    study.close()
     assert not path.with_name(path.name + "-wal").exists()
     return path.read_bytes()
 
@@ -192,9 +192,9 @@ def check_flips(tmp_path: Path, flips: int) -> tuple[int, int]:
 
 
 def test_a_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
-    noticed, harmless = check_flips(tmp_path, 50)
-    assert noticed >= 5
-    assert harmless >= 5
+    noticed, harmless = check_flips(tmp_path, 80)
+    assert noticed >= 4
+    assert harmless >= 4
 
 
 @pytest.mark.slow
@@ -247,10 +247,10 @@ def test_a_connection_cut_in_the_middle(server: support.Server, tmp_path: Path) 
 
     def cut_off() -> None:
         with psycopg.connect(storage, autocommit=True) as other, study.store.writing() as connection:
-            own = connection.exec_driver_sql("select pg_backend_pid()").scalar_one()
-            connection.exec_driver_sql("update surest_tickets set reward = 0.9, seal = 1 where id = 5")
+            own = connection.execute("select pg_backend_pid()").fetchone()[0]
+            connection.execute("update surest_tickets set reward = 0.9, seal = 1 where id = 5")
             other.execute("select pg_terminate_backend(%s)", [own])
-            connection.exec_driver_sql("select 1")
+            connection.execute("select 1")
 
     with pytest.raises(StorageError, match="lost"):
         cut_off()

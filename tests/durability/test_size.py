@@ -6,13 +6,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
 from surest.algorithms import DEFAULT
 from surest.core.session import Session
-from surest.study import log
+from surest.study.log import History
 from surest.study.replay import next_request
-from surest.study.schema import reward_seals, tickets
 from surest.study.study import Study, open_study
 
 
@@ -20,22 +18,17 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
     """Write a log of at least so many rewards, as asking and telling would, but in bulk; how many it has."""
     session: Session = study.settings.session(list(study.labels))
     rng = np.random.default_rng(1)
-    position = 0
-    with study.store.writing() as connection:
+    position, tickets = 0, []
+    with study.store.writing() as log:
         while position < rewards and (request := session.running.request) is not None:
-            log.write_request(connection, study.id, next_request(session, position))  # type: ignore[arg-type]
+            log.write_request(study.id, next_request(session, position))  # type: ignore[arg-type]
             arms = np.repeat(request.arms, request.times)
             told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
-            ids = np.arange(position, position + len(arms))
-            columns = zip(
-                ids.tolist(), arms.tolist(), told.tolist(), reward_seals(ids, arms, told).tolist(), strict=True
-            )
-            common = {"study": study.id, "lease": 1.0, "attempts": 1, "worker": "somebody", "told": 2.0}
-            connection.execute(
-                sa.insert(tickets), [{"id": i, "arm": a, "reward": r, "seal": s, **common} for i, a, r, s in columns]
-            )
+            pairs = zip(arms.tolist(), told.tolist(), strict=True)
+            tickets += [History(arm, reward, 1, "somebody", 2.0, 0, None) for arm, reward in pairs]
             session.feed(told)
             position += len(arms)
+        log.write_history(study.id, tickets, [])
     return position
 
 

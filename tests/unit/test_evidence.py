@@ -275,7 +275,9 @@ def exact_value(x: mpmath.mpf, pair: cert.Pair) -> mpmath.mpf:
         up.append(mpmath.exp(log_wealth(pair.nominee, min(pair.guess_nominee * scale, ALPHA), True)))
         down.append(mpmath.exp(log_wealth(pair.since, min(pair.guess * scale, ALPHA), False)))
         scale *= RHO
-    joint = IDLE + sum(mpmath.mpf(float(cert.JOINT[k, m])) * u * d for k, u in enumerate(up) for m, d in enumerate(down))
+    joint = IDLE + sum(
+        mpmath.mpf(float(cert.JOINT[k, m])) * u * d for k, u in enumerate(up) for m, d in enumerate(down)
+    )
     return mpmath.log(pair.base * full + pair.share * before * joint)
 
 
@@ -297,9 +299,7 @@ def test_a_certificate_of_very_many_rewards_is_not_above_the_true_one(digits: in
     with mpmath.workdps(60):
         for lead, bet, start in ((3, 1.0, 0.9), (4, 0.7, 0.01), (5, 1.3, 0.4)):
             more, fewer = (37 * many // 100 + sign * int(lead * math.sqrt(many)) for sign in (1, -1))
-            early, late, own = parts(
-                [], [(low, many - fewer), (high, fewer)], [(low, many - more), (high, more)]
-            )
+            early, late, own = parts([], [(low, many - fewer), (high, fewer)], [(low, many - more), (high, more)])
             x, shift = low + 0.37 * gap, lead / math.sqrt(many)
             guess, other = (bet * shift / gap / 0.2331 * away for away in (x, 1 - x))
             pair = cert.Pair(early, late, own, 9 + int(math.log2(many)) + 2, 0.5, 0.45, guess, other)

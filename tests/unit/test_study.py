@@ -20,8 +20,9 @@ from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.core.session import Session
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
 from surest.study.health import health_line
-from surest.study.schema import VERSION_TABLE, metadata
-from surest.study.store import Store
+from surest.study.sql import VERSION_TABLE
+from surest.study.sql.schema import metadata
+from surest.study.sql.store import SqlStore
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.transfer import import_study
 
@@ -331,7 +332,11 @@ def test_an_export_is_imported_and_goes_on(storage: str, tmp_path: Path) -> None
         lambda d: d["settings"].__setitem__("algorithm", "vd-best-arm-id"),
         lambda d: d["arms"].append({"label": "c", "added_at": 0}),
         lambda d: d["arms"].append({"label": "c", "added_at": 4}),
-        lambda d: d.__setitem__("format", "surest-study-2"),
+        lambda d: d.__setitem__("format", "surest-study-3"),
+        lambda d: d["tickets"][0].__setitem__(2, 2**31 - 1),
+        lambda d: d["tickets"][0].__setitem__(5, 1),
+        lambda d: d["tickets"][0].__setitem__(6, 0),
+        lambda d: d.__setitem__("items", [{"key": "x"}]),
         lambda d: d.__setitem__("more", 1),
     ],
 )
@@ -362,12 +367,4 @@ def test_a_deleted_study_is_gone_for_all(storage: str) -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    assert "secret" not in Store("postgresql://me:secret@nowhere.invalid/x").shown
-
-
-def test_a_fork_uses_connections_of_its_own(storage: str) -> None:
-    study = make(storage)
-    engine = study.store.engine
-    study.store._pid -= 1  # as in a child
-    assert study.store.engine is not engine
-    engine.dispose()
+    assert "secret" not in SqlStore("postgresql://me:secret@nowhere.invalid/x").shown

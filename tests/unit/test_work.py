@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
-from surest.study.schema import tickets
+from surest.study.leases import renew, take_over
 from surest.study.study import Study
-from surest.study.work import renew, take_from_the_dead, work_on
+from surest.study.work import work_on
+from surest.study.workers import own_name
 
 LEASE = 40.0
 
@@ -29,13 +29,13 @@ def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
     other = study.ask(1, "somebody else")[0]
     study.tell(told.id, 0)
     study.fail(gone.id)
-    with study.store.writing() as connection:
-        connection.execute(sa.update(tickets).where(tickets.c.lease != 0).values(lease=1.0))
+    with study.store.writing() as log:
+        log.set_leases(study.id, [mine.id, other.id], 1.0)
     renew(study, [mine.id, told.id, gone.id, other.id])
-    with study.store.reading() as connection:
-        leases = list(connection.execute(sa.select(tickets.c.lease).order_by(tickets.c.id)).scalars())
-    assert leases[0] > time.time() + LEASE / 2
-    assert leases[1:] == [1.0, 0.0, 1.0]
+    with study.store.reading() as log:
+        leases = {ticket.number: ticket.lease for ticket in log.open_tickets(study.id)}
+    assert leases.pop(mine.id) > time.time() + LEASE / 2
+    assert leases == {gone.id: 0.0, other.id: 1.0}
 
 
 def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,16 +49,20 @@ def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypa
     assert study.result().best == "b"
 
 
-def test_the_tickets_of_the_dead_are_handed_out_at_once_and_those_of_the_living_are_not(study: Study) -> None:
-    gone = os.fork()
-    if gone == 0:
+def test_the_tickets_of_ended_processes_are_handed_out_at_once_and_those_of_others_are_not(study: Study) -> None:
+    heard, told = os.pipe()
+    ended = os.fork()
+    if ended == 0:
+        os.write(told, own_name().encode())
         os._exit(0)
-    os.waitpid(gone, 0)
-    host = socket.gethostname()
-    names = [f"{host}:{gone}", f"{host}:{os.getpid()}", f"elsewhere:{gone}", f"{host}:no number"]
-    for name in names:
+    theirs = os.read(heard, 500).decode()
+    os.waitpid(ended, 0)
+    os.close(heard)
+    os.close(told)
+    in_another_container = f"{theirs[:-8]}{int(theirs[-8:], 16) ^ 1:08x}"
+    for name in (theirs, own_name(), in_another_container, f"elsewhere{theirs}", f"{socket.gethostname()}:{ended}"):
         study.ask(1, name)
-    take_from_the_dead(study)
+    take_over(study)
     assert [ticket.id for ticket in study.ask(10)] == [0]
     assert study.health() == {"a": {"expired": 1, "retried": 1}}
 

@@ -8,16 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
+from surest.core.protocol import Answer, Cells, IntArray, Procedure
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
 from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
 from surest.evidence.items import Standings
-
-try:
-    from surest.core.protocol import Cells  # type: ignore[attr-defined]
-except ImportError:
-    from surest.algorithms.cells import Cells
 
 TARGETS = ("items", "population")
 

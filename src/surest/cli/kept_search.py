@@ -15,6 +15,7 @@ from surest.cli.values import DEFAULT_STORAGE
 from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
+from surest.masking import masked
 from surest.study.settings import Handling
 from surest.study.study import Study, open_study
 
@@ -39,7 +40,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
         if told or (scratch is None and not study.finished):
             _tell_how_to_go_on(study, storage, told)
         elif scratch is not None:
-            study.store.engine.dispose()
+            study.close()
             for end in ("", "-wal", "-shm"):
                 Path(f"{scratch}{end}").unlink(missing_ok=True)
 
@@ -65,7 +66,7 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
 
 def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
     where = {"study": study.name, "storage": storage}
-    hidden = study.store.url.password is not None
+    hidden = masked(storage) != storage
     if hidden:
         del where["storage"]
     line = command_again(click.get_current_context(), study.settings.problem.seed, **where)

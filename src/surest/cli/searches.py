@@ -14,7 +14,6 @@ from surest.cli.kept_search import kept
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.core.scale import Scale
-from surest.drivers import commands as shell
 from surest.drivers.call import work_of
 from surest.drivers.commands import Command, Runner, parse_commands
 from surest.errors import Stop
@@ -51,7 +50,7 @@ class Here(Executor):
 def identify_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     """Run commands, several at a time."""
     commands = parse_commands(given["commands"])
-    runner = Runner(shell.Scale(scale.low, scale.high, scale.clip), given["timeout"])
+    runner = Runner(scale, given["timeout"])
     workers = given["workers"] or 1
     arms = {command.label: _arm(runner, command) for command in commands}
     with ThreadPoolExecutor(workers) as pool:

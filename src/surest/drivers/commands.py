@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from surest.core.scale import Scale
 from surest.drivers.guard import Guard
 from surest.errors import RewardError, SourceError, UsageError
 
@@ -33,36 +34,6 @@ class CommandFailed(Exception):
 
 class CommandTimedOut(CommandFailed, TimeoutError):
     """A run that took too long."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The numbers that may be printed."""
-
-    low: float = 0.0
-    high: float = 1.0
-    clip: bool = False
-    """Count a number beyond the range as the nearer bound. The best arm is then the best by means of clipped numbers."""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Their range."""
-        return self.low, self.high
-
-    def reward(self, number: float) -> float:
-        """The reward that a number stands for.
-
-        >>> Scale(0, 60).reward(12.5), Scale(0, 60, clip=True).reward(300)
-        (12.5, 60.0)
-        """
-        if self.clip and not math.isnan(number):
-            number = min(max(number, self.low), self.high)
-        if not self.low <= number <= self.high:
-            raise RewardError(
-                f"{number!r}, which is not in [{self.low:g}, {self.high:g}]. With --clip such a number counts as the nearer "
-                "bound, and a search that was kept goes on with all that was measured. Wider --bounds need a new search"
-            )
-        return float(number)
 
 
 @dataclass(frozen=True)
@@ -190,9 +161,14 @@ class Runner:
         given = item + "\n" if item is not None and command.reads_item else None
         try:
             output = self._output(command, command.line(seed, item), given)
-            return self.scale.reward(last_number(output))
-        except RewardError as error:
-            raise RewardError(f"arm {command.label!r} gave {error}") from None
+            number = last_number(output)
+            return self.scale.number(number, "a run")
+        except RewardError:
+            raise RewardError(
+                f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip such "
+                "a number counts as the nearer bound, and a search that was kept goes on with all that was measured. Wider "
+                "--bounds need a new search"
+            ) from None
         except CommandFailed as error:
             if not self._stopped:  # those that were ended have not failed
                 self.said[command.label] = str(error)

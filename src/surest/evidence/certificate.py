@@ -128,7 +128,9 @@ def log_value(x: float, epsilon: float, pair: Pair) -> tuple[float, float, float
     rise = (a * full_slope + b * (early_slope + joint_rise)) / (a + b)
     fall = b * joint_fall / (a + b)
     value = top + math.log(a + b)
-    doubt = max(_larger_doubt(0.0, full_doubt, first - top), _larger_doubt(0.0, early_doubt + joint_doubt, second - top))
+    doubt = max(
+        _larger_doubt(0.0, full_doubt, first - top), _larger_doubt(0.0, early_doubt + joint_doubt, second - top)
+    )
     doubt = UNIT * ((before[2] + since[2] + nominee[2] + 10) * doubt + 4.0 * (abs(first) + abs(second)) + rise - fall)
     bend = (rise - fall) * (3.0 * doubt + 100.0 * UNIT) if doubt < DOUBTFUL else np.inf
     return value, rise + fall, doubt, bend

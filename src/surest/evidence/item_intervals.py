@@ -29,7 +29,9 @@ def bets_of(path: FloatArray, level: float) -> FloatArray:
 
 
 @compiled
-def log_wealth(path: FloatArray, weights: FloatArray, total: float, mean: float, side: float, bets: FloatArray) -> float:
+def log_wealth(
+    path: FloatArray, weights: FloatArray, total: float, mean: float, side: float, bets: FloatArray
+) -> float:
     """The evidence that the mean is above (`side` 1) or below (−1) a candidate. `total` is infinite for the population.
 
     It falls (rises) with the candidate: a bet does not depend on it, but for a cap under which it still does.

@@ -104,7 +104,7 @@ class Verdict:
             return self.epsilon if len(others) else 0.0
         certain = float((st.sums[others].max() - st.sums[a] + st.left) / st.total) if not st.population else 1.0
         smallest = 1.0
-        for epsilon in GRID[GRID > self.epsilon].tolist():
+        for epsilon in GRID[self.epsilon < GRID].tolist():
             if (self._with_pairs(a, epsilon, 0)[others] < st.threshold[others]).any():
                 break
             smallest = epsilon
@@ -118,7 +118,9 @@ class Verdict:
             return None if len(others) else 0.0
         units = len(st.weights) - st.t
         apart = st.scores[: st.t, [a]] - st.scores[: st.t][:, others]
-        gain = apart.sum(axis=0) / (st.t + MEMORY) + (self.epsilon if st.population else self.epsilon * st.total / st.left)
+        gain = apart.sum(axis=0) / (st.t + MEMORY) + (
+            self.epsilon if st.population else self.epsilon * st.total / st.left
+        )
         second = ((apart**2).sum(axis=0) + PRIOR) / (st.t + MEMORY)
         wanted = np.log(st.threshold[others] / np.minimum(self.reached(a)[others], st.threshold[others]))
         with np.errstate(divide="ignore"):

@@ -185,9 +185,7 @@ def settle(
     stakes = np.empty(OPPONENTS)
     shrink = shrinkage(play, top[0], plain, seen, cross[0], squares, t)
     for j in play:
-        count = bets_against(
-            j, top, sums, plain, cross, squares, t, left, shrink, least, opponents, margins, stakes
-        )
+        count = bets_against(j, top, sums, plain, cross, squares, t, left, shrink, least, opponents, margins, stakes)
         if count == 0:
             continue
         factor = 1.0
@@ -273,7 +271,18 @@ class Standings:
         left = np.inf if self.population else self.left
         weight = self.weights[self.t]
         settle(
-            row, self.play, top, self.sums, self.plain, cross, self.squares, self.t, left, self.least, self.seen, self.wealth
+            row,
+            self.play,
+            top,
+            self.sums,
+            self.plain,
+            cross,
+            self.squares,
+            self.t,
+            left,
+            self.least,
+            self.seen,
+            self.wealth,
         )
         self._add(row, values, weight)
         self._drop()

@@ -71,7 +71,7 @@ def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "F
     if history:
         draw_evidence(page.add_subplot(grid[1, :]), history)
     if title:
-        page.suptitle(title.replace("$", r"\$"), fontsize="medium", wrap=True)
+        page.suptitle(visible(title).replace("$", r"\$"), fontsize="medium", wrap=True)
     return page
 
 

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from surest.study import log
 from surest.study.study import Study
 
 
@@ -16,8 +15,9 @@ class Addition(NamedTuple):
 
 def additions_of(study: Study) -> list[Addition]:
     """The arms of the beginning, and those of each addition, in order."""
-    with study.store.reading() as connection:
-        arms = log.read_arms(connection, study.id)
-        moments = sorted({arm.added_at for arm in arms})
-        after = {at: log.request_before(connection, study.id, at) for at in moments}
+    with study.store.reading() as log:
+        arms = log.read_arms(study.id)
+        firsts = [request.first for request in log.read_requests(study.id)]
+    moments = sorted({arm.added_at for arm in arms})
+    after = {at: max((first for first in firsts if first < at), default=0) for at in moments}
     return [Addition(tuple(arm.label for arm in arms if arm.added_at == at), after[at], at) for at in moments]

@@ -1,17 +1,13 @@
 """How a study stands, for people and programs that look at it now and then."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
-
 from surest.core.session import Session
 from surest.result.data import Result
-from surest.study import log
-from surest.study.schema import events, tickets
-from surest.study.settings import Settings
+from surest.study.log import Log
 
 Health = dict[str, dict[str, int]]
 """How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
@@ -79,40 +75,26 @@ def health_line(health: Health) -> str:
     )
 
 
-def health_of(connection: Connection, study: int, labels: tuple[str, ...]) -> Health:
+def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
     """What befell the tickets of each arm, where anything did."""
-    query = (
-        sa.select(events.c.arm, events.c.kind, sa.func.count())
-        .where(events.c.study == study)
-        .group_by(events.c.arm, events.c.kind)
-        .order_by(events.c.arm, events.c.kind)
-    )
     found: Health = defaultdict(dict)
-    for arm, kind, number in connection.execute(query):
+    for arm, kind, number in log.count_events(study):
         found[labels[arm]][kind] = number
     return dict(found)
 
 
-def last_failures_of(connection: Connection, study: int, labels: tuple[str, ...]) -> dict[str, str]:
+def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, str]:
     """What an evaluation of each arm said when it last failed, where one did and said something."""
-    query = (
-        sa.select(events.c.arm, events.c.reason)
-        .where(events.c.study == study, events.c.kind.in_(("failed", "timed out")), events.c.reason != "")
-        .order_by(events.c.id)
-    )
-    return {labels[arm]: reason for arm, reason in connection.execute(query)}
+    return {labels[arm]: reason for arm, reason in log.last_reasons(study).items() if arm < len(labels)}
 
 
 def progress_of(
-    connection: Connection, study: int, name: str, session: Session, settings: Settings, now: log.Now
+    log: Log, study: int, name: str, session: Session, request_left: int, labels: Sequence[str]
 ) -> Progress:
     """Look at a study."""
-    at = connection.execute(sa.select(now)).scalar_one()
-    handed, opened = log.next_ticket(connection, study), log.count_open(connection, study)
-    waiting = log.count_open(connection, study, at)
-    request, running = session.running.request, session.running
-    health = health_of(connection, study, session.labels)
-    status = session.status()
+    handed, opened = log.next_ticket(study), log.count_open(study)
+    waiting = log.count_open(study, log.time())
+    health = health_of(log, study, labels)
     return Progress(
         name=name,
         finished=session.finished,
@@ -120,20 +102,13 @@ def progress_of(
         told=handed - opened,
         out=opened - waiting,
         waiting=waiting,
-        request_left=0 if request is None else request.total - (handed - opened - running.pulls),
-        per_second=_speed(connection, study),
-        in_play=status.in_play,
+        request_left=request_left,
+        per_second=_speed(log.told_times(study, RECENT)),
+        in_play=session.status().in_play,
         health=health,
     )
 
 
-def _speed(connection: Connection, study: int) -> float | None:
-    query = (
-        sa.select(tickets.c.told)
-        .where(tickets.c.study == study, tickets.c.told.is_not(None))
-        .order_by(tickets.c.id.desc())
-        .limit(RECENT)
-    )
-    times = list(connection.execute(query).scalars())
+def _speed(times: list[float]) -> float | None:
     spread = max(times) - min(times) if len(times) > 1 else 0.0
     return (len(times) - 1) / spread if spread > 0 else None

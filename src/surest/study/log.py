@@ -1,25 +1,33 @@
-"""Everything that is read from and written to a study's log, each as one function on a connection."""
+"""What a store of studies must do: `Store` opens transactions, `Log` is what can be done in one.
 
-import json
-from collections.abc import Mapping, Sequence
+A study's façade knows nothing else of where studies are kept. `surest.testing.check_store` tries a store of your own against
+all of it; `study.memory` is the shortest one there is, `study.sql` the one that lasts.
+
+A transaction is all or nothing, and a writing one is durable once it has ended without an error. Two writing transactions that
+have locked the same study, or read the same tickets, run one after the other. A reading one sees one moment of the store.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import sqlalchemy as sa
-from sqlalchemy import exc
-from sqlalchemy.engine import Connection
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.errors import StorageError, TicketError
-from surest.study.replay import Recorded
-from surest.study.schema import arms, arms_of, events, requests, reward_seals, seal, studies, tickets
+from surest.study.records import arms_of
 
-PORTION = 500
-"""Ticket numbers in one statement."""
-MANY = 20_000
-"""Rewards read at a time."""
-Now = sa.ColumnElement[float]
+NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
+"""Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
+    """A study as the store knows it."""
+
+    id: int
+    name: str
+    settings: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,261 +38,254 @@ class Arm:
     added_at: int
 
 
+class Item(NamedTuple):
+    """An item of a study on a list: what people call it, and what its evaluations need to know (JSON), if anything."""
+
+    key: str
+    payload: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as the log has it."""
+
+    first: int
+    total: int
+    statistic: str
+    runs: str
+
+    @property
+    def end(self) -> int:
+        """The first ticket of the next request."""
+        return self.first + self.total
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who takes tickets, and when."""
+    """Who takes tickets of a study, and when."""
 
     study: int
     worker: str
     at: float
 
 
-def find_study(connection: Connection, name: str) -> Any:
-    """The row of a study; None if there is none."""
-    row = connection.execute(sa.select(studies).where(studies.c.name == name)).one_or_none()
-    if row is not None and row.seal != seal(row.name, row.settings):
-        raise StorageError(f"the database is damaged: the settings of study {name!r} are not what was written")
-    return row
+class Place(NamedTuple):
+    """A ticket's number, and what is to be evaluated."""
+
+    number: int
+    arm: int
+    item: int | None = None
 
 
-def study_names(connection: Connection) -> list[str]:
-    """All studies."""
-    return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+@dataclass(frozen=True, slots=True)
+class StoredTicket:
+    """A ticket. Its reward is None while it is open: leased until `lease`, and free to be handed out again after that."""
+
+    number: int
+    arm: int
+    item: int | None
+    reward: float | None
+    lease: float
+    attempts: int
+    failures: int
+    worker: str
 
 
-def add_study(connection: Connection, name: str, settings: str, labels: Sequence[str], now: Now) -> bool:
-    """Write a new study; False if another process was faster."""
-    try:
-        with connection.begin_nested():
-            row = {"name": name, "settings": settings, "created": now, "seal": seal(name, settings)}
-            key = connection.execute(sa.insert(studies).values(**row).returning(studies.c.id)).scalar_one()
-    except exc.IntegrityError:
-        return False
-    add_arms(connection, key, labels, 0, 0)
-    return True
+class History(NamedTuple):
+    """A ticket as exports have it."""
+
+    arm: int
+    reward: float | None
+    attempts: int
+    worker: str
+    told: float | None
+    failures: int
+    item: int | None
 
 
-def add_arms(connection: Connection, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
-    """Write arms, numbered from `first` on."""
-    rows = [
-        {"study": study, "arm": arm, "label": label, "added_at": added_at, "seal": seal(arm, label, added_at)}
-        for arm, label in enumerate(labels, first)
-    ]
-    connection.execute(sa.insert(arms), rows)
+class Event(NamedTuple):
+    """What befell a ticket."""
+
+    ticket: int
+    arm: int
+    kind: str
+    reason: str
+    worker: str
+    at: float
 
 
-def read_arms(connection: Connection, study: int) -> list[Arm]:
-    """All arms, in order."""
-    rows = connection.execute(sa.select(arms).where(arms.c.study == study).order_by(arms.c.arm)).all()
-    for place, row in enumerate(rows):
-        if row.arm != place or row.seal != seal(row.arm, row.label, row.added_at):
-            raise StorageError(f"the study's log is damaged: arm {place} is not what was written")
-    return [Arm(row.label, row.added_at) for row in rows]
+class Told(NamedTuple):
+    """Told tickets in the order of their numbers, as columns."""
+
+    numbers: IntArray
+    arms: IntArray
+    items: IntArray
+    rewards: FloatArray
 
 
-def lock_study(connection: Connection, study: int, *, shared: bool = False) -> bool:
-    """Keep other processes from handing out tickets (SQLite has locked the whole file already); False if it is gone."""
-    query = sa.select(studies.c.id).where(studies.c.id == study).with_for_update(read=shared)
-    return connection.execute(query).scalar() is not None
+class Log(Protocol):
+    """One transaction. `study` is always the number that `add_study` gave."""
+
+    def time(self) -> float:
+        """The time by the one clock that all workers share, in seconds since 1970."""
+
+    def study_names(self) -> list[str]:
+        """All studies, sorted."""
+
+    def find_study(self, name: str) -> StoredStudy | None:
+        """A study by its name."""
+
+    def add_study(self, name: str, settings: str, labels: Sequence[str], items: Sequence[Item] = ()) -> int | None:
+        """Write a new study with the arms of its beginning; its number, or None if there is one of that name."""
+
+    def delete_study(self, name: str) -> bool:
+        """Take a study and all that belongs to it away; False if there is none."""
+
+    def lock_study(self, study: int) -> bool:
+        """Keep others from locking it until the transaction ends; False if it is gone."""
+
+    def has_study(self, study: int) -> bool:
+        """Whether it is still there."""
+
+    def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
+        """Write arms, numbered from `first` on, which count from ticket `added_at` on."""
+
+    def read_arms(self, study: int) -> list[Arm]:
+        """All arms, in order."""
+
+    def count_arms(self, study: int) -> int:
+        """How many arms there are."""
+
+    def read_items(self, study: int) -> list[Item]:
+        """All items, in order; none where the study has no list."""
+
+    def write_request(self, study: int, request: Recorded) -> None:
+        """Write down what the algorithm asks."""
+
+    def last_request(self, study: int) -> Recorded | None:
+        """The request that is being handed out."""
+
+    def read_requests(self, study: int, first: int = 0) -> list[Recorded]:
+        """The requests from a ticket on, in order."""
+
+    def next_ticket(self, study: int) -> int:
+        """The first number that was never handed out."""
+
+    def count_open(self, study: int, before: float | None = None) -> int:
+        """How many tickets have no reward; with `before`, of those whose lease ran out by then."""
+
+    def open_tickets(self, study: int) -> list[StoredTicket]:
+        """The tickets without a reward, in order."""
+
+    def read_tickets(self, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
+        """Those tickets that there are, by number. Nobody else changes them until the transaction ends."""
+
+    def lease_fresh(self, lease: Lease, places: Sequence[Place], until: float) -> None:
+        """Hand out new tickets. No two tickets of a study have the same arm and item, if it has items."""
+
+    def expired(self, lease: Lease, most: int) -> list[StoredTicket]:
+        """Open tickets whose lease has run out, in order and held as `read_tickets` holds them; what others hold is left out."""
+
+    def lease_again(self, lease: Lease, numbers: Sequence[int], until: float) -> None:
+        """Hand out open tickets once more: each has one attempt more."""
+
+    def set_leases(self, study: int, numbers: Sequence[int], until: float) -> None:
+        """Let the leases of open tickets end at another time; 0 lets them be handed out at once."""
+
+    def count_failure(self, study: int, number: int) -> None:
+        """A ticket's evaluation failed once more."""
+
+    def write_rewards(self, study: int, fresh: Mapping[int, float]) -> None:
+        """Write the rewards of tickets that `read_tickets` has read, and when they came: now."""
+
+    def read_rewards(self, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
+        """The arms and rewards of the tickets first … end − 1. Damage, or a missing one, is a `StorageError`."""
+
+    def read_told(self, study: int, first: int = 0, among: Sequence[int] = ()) -> Told:
+        """The told tickets from `first` on, and those `among` earlier ones."""
+
+    def write_pack(self, study: int, first: int, rewards: FloatArray) -> None:
+        """Keep the rewards of consecutive told tickets once more, in a form that is quickly read."""
+
+    def read_packs(self, study: int, first: int) -> FloatArray:
+        """The packed rewards from ticket `first` on, without a gap, as far as they go."""
+
+    def packed_to(self, study: int) -> int:
+        """The first ticket after the last pack."""
+
+    def told_times(self, study: int, most: int) -> list[float]:
+        """When the rewards of the last tickets came."""
+
+    def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
+        """Write down what befell a ticket."""
+
+    def count_events(self, study: int) -> list[tuple[int, str, int]]:
+        """Arm, kind, and how often; sorted."""
+
+    def last_reasons(self, study: int) -> dict[int, str]:
+        """What the last failure of each arm said, where it said something."""
+
+    def read_history(self, study: int) -> Iterator[Sequence[History]]:
+        """All tickets in order, a portion at a time, every reward checked."""
+
+    def read_events(self, study: int) -> list[Event]:
+        """All events in order."""
+
+    def write_history(self, study: int, tickets: Sequence[History], events: Sequence[Event]) -> None:
+        """Put the tickets and events of an export into a new study. Leases have run out."""
 
 
-def delete_study(connection: Connection, name: str) -> bool:
-    """Take a study and all that belongs to it away."""
-    key = connection.execute(sa.select(studies.c.id).where(studies.c.name == name).with_for_update()).scalar()
-    for table in (arms, requests, tickets, events):
-        connection.execute(sa.delete(table).where(table.c.study == key))
-    return bool(connection.execute(sa.delete(studies).where(studies.c.id == key)).rowcount)
+class Store(Protocol):
+    """Where studies are kept."""
+
+    @property
+    def shown(self) -> str:
+        """What people may see of its address: no password."""
+
+    @property
+    def one_machine(self) -> bool:
+        """Whether all its workers run on this machine, so that it can be seen which of them are gone."""
+
+    def prepare(self, *, create: bool) -> None:
+        """Make it ready; with `create`, from nothing if need be. A `UsageError` if it holds no studies and may not be made."""
+
+    def reading(self) -> AbstractContextManager[Log]:
+        """A transaction that only reads."""
+
+    def writing(self) -> AbstractContextManager[Log]:
+        """A transaction that writes."""
+
+    def check(self, log: Log) -> None:
+        """Look for damage, before all of the log is read: a `StorageError` says what was found."""
+
+    def close(self) -> None:
+        """Let go of what is open. It opens again when it is needed."""
 
 
-def write_request(connection: Connection, study: int, request: Recorded) -> None:
-    """Write down what the algorithm asks."""
-    row: dict[str, Any] = {
-        "first": request.first,
-        "total": request.total,
-        "statistic": request.statistic,
-        "runs": request.runs,
-    }
-    connection.execute(sa.insert(requests).values(study=study, **row, seal=seal(*row.values())))
-
-
-def last_request(connection: Connection, study: int) -> Recorded | None:
-    """What is being handed out."""
-    query = sa.select(requests).where(requests.c.study == study).order_by(requests.c.first.desc()).limit(1)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _recorded(row)
-
-
-def request_before(connection: Connection, study: int, end: int) -> int:
-    """The first ticket of the request that ends before a ticket."""
-    query = sa.select(sa.func.max(requests.c.first)).where(requests.c.study == study, requests.c.first < end)
-    return connection.execute(query).scalar() or 0
-
-
-def _recorded(row: Any) -> Recorded:
-    if row.seal != seal(row.first, row.total, row.statistic, row.runs):
-        raise StorageError(f"the study's log is damaged: the request at ticket {row.first} is not what was written")
-    return Recorded(row.first, row.total, row.statistic, row.runs)
-
-
-def next_ticket(connection: Connection, study: int) -> int:
-    """The first number that was never handed out."""
-    last = connection.execute(sa.select(sa.func.max(tickets.c.id)).where(tickets.c.study == study)).scalar()
-    return 0 if last is None else int(last) + 1
-
-
-def count_open(connection: Connection, study: int, before: float | None = None) -> int:
-    """How many tickets have no reward yet; with `before`, of those whose lease ran out by then."""
-    query = sa.select(sa.func.count()).select_from(tickets).where(tickets.c.study == study, tickets.c.reward.is_(None))
-    if before is not None:
-        query = query.where(tickets.c.lease <= before)
-    return connection.execute(query).scalar_one()
-
-
-def free_places(connection: Connection, study: int, most: int) -> list[tuple[int, int]] | None:
-    """Numbers and arms of the next tickets of the last request; None if all of it is handed out."""
-    request, number = last_request(connection, study), next_ticket(connection, study)
-    if request is None or number >= request.first + request.total:
+def free_places(log: Log, study: int, most: int) -> list[Place] | None:
+    """The next tickets of the last request; None if all of it is handed out."""
+    request, number = log.last_request(study), log.next_ticket(study)
+    if request is None or number >= request.end:
         return None
     which, times = arms_of(request.runs)
     places = np.arange(number - request.first, min(number - request.first + most, request.total))
     chosen = which[np.searchsorted(np.cumsum(times), places, side="right")]
-    return list(zip((places + request.first).tolist(), chosen.tolist(), strict=True))
+    return [Place(*pair) for pair in zip((places + request.first).tolist(), chosen.tolist(), strict=True)]
 
 
-def lease_fresh(
-    connection: Connection, lease: Lease, places: Sequence[tuple[int, int]], until: float
-) -> list[tuple[int, int]]:
-    """Hand out new tickets."""
-    rows = [
-        {"study": lease.study, "id": number, "arm": arm, "lease": until, "attempts": 1, "worker": lease.worker}
-        for number, arm in places
-    ]
-    connection.execute(sa.insert(tickets), rows)
-    return list(places)
-
-
-def lease_again(connection: Connection, lease: Lease, most: int, until: float) -> list[tuple[int, int]]:
-    """Hand out tickets that failed or whose worker did not come back in time."""
-    query = (
-        sa.select(tickets.c.id, tickets.c.arm, tickets.c.lease, tickets.c.worker)
-        .where(tickets.c.study == lease.study, tickets.c.reward.is_(None), tickets.c.lease <= lease.at)
-        .order_by(tickets.c.id)
-        .limit(most)
-        .with_for_update(skip_locked=True)
-    )
-    rows = connection.execute(query).all()
-    for row in rows:
-        if row.lease != 0:
-            gone = Lease(lease.study, row.worker, lease.at)
-            write_event(connection, gone, row.id, row.arm, "expired", "its worker did not come back in time")
-        write_event(connection, lease, row.id, row.arm, "retried", "")
-        connection.execute(
-            sa.update(tickets)
-            .where(tickets.c.study == lease.study, tickets.c.id == row.id)
-            .values(lease=until, attempts=tickets.c.attempts + 1, worker=lease.worker)
-        )
-    return [(row.id, row.arm) for row in rows]
-
-
-def give_back(connection: Connection, study: int, number: int) -> None:
-    """Let a ticket be handed out again."""
-    connection.execute(sa.update(tickets).where(tickets.c.study == study, tickets.c.id == number).values(lease=0.0))
-
-
-def write_event(connection: Connection, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-    """Write down what befell a ticket."""
-    row = {"study": lease.study, "worker": lease.worker, "at": lease.at}
-    said = reason.replace("\x00", "�").encode(errors="replace").decode()  # no database takes these
-    connection.execute(sa.insert(events).values(**row, ticket=number, arm=arm, kind=kind, reason=said))
-
-
-def read_tickets(connection: Connection, study: int, numbers: Sequence[int]) -> dict[int, Any]:
-    """Tickets by number, held until the transaction ends."""
-    found: dict[int, Any] = {}
-    for start in range(0, len(numbers), PORTION):
-        portion = sorted(set(numbers[start : start + PORTION]))
-        query = sa.select(tickets).where(tickets.c.study == study, tickets.c.id.in_(portion)).order_by(tickets.c.id)
-        found |= {row.id: row for row in connection.execute(query.with_for_update())}
-    for number in numbers:
-        if number not in found:
-            raise TicketError(f"ticket {number} was never handed out; tell the ids that ask() gave")
-    return found
-
-
-def write_rewards(connection: Connection, study: int, fresh: Mapping[int, tuple[int, float]], now: Now) -> None:
-    """Write rewards, each with its seal: ticket -> (arm, reward)."""
-    if not fresh:
-        return
-    numbers, values = np.array(list(fresh)), np.array([value for _, value in fresh.values()])
-    seals = reward_seals(numbers, np.array([arm for arm, _ in fresh.values()]), values).tolist()
-    rows = [
-        {"key": number, "value": value, "check": check}
-        for number, value, check in zip(numbers.tolist(), values.tolist(), seals, strict=True)
-    ]
-    connection.execute(
-        sa.update(tickets)
-        .where(tickets.c.study == study, tickets.c.id == sa.bindparam("key"))
-        .values(reward=sa.bindparam("value"), seal=sa.bindparam("check"), told=now),
-        rows,
-    )
-
-
-def complete_requests(connection: Connection, study: int, position: int) -> list[Recorded]:
+def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:
     """The requests from a ticket on, of which every reward has been told."""
-    query = (
-        sa.select(requests).where(requests.c.study == study, requests.c.first >= position).order_by(requests.c.first)
-    )
-    found = [_recorded(row) for row in connection.execute(query)]
-    if found and (
-        next_ticket(connection, study) < found[-1].first + found[-1].total or count_open(connection, study) > 0
-    ):
+    found = log.read_requests(study, position)
+    if found and (log.next_ticket(study) < found[-1].end or log.count_open(study) > 0):
         found.pop()  # only the last can be under way
     return found
 
 
-def check_rewards(connection: Connection, study: int) -> None:
-    """Check the rewards of the last request, which may be under way and is then not read otherwise."""
-    last = last_request(connection, study)
-    if last is not None:
-        _read(connection, study, tickets.c.id >= last.first, tickets.c.reward.is_not(None))
-
-
-def read_rewards(connection: Connection, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
-    """The arms and rewards of tickets first … end − 1, none missing and every seal whole."""
-    ids, chosen, values = _read(connection, study, tickets.c.id >= first, tickets.c.id < end)
-    if not np.array_equal(ids, np.arange(first, end)):
-        raise StorageError(
-            f"the study's log is damaged: some of the tickets {first} to {end - 1} are gone. Restore a backup"
-        )
-    return chosen, values
-
-
-def _read(connection: Connection, study: int, *where: Any) -> tuple[IntArray, IntArray, FloatArray]:
-    """Numbers, arms and rewards of told tickets, every seal checked."""
-    columns = (tickets.c.id, tickets.c.arm, tickets.c.reward, tickets.c.seal)
-    rows = connection.execute(sa.select(*columns).where(tickets.c.study == study, *where).order_by(tickets.c.id))
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    while portion := rows.cursor.fetchmany(MANY):  # plain tuples, in half the time
-        try:
-            numbers, which, rewards, seals = zip(*portion, strict=True)
-            ids, chosen, values = np.array(numbers, np.int64), np.array(which, np.int64), np.array(rewards, np.float64)
-            whole = np.array_equal(np.array(seals, np.int64), reward_seals(ids, chosen, values))
-        except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
-            raise StorageError(
-                f"the study's log is damaged: a reward of tickets {portion[0][0]} to {portion[-1][0]} is not what was written. "
-                "Restore a backup"
-            )
-        parts.append((ids, chosen, values))
-    rows.close()
-    all_ids, all_chosen, all_values = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return all_ids, all_chosen, all_values
-
-
-def parsed(text: str, what: str) -> Any:
-    """JSON from the log."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise StorageError(f"the database is damaged: {what} cannot be read") from None
+def handed_out_again(log: Log, lease: Lease, tickets: Sequence[StoredTicket], until: float) -> None:
+    """Lease tickets that failed or whose worker did not come back in time, and write down why."""
+    for ticket in tickets:
+        if ticket.lease != 0:
+            gone = Lease(lease.study, ticket.worker, lease.at)
+            log.write_event(gone, ticket.number, ticket.arm, "expired", "its worker did not come back in time")
+        log.write_event(lease, ticket.number, ticket.arm, "retried", "")
+    log.lease_again(lease, [ticket.number for ticket in tickets], until)

@@ -1,7 +1,6 @@
 """To resume is to replay: recorded rewards go into a fresh session, and each recorded request is checked on the way."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,17 +8,8 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Pull
 from surest.core.session import Session
 from surest.errors import StorageError, TranscriptError
-from surest.study.schema import runs_of
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A request as the log has it."""
-
-    first: int
-    total: int
-    statistic: str
-    runs: str
+from surest.study.log import Recorded
+from surest.study.records import runs_of
 
 
 def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
@@ -47,14 +37,15 @@ def replay(
     session: Session,
     position: int,
     requests: Sequence[Recorded],
-    arms: IntArray,
+    arms: IntArray | None,
     rewards: FloatArray,
     additions: Mapping[int, list[str]],
     on_request: Callable[[Running[Answer]], None] | None = None,
 ) -> int:
     """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
 
-    `arms` and `rewards` are those of the tickets from `position` on. `additions` are arms by the ticket from which on they count.
+    `arms` and `rewards` are those of the tickets from `position` on; the arms are None where only rewards were kept.
+    `additions` are arms by the ticket from which on they count.
     `on_request` looks at the run before each request is answered.
     """
     start = position
@@ -67,7 +58,7 @@ def replay(
                 "from the one that wrote it"
             )
         here = slice(position - start, position - start + recorded.total)
-        if not np.array_equal(arms[here], np.repeat(request.arms, request.times)):
+        if arms is not None and not np.array_equal(arms[here], np.repeat(request.arms, request.times)):
             raise StorageError(f"the study's log is damaged: the tickets from {position} on do not fit their request")
         position += recorded.total
         if position in additions:

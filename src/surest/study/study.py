@@ -1,12 +1,7 @@
-"""`open_study`: ask and tell on a log in a database, from any process.
-
-Which tickets exist is decided by replaying the log and never by timing. A worker needs the replay only when the algorithm moves
-on to its next request: what is handed out next stands in the log, and a reward is told by its ticket's number alone.
-"""
+"""`open_study`: ask and tell on a log in a database, from any process."""
 
 import os
 import secrets
-import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +9,6 @@ from dataclasses import replace
 from typing import Any, SupportsFloat
 
 import numpy as np
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from surest.core.problem import labels_of, takes_settings
 from surest.core.procedure import Running
@@ -25,20 +18,25 @@ from surest.drivers.looks import Looks
 from surest.drivers.looks import history as history_hook
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import Result
-from surest.study import log
+from surest.study.cells import CellsFollower
+from surest.study.checks import checked_items, checked_labels, checked_number, never, some, storable
+from surest.study.following import Follower, Pulls
 from surest.study.health import Health, Progress, health_of, progress_of
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.log import NO_FAILURES, Item, Lease, Log, Place, Store, StoredTicket
+from surest.study.records import parsed
 from surest.study.settings import checked_settings, differences, spoken
-from surest.study.store import Store
+from surest.study.stores import store_of
+from surest.study.workers import own_name
 
 
 @takes_settings
 def open_study(
-    storage: str,
+    storage: str | Store,
     name: str,
     arms: int | Sequence[str] | None = None,
     delta: float | None = None,
     *,
+    items: int | Sequence[Any] | None = None,
     lease_seconds: float | None = None,
     on_failure: float | None = None,
     retries: int | None = None,
@@ -49,12 +47,16 @@ def open_study(
 
     Parameters
     ----------
-    storage : str
-        ``sqlite:///file.db``, or ``postgresql://user@host/name`` for workers on several machines.
+    storage : str or Store
+        ``sqlite:///file.db``, ``postgresql://user@host/name`` for workers on several machines, ``memory:`` for trying out, or a
+        store of your own (`surest.study.log.Store`).
     name : str
         The study's name in that database.
     arms : int or sequence of str, optional
         How many arms, or their labels. Needed to make a study; may be left out to open one.
+    items : int or sequence, optional
+        A list that all arms are compared on: how many items, their keys, or pairs of a key and what an evaluation needs to know.
+        Tickets then name an item too. For algorithms that work on lists.
     delta, **settings
         As for `Session`. Where a study exists they may be left out; what is given must agree with it. An algorithm of one's
         own is named by its file: ``algorithm="file.py:function"``.
@@ -80,28 +82,32 @@ def open_study(
     """
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
     given = spoken({"delta": delta, **handling, **settings})
-    labels = None if arms is None else _labels(arms)
+    labels = None if arms is None else checked_labels(arms)
+    listed = checked_items(items)
+    if listed:
+        given["items"] = len(listed)
     storable(name, "a study's name")
-    store = Store(storage)
+    store = store_of(storage)
     store.prepare(create=arms is not None)
-    with store.reading() as connection:
-        found = log.find_study(connection, name)
-    if found is None:
+    with store.reading() as log:
+        there = log.find_study(name) is not None
+    if not there:
         if labels is None:
             raise UsageError(_unknown(store, name) + "; give its arms to make it")
-        made_with = checked_settings({"seed": secrets.randbits(32), **given})
-        made_with.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
-        with store.writing() as connection:
-            made = log.add_study(connection, name, made_with.text(), labels, store.now())
-            found = log.find_study(connection, name)
-        if made:
+        asked = checked_settings({"seed": secrets.randbits(32), **given})
+        asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
+        with store.writing() as log:
+            made = log.add_study(name, asked.text(), labels, listed)
+        if made is not None:
             return Study(store, name)
     if not load_if_exists:
         raise UsageError(f"there is already a study {name!r} in {store.shown}; open it with load_if_exists=True")
     study = Study(store, name)
     differ = differences(given, study.settings)
     if labels is not None and labels != study.labels[: len(labels)]:
-        differ += f"{', ' if differ else ''}arms {_some(study.labels)}, not {_some(labels)}"
+        differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
+    if listed and listed != study.items:
+        differ += f"{', ' if differ else ''}items {_keys(study.items)}, not {_keys(listed)}"
     if differ:
         raise UsageError(f"study {name!r} was made with {differ}; leave these out, or give the study another name")
     return study
@@ -112,17 +118,41 @@ class Study:
 
     def __init__(self, store: Store, name: str) -> None:
         self.name, self.store = name, store
-        with store.reading() as connection:
-            row = log.find_study(connection, name)
-            if row is None:
-                raise UsageError(_unknown(store, name))
-            self.id = row.id
-            arms = log.read_arms(connection, self.id)
-        self.settings = checked_settings(log.parsed(row.settings, f"the settings of study {name!r}"))
-        self._arms = arms
-        self._session: Session | None = None  # the log, replayed …
-        self._position = 0  # … up to this ticket
-        self._lock = threading.RLock()  # for the two above
+        with store.reading() as log:
+            row = log.find_study(name)
+            if row is not None:
+                self._arms, self.items = log.read_arms(row.id), tuple(log.read_items(row.id))
+        if row is None:
+            raise UsageError(_unknown(store, name))
+        self.id = row.id
+        self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
+        handling = self.settings.handling
+        self.lease_seconds, self._on_failure, self._retries = (
+            handling.lease_seconds,
+            handling.on_failure,
+            handling.retries,
+        )
+        self._begin_here()
+
+    def _begin_here(self) -> None:
+        """What belongs to one process: a lock, and the session in step with the log. A fork gets its own."""
+        self._pid, self._lock = os.getpid(), threading.RLock()
+        self._holders: dict[int, str] = {}  # under which names tickets were taken here
+        self._follower: Follower = (
+            CellsFollower(self.store, self.id, self.settings, len(self.items))
+            if self.items
+            else Pulls(self.store, self.id, self.settings)
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[Follower]:
+        """The session to ourselves, among the threads of this process."""
+        if (
+            self._pid != os.getpid()
+        ):  # a child: some thread of its parent may have held the lock, and holds it for ever here
+            self._begin_here()
+        with self._lock:
+            yield self._follower
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -148,99 +178,127 @@ class Study:
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
         who = own_name() if worker is None else worker
         storable(who, "a worker's name")
-        with self._writing() as connection:
-            lease = log.Lease(self.id, who, connection.execute(sa.select(self.store.now())).scalar_one())
-            until = lease.at + self.settings.handling.lease_seconds
-            handed = log.lease_again(connection, lease, int(k), until)
-            while len(handed) < k:
-                free = log.free_places(connection, self.id, int(k) - len(handed))
-                if free is None:  # all of the request is handed out
-                    if log.count_open(connection, self.id) or not self._record_next(connection):
-                        break
-                    continue
-                handed += log.lease_fresh(connection, lease, free, until)
-            if any(arm >= len(self._arms) for _, arm in handed):
-                self._arms = log.read_arms(connection, self.id)
-        return [Ticket(number, arm, self._arms[arm].label) for number, arm in handed]
+        with self._writing() as (log, follower):
+            lease = Lease(self.id, who, log.time())
+            handed = follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
+            if any(place.arm >= len(self._arms) for place in handed):
+                self._arms = log.read_arms(self.id)
+        if worker is not None:
+            self._holders |= {place.number: who for place in handed}
+        return [ticket_of(place, self._arms[place.arm].label) for place in handed]
 
     def tell(self, ticket: int, reward: SupportsFloat) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
         self._tell([ticket], [reward])
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
-        """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
+        """Tell the rewards of several tickets, in the tickets' order, in one transaction: all of them, or none."""
         if len(tickets) != len(rewards):
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards")
         self._tell([ticket.id for ticket in tickets], rewards)
 
     def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
-        with self.store.writing() as connection:
-            told = log.read_tickets(connection, self.id, [_number(number) for number in numbers])
+        with self.store.writing() as log:
+            told = log.read_tickets(self.id, [checked_number(number) for number in numbers])
             fresh: dict[int, float] = {}
-            for number, reward in zip(numbers, rewards, strict=True):
-                value = self._checked(number, told[int(number)].arm, reward)
-                earlier = fresh.get(int(number), told[int(number)].reward)
+            for number, reward in zip(map(int, numbers), rewards, strict=True):
+                if number not in told:
+                    raise never(number)
+                value = self._checked(number, told[number].arm, reward)
+                earlier = fresh.get(number, told[number].reward)
                 if earlier is not None and value != earlier:
                     raise TicketError(
-                        f"ticket {number} was already told {earlier} (by worker {told[int(number)].worker!r}); it cannot "
+                        f"ticket {number} was already told {earlier} (by worker {told[number].worker!r}); it cannot "
                         f"become {value}. The first reward counts"
                     )
                 if earlier is None:
-                    fresh[int(number)] = value
-            log.write_rewards(connection, self.id, {n: (told[n].arm, v) for n, v in fresh.items()}, self.store.now())
+                    fresh[number] = value
+            log.write_rewards(self.id, fresh)
+        for number in fresh:
+            self._holders.pop(number, None)
 
-    def fail(self, ticket: int, reason: str = "", reward: SupportsFloat | None = None, *, kind: str = "failed") -> None:
+    def fail(
+        self,
+        ticket: int,
+        reason: str = "",
+        reward: SupportsFloat | None = None,
+        *,
+        kind: str = "failed",
+        worker: str | None = None,
+    ) -> None:
         """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as a stated reward.
 
-        That reward is `reward` or else, once the study's `retries` are used up, its `on_failure`. `kind` is what health calls it.
+        Parameters
+        ----------
+        ticket : int
+            Its number.
+        reason : str
+            What went wrong, for the log.
+        reward : float, optional
+            Count the evaluation as this reward. Without it, it counts as the study's `on_failure` once it has failed more often
+            than the study's `retries`.
+        kind : str
+            What health calls it.
+        worker : str, optional
+            Who says so: the name given to `ask`, or else this process. Only who holds a ticket can fail it. If the lease ran out
+            and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
-        with self.store.writing() as connection:
-            number = _number(ticket)
-            found = log.read_tickets(connection, self.id, [number])[number]
+        with self.store.writing() as log:
+            number = checked_number(ticket)
+            found = log.read_tickets(self.id, [number]).get(number)
+            if found is None:
+                raise never(ticket)
             stated = None if reward is None else self._checked(number, found.arm, reward)
-            if found.reward is not None:
-                raise TicketError(f"ticket {number} was already told {found.reward}; it cannot fail now ({reason})")
-            lease = log.Lease(self.id, found.worker, connection.execute(sa.select(self.store.now())).scalar_one())
-            if found.lease != 0:
-                log.write_event(connection, lease, number, found.arm, kind, str(reason))
-            if stated is None and found.attempts > self.settings.handling.retries:
-                stated = self.settings.handling.on_failure
+            self._check_holder(found, worker, reason)
+            lease = Lease(self.id, found.worker, log.time())
+            failures = found.failures
+            if found.lease != 0:  # else it was said before
+                log.write_event(lease, number, found.arm, kind, str(reason))
+                if kind not in NO_FAILURES:
+                    log.count_failure(self.id, number)
+                    failures += 1
+            if stated is None and failures > self._retries:
+                stated = self._on_failure
             if stated is None:
-                log.give_back(connection, self.id, number)
+                log.set_leases(self.id, [number], 0.0)
             else:
-                log.write_event(connection, lease, number, found.arm, "imputed", f"counted as {stated}")
-                log.write_rewards(connection, self.id, {number: (found.arm, stated)}, self.store.now())
+                log.write_event(lease, number, found.arm, "imputed", f"counted as {stated}")
+                log.write_rewards(self.id, {number: stated})
+        self._holders.pop(number, None)
+
+    def _check_holder(self, found: StoredTicket, worker: str | None, reason: str) -> None:
+        """Refuse a failure of a ticket that was told, or that another worker has now."""
+        if found.reward is not None:
+            raise TicketError(f"ticket {found.number} was already told {found.reward}; it cannot fail now ({reason})")
+        who = self._holders.get(found.number, own_name()) if worker is None else worker
+        if who != found.worker:
+            raise TicketError(
+                f"ticket {found.number} is with worker {found.worker!r} now, not with {who!r}: only who holds a ticket can fail "
+                "it. Nothing was changed. If that is you, say so: worker=, or --worker"
+            )
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.
 
         Refused by algorithms whose guarantee would not hold.
         """
-        with self._writing() as connection:
-            session = self._caught_up(connection)
-            trial = labels_of((*self.labels, *_labels(labels)))[len(self.labels) :]
-            at = self._position
-            if session.running.request is not None:
-                recorded = log.last_request(connection, self.id)
-                if recorded is None or recorded.first < self._position:
-                    self._record_next(connection)
-                at += session.running.request.total
-            session.grow(trial)  # refuses, if it must
-            self._session = None  # it grew before its time: replay
-            log.add_arms(connection, self.id, trial, len(self.labels), at)
-        with self.store.reading() as connection:
-            self._arms = log.read_arms(connection, self.id)
+        with self._writing() as (log, follower):
+            there = tuple(arm.label for arm in log.read_arms(self.id))
+            trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
+            log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
+            self._arms = log.read_arms(self.id)
 
     def status(self) -> Progress:
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
-        with self._reading() as connection:
-            session = self._caught_up(connection)
-            return progress_of(connection, self.id, self.name, session, self.settings, self.store.now())
+        with self.at_one_moment() as (log, session):
+            left = self._follower.request_left(log)
+            return progress_of(log, self.id, self.name, session, left, self.labels)
 
     def health(self) -> Health:
         """Failed, retried and expired evaluations by arm, where there were any."""
-        with self.store.reading() as connection:
-            return health_of(connection, self.id, self.labels)
+        with self.store.reading() as log:
+            self._see_arms(log)
+            return health_of(log, self.id, self.labels)
 
     def result(self, *, history: bool = False) -> Result:
         """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
@@ -255,136 +313,87 @@ class Study:
         return export_study(self)
 
     def session(self, *, record: bool = False, on_request: Looks | None = None) -> Session:
-        """The log, replayed into a fresh session and checked on the way: what `record` keeps can be looked at."""
-        with self._reading() as connection:
-            self._session, self._position = None, 0
-            return self._caught_up(connection, record=record, on_request=on_request)
+        """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
+        with self._reading() as (log, follower):
+            self._see_arms(log)
+            return follower.replayed(log, record=record, on_request=on_request)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[tuple[Log, Session]]:
+        """The log and the session in step with it, as long as nobody of this process does anything else with the study."""
+        with self._reading() as (log, follower):
+            self._see_arms(log)
+            yield log, follower.catch_up(log)
+
+    def close(self) -> None:
+        """Close the connections to the database. They are opened again when they are needed."""
+        self.store.close()
+
+    def _see_arms(self, log: Log) -> None:
+        """Take note of arms that others added."""
+        if log.count_arms(self.id) != len(self._arms):
+            self._arms = log.read_arms(self.id)
 
     def _checked(self, number: int, arm: int, reward: Any) -> float:
         label = self._arms[arm].label if arm < len(self._arms) else arm
         return self.settings.problem.scale.number(reward, f"ticket {number} (arm {label!r})")
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self) -> Iterator[tuple[Log, Follower]]:
         """The study to ourselves: one process at a time decides what is handed out."""
-        with self._lock, self.store.writing() as connection:
-            if not log.lock_study(connection, self.id):
-                raise UsageError(_unknown(self.store, self.name) + " any more")
-            yield connection
+        with self._alone() as follower:
+            try:
+                with self.store.writing() as log:
+                    if not log.lock_study(self.id):
+                        raise UsageError(_unknown(self.store, self.name, log) + " any more")
+                    yield log, follower
+            except BaseException:
+                follower.forget()  # it may be ahead of what was not written after all
+                raise
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        """The study as it is between two writers: an arm must not be added while we replay past its ticket."""
-        with self._lock, self.store.reading() as connection:
-            if not log.lock_study(connection, self.id, shared=True):
-                raise UsageError(_unknown(self.store, self.name) + " any more")
-            yield connection
+    def _reading(self) -> Iterator[tuple[Log, Follower]]:
+        """The study at one moment."""
+        with self._alone() as follower, self.store.reading() as log:
+            if not log.has_study(self.id):
+                raise UsageError(_unknown(self.store, self.name, log) + " any more")
+            yield log, follower
 
     def _current(self) -> Session:
-        with self._reading() as connection:
-            return self._caught_up(connection)
-
-    def _record_next(self, connection: Connection) -> bool:
-        """Write down what the algorithm asks next; False at its end."""
-        request = next_request(self._caught_up(connection), self._position)
-        if request is not None:
-            log.write_request(connection, self.id, request)
-        return request is not None
-
-    def _caught_up(self, connection: Connection, *, record: bool = False, on_request: Looks | None = None) -> Session:
-        """The session in step with the log: every request whose rewards have all been told is answered."""
-        session, position = self._session, self._position
-        self._session = None  # what fails half-way is started again
-        if session is None:
-            self.store.check(connection)
-            position = 0
-            self._arms = log.read_arms(connection, self.id)
-            session = self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
-            log.check_rewards(connection, self.id)
-        complete = log.complete_requests(connection, self.id, position)
-        if complete:
-            end = complete[-1].first + complete[-1].total
-            arms, rewards = log.read_rewards(connection, self.id, position, end)
-            self._arms = log.read_arms(connection, self.id)
-            position = replay(
-                session,
-                position,
-                complete,
-                arms,
-                rewards,
-                later_arms((arm.label, arm.added_at) for arm in self._arms),
-                on_request,
-            )
-        self._session, self._position = session, position
-        return session
+        with self._reading() as (log, follower):
+            return follower.catch_up(log)
 
 
-def list_studies(storage: str) -> list[Study]:
+def list_studies(storage: str | Store) -> list[Study]:
     """All studies of a database, by name."""
-    store = Store(storage)
+    store = store_of(storage)
     store.prepare(create=False)
-    with store.reading() as connection:
-        names = log.study_names(connection)
+    with store.reading() as log:
+        names = log.study_names()
     return [Study(store, name) for name in names]
 
 
-def delete_study(storage: str, name: str) -> None:
+def delete_study(storage: str | Store, name: str) -> None:
     """Delete a study and all that was told to it."""
-    store = Store(storage)
+    store = store_of(storage)
     store.prepare(create=False)
-    with store.writing() as connection:
-        if not log.delete_study(connection, name):
-            raise UsageError(_unknown(store, name))
+    with store.writing() as log:
+        if not log.delete_study(name):
+            raise UsageError(_unknown(store, name, log))
 
 
-def _labels(arms: int | Sequence[str]) -> tuple[str, ...]:
-    if isinstance(arms, int | np.integer) and not isinstance(arms, bool) and 1 <= arms <= 10**7:
-        return tuple(str(i) for i in range(int(arms)))
-    if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray) or len(arms) == 0:
-        raise UsageError(f"arms are {_short(arms)}; give their number, from 1 on, or a list of their labels")
-    for label in arms:
-        storable(str(label), "an arm's label")
-    return labels_of([str(label) for label in arms])
+def ticket_of(place: Place, label: str) -> Ticket:
+    """A ticket as users see it."""
+    return Ticket(place.number, place.arm, label, *(() if place.item is None else (place.item,)))
 
 
-def storable(text: str, what: str) -> None:
-    """Refuse text that a database cannot keep, or a person cannot see."""
-    if not isinstance(text, str) or not text.strip() or "\x00" in text or len(text) > 500 or not _encodes(text):
-        raise UsageError(f"{what} is {_short(text)}; it must be text of 1 to 500 characters")
+def _keys(items: Sequence[Item]) -> str:
+    return some([item.key for item in items]) or "none"
 
 
-def _encodes(text: str) -> bool:
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
-
-
-def _number(ticket: Any) -> int:
-    if isinstance(ticket, int | np.integer) and 0 <= int(ticket) < 2**63:
-        return int(ticket)
-    raise TicketError(f"ticket {_short(ticket)} was never handed out; tell the ids that ask() gave")
-
-
-def _unknown(store: Store, name: str) -> str:
-    with store.reading() as connection:
-        there = log.study_names(connection)
-    return f"there is no study {name!r} in {store.shown} ({f'there are {_some(there)}' if there else 'it holds none'})"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
-
-
-def _short(value: object) -> str:
-    """A value for a message; a huge one cut."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer with more digits than Python writes
-        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-def own_name() -> str:
-    """What the log calls this process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+def _unknown(store: Store, name: str, log: Log | None = None) -> str:
+    if log is None:
+        with store.reading() as log:
+            return _unknown(store, name, log)
+    there = log.study_names()
+    return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"

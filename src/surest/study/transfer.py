@@ -1,25 +1,29 @@
-"""All of a study as plain data, and back into another database: from a laptop to a server, say."""
+"""All of a study as plain data, and back into another store: from a laptop to a server, say."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
-import sqlalchemy as sa
 
 from surest.core.protocol import Pull
 from surest.core.session import Session
 from surest.errors import SurestError, UsageError
-from surest.study import log
-from surest.study.replay import Recorded, later_arms, next_request, replay
-from surest.study.schema import events, requests, reward_seals, tickets
+from surest.study.checks import storable
+from surest.study.health import health_of
+from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
+from surest.study.replay import later_arms, next_request, replay
 from surest.study.settings import checked_settings
-from surest.study.store import Store
+from surest.study.stores import store_of
 
 if TYPE_CHECKING:
     from surest.study.study import Study
 
-FORMAT = "surest-study-1"
+FORMAT = "surest-study-2"
+FORMATS = ("surest-study-1", FORMAT)
+"""The formats that are read. The first had no items, and did not count failures."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 ArmNumber = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]*$")]
@@ -50,6 +54,17 @@ class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     attempts: ArmNumber
     worker: Text
     told: float | None
+    failures: ArmNumber | None = None
+    """None in the first format."""
+    item: ArmNumber | None = None
+
+
+class ItemRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """An item."""
+
+    key: Text
+    payload: Said | None = None
+    """JSON."""
 
 
 class EventRecord(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,67 +88,79 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
     requests: list[RequestRecord]
     tickets: list[TicketRecord]
     events: list[EventRecord]
+    items: list[ItemRecord] = []
     result: dict[str, Any] | None = None
     """For the reader; an import computes it anew."""
 
 
 def export_study(study: "Study") -> dict[str, Any]:
     """All of a study as plain data."""
-    result = study.result().to_json()
-    with study.store.reading() as connection:
-        of_tickets = sa.select(tickets).where(tickets.c.study == study.id).order_by(tickets.c.id)
-        of_events = sa.select(events).where(events.c.study == study.id).order_by(events.c.id)
-        of_requests = sa.select(requests).where(requests.c.study == study.id).order_by(requests.c.first)
-        document = Export(
-            FORMAT,
-            study.name,
-            study.settings.plain(),
-            [ArmRecord(arm.label, arm.added_at) for arm in log.read_arms(connection, study.id)],
-            [RequestRecord(r.first, r.total, r.statistic, r.runs) for r in connection.execute(of_requests)],
-            [TicketRecord(t.arm, t.reward, t.attempts, t.worker, t.told) for t in connection.execute(of_tickets)],
-            [
-                EventRecord(e.ticket, e.arm, e.kind, e.reason, e.worker, e.at)
-                for e in connection.execute(of_events)
-            ],
-            result,
-        )  # fmt: skip
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))  # which has no NaN
-    return plain
+    with study.at_one_moment() as (log, session):
+        document = _all_but_tickets(study, log, session)
+        document["tickets"] = [list(ticket) for portion in log.read_history(study.id) for ticket in portion]
+    return document
 
 
-def import_study(storage: str, document: bytes | str, name: str | None = None) -> str:
-    """Put an exported study into a database, after replaying it; its name there. Tickets that are out are handed out again.
+def export_text(study: "Study") -> Iterator[bytes]:
+    """All of a study as JSON, piece by piece: however long it is, little of it is in memory."""
+    with study.at_one_moment() as (log, session):
+        document = msgspec.json.encode(_all_but_tickets(study, log, session))
+        before, after = document.split(b'"tickets":[]', 1)
+        yield before + b'"tickets":['
+        comma = b""
+        for portion in log.read_history(study.id):
+            if portion:
+                yield comma + msgspec.json.encode(portion)[1:-1]
+                comma = b","
+        yield b"]" + after + b"\n"
+
+
+def _all_but_tickets(study: "Study", log: Log, session: Session) -> dict[str, Any]:
+    result = replace(session.result(), health=health_of(log, study.id, study.labels))
+    return {
+        "format": FORMAT,
+        "tickets": [],  # first: what users wrote comes after it
+        "name": study.name,
+        "settings": msgspec.json.decode(study.settings.text()),
+        "arms": [{"label": arm.label, "added_at": arm.added_at} for arm in log.read_arms(study.id)],
+        "items": [item._asdict() for item in log.read_items(study.id)],
+        "requests": [msgspec.to_builtins(request) for request in log.read_requests(study.id)],
+        "events": [event._asdict() for event in log.read_events(study.id)],
+        "result": msgspec.json.decode(msgspec.json.encode(result.to_json())),  # which has no NaN
+    }
+
+
+def import_study(storage: str | Store, document: bytes | str, name: str | None = None) -> str:
+    """Put an exported study into a store, after replaying it; its name there. Tickets that are out are handed out again.
 
     Parameters
     ----------
-    storage : str
+    storage : str or Store
         As for `open_study`.
     document : bytes or str
         JSON, as ``surest study export`` writes it.
     name : str, optional
         Another name than it had.
     """
-    from surest.study.study import storable
-
     study = _decoded(document)
     called = study.name if name is None else name
     storable(called, "a study's name")
     settings = checked_settings(study.settings)
-    _replayed(study)
-    store = Store(storage)
+    _check_counts(study)
+    _check_course(study)
+    store = store_of(storage)
     store.prepare(create=True)
-    with store.writing() as connection:
+    with store.writing() as log:
         first = [arm.label for arm in study.arms if arm.added_at == 0]
-        if not log.add_study(connection, called, settings.text(), first, store.now()):
+        items = [Item(item.key, item.payload) for item in study.items]
+        key = log.add_study(called, settings.text(), first, items)
+        if key is None:
             raise UsageError(f"there is already a study {called!r} in {store.shown}; import it under another name")
-        key = log.find_study(connection, called).id
         for place, arm in enumerate(study.arms[len(first) :], len(first)):
-            log.add_arms(connection, key, [arm.label], place, arm.added_at)
+            log.add_arms(key, [arm.label], place, arm.added_at)
         for request in study.requests:
-            log.write_request(connection, key, _recorded(request))
-        for table, rows in ((tickets, _ticket_rows(key, study.tickets)), (events, _event_rows(key, study.events))):
-            if rows:
-                connection.execute(sa.insert(table), rows)
+            log.write_request(key, _recorded(request))
+        log.write_history(key, _tickets(study), [Event(**msgspec.to_builtins(event)) for event in study.events])
     return called
 
 
@@ -141,9 +168,9 @@ def _decoded(document: bytes | str) -> Export:
     try:
         study = msgspec.json.decode(document, type=Export)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise UsageError(f"this is no exported study: {error}") from None
-    if study.format != FORMAT:
-        raise UsageError(f"this export has format {study.format!r}; this surest reads {FORMAT!r}")
+        raise UsageError(f"this is not an exported study: {error}") from None
+    if study.format not in FORMATS:
+        raise UsageError(f"this export has format {study.format!r}; this surest reads {' and '.join(FORMATS)}")
     return study
 
 
@@ -151,11 +178,24 @@ def _recorded(request: RequestRecord) -> Recorded:
     return Recorded(request.first, request.total, request.statistic, request.runs)
 
 
-def _replayed(study: Export) -> None:
-    """Refuse an export that is no possible course of its study."""
+def _tickets(study: Export) -> list[History]:
+    failed = _failed(study)
+    return [
+        History(
+            t.arm, None if t.reward is None else t.reward + 0.0, t.attempts, t.worker, t.told, failed[number], t.item
+        )
+        for number, t in enumerate(study.tickets)
+    ]  # fmt: skip
+
+
+def _failed(study: Export) -> Counter[int]:
+    return Counter(event.ticket for event in study.events if event.kind not in NO_FAILURES)
+
+
+def _check_counts(study: Export) -> None:
+    """Refuse what no study could count: the log has an event for each time a ticket was handed out again, or failed."""
     settings = checked_settings(study.settings)
     low, high = settings.problem.bounds
-    told = [ticket.reward is not None for ticket in study.tickets]
     if any(not low <= t.reward <= high for t in study.tickets if t.reward is not None):
         raise UsageError(f"this export has rewards outside of [{low:g}, {high:g}]")
     if any(event.ticket >= len(study.tickets) or event.arm >= len(study.arms) for event in study.events):
@@ -163,28 +203,62 @@ def _replayed(study: Export) -> None:
     times = [t.told for t in study.tickets if t.told is not None] + [event.at for event in study.events]
     if not np.isfinite(times).all() or any((t.told is None) != (t.reward is None) for t in study.tickets):
         raise UsageError("this export has rewards without a time, or times without a reward")
-    initial = [arm.added_at == 0 for arm in study.arms]
-    if sorted(initial, reverse=True) != initial:
-        raise UsageError("this export has arms of the beginning after arms that were added")
-    session = settings.session([arm.label for arm in study.arms if arm.added_at == 0])
-    complete = [r for r in study.requests if r.first + r.total <= len(told) and all(told[r.first : r.first + r.total])]
-    arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
-    rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
+    again, failed = Counter(event.ticket for event in study.events if event.kind == "retried"), _failed(study)
+    for number, ticket in enumerate(study.tickets):
+        if ticket.attempts != 1 + again[number]:
+            raise UsageError(
+                f"ticket {number} of this export has {ticket.attempts} attempts, but was handed out again {again[number]} times"
+            )
+        if ticket.failures not in (None, failed[number]):
+            raise UsageError(
+                f"ticket {number} of this export has {ticket.failures} failures, but {failed[number]} events"
+            )
+
+
+def _check_course(study: Export) -> None:
+    """Refuse an export that is not a possible course of its study."""
+    added = [arm.added_at for arm in study.arms]
+    if added != sorted(added):
+        raise UsageError("this export has arms before others that were added earlier")
+    ends = {0, *(request.first + request.total for request in study.requests)}
+    if not ends.issuperset(added):
+        raise UsageError("this export has arms that were added in the middle of a request")
+    session = checked_settings(study.settings).session([arm.label for arm in study.arms if arm.added_at == 0])
     try:
-        end = replay(
-            session,
-            0,
-            [_recorded(request) for request in complete],
-            arms,
-            rewards,
-            later_arms((arm.label, arm.added_at) for arm in study.arms),
-        )
-        _open_part(study, session, end, len(complete))
+        if study.items:
+            _check_cells(study, session)
+        else:
+            _check_requests(study, session)
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
 
 
-def _open_part(study: Export, session: Session, end: int, complete: int) -> None:
+def _check_cells(study: Export, session: Any) -> None:
+    """Each ticket is a cell of its own, and the algorithm takes what was told."""
+    cells = [(ticket.arm, ticket.item) for ticket in study.tickets]
+    if study.requests or len(set(cells)) < len(cells):
+        raise UsageError("a study on a list of items has no requests, and each of its cells at most one ticket")
+    for ticket in study.tickets:
+        if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
+            raise UsageError("a ticket names an arm or an item that there is not")
+        if ticket.reward is not None:
+            session.tell_cell(ticket.arm, ticket.item, ticket.reward)
+
+
+def _check_requests(study: Export, session: Session) -> None:
+    """The algorithm asks for exactly what the export says, given its rewards."""
+    if any(ticket.item is not None for ticket in study.tickets):
+        raise UsageError("a ticket names an item, but the study has none")
+    told = [ticket.reward is not None for ticket in study.tickets]
+    complete = [r for r in study.requests if r.first + r.total <= len(told) and all(told[r.first : r.first + r.total])]
+    arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
+    rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
+    additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
+    end = replay(session, 0, [_recorded(request) for request in complete], arms, rewards, additions)
+    _check_open_part(study, session, end, len(complete))
+
+
+def _check_open_part(study: Export, session: Session, end: int, complete: int) -> None:
     """Check what follows the last complete request: at most one request under way, and its tickets."""
     request = session.running.request
     left = study.requests[complete:]
@@ -195,27 +269,3 @@ def _open_part(study: Export, session: Session, end: int, complete: int) -> None
     replay_of = [] if request is None or not left else [next_request(session, end)]
     if [_recorded(r) for r in left] != replay_of or arms != expected:
         raise UsageError(f"its requests or tickets from {end} on are not what the algorithm asks for")
-
-
-def _ticket_rows(study: int, records: Sequence[TicketRecord]) -> list[dict[str, Any]]:
-    rewards = [0.0 if t.reward is None else t.reward + 0.0 for t in records]
-    arms = [t.arm for t in records]
-    seals = reward_seals(np.arange(len(records)), np.array(arms, np.int64), np.array(rewards)).tolist()
-    return [
-        {
-            "study": study,
-            "id": number,
-            "arm": ticket.arm,
-            "reward": None if ticket.reward is None else reward,
-            "lease": 0.0,
-            "attempts": ticket.attempts,
-            "worker": ticket.worker,
-            "told": ticket.told,
-            "seal": None if ticket.reward is None else check,
-        }
-        for number, (ticket, reward, check) in enumerate(zip(records, rewards, seals, strict=True))
-    ]
-
-
-def _event_rows(study: int, records: Sequence[EventRecord]) -> list[dict[str, Any]]:
-    return [{"study": study, **msgspec.to_builtins(record)} for record in records]

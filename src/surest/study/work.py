@@ -3,13 +3,9 @@
 Any number of processes may do so at a time. Whoever stops in good order gives its tickets back.
 """
 
-import os
-import socket
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
-
-import sqlalchemy as sa
 
 from surest.core.session import Ticket
 from surest.drivers import asynchronous
@@ -18,9 +14,8 @@ from surest.drivers.desk import Hook
 from surest.drivers.executor import LOOK, Workers, drive
 from surest.drivers.failures import Failures, kind_of
 from surest.errors import RewardError, TicketError
-from surest.study import log
-from surest.study.schema import tickets as ticket_table
-from surest.study.study import Study, own_name
+from surest.study.leases import give_back, renew, take_over
+from surest.study.study import Study
 
 RENEWALS = 4
 """How often leases are lengthened in the time of one."""
@@ -83,7 +78,7 @@ class StudyDesk:
         self._keep = _every(
             study.settings.handling.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held])
         )
-        take_from_the_dead(study)
+        take_over(study)
 
     @property
     def finished(self) -> bool:
@@ -129,55 +124,6 @@ class StudyDesk:
 
     def wait_for_others(self) -> None:
         """The rewards that others owe are needed first."""
-
-
-def renew(study: Study, numbers: Sequence[int]) -> None:
-    """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
-    if not numbers:
-        return
-    table, until = ticket_table.c, study.store.now() + study.settings.handling.lease_seconds
-    ours = (table.study == study.id, table.id.in_(numbers), table.worker == own_name(), table.reward.is_(None))
-    with study.store.writing() as connection:
-        connection.execute(sa.update(ticket_table).where(*ours, table.lease != 0).values(lease=until))
-
-
-def give_back(study: Study, numbers: Sequence[int]) -> None:
-    """Let tickets that are not evaluated any more be handed out again at once."""
-    if not numbers:
-        return
-    with study.store.writing() as connection:
-        found = log.read_tickets(connection, study.id, numbers)
-        at = connection.execute(sa.select(study.store.now())).scalar_one()
-        for number, row in found.items():
-            if row.reward is None and row.lease != 0:
-                lease = log.Lease(study.id, row.worker, at)
-                log.write_event(connection, lease, number, row.arm, "interrupted", "its worker was stopped")
-                log.give_back(connection, study.id, number)
-
-
-def take_from_the_dead(study: Study) -> None:
-    """Let the leases of processes of this machine that are no more run out now. A SQLite file is used on one machine only."""
-    if not study.store.is_sqlite:
-        return
-    mine = f"{socket.gethostname()}:"
-    with study.store.writing() as connection:
-        at = connection.execute(sa.select(study.store.now())).scalar_one()
-        out = (ticket_table.c.study == study.id, ticket_table.c.reward.is_(None), ticket_table.c.lease > at)
-        workers = connection.execute(sa.select(ticket_table.c.worker).where(*out).distinct()).scalars().all()
-        dead = [worker for worker in workers if worker.startswith(mine) and not _alive(worker.removeprefix(mine))]
-        if dead:
-            past = sa.update(ticket_table).where(*out, ticket_table.c.worker.in_(dead)).values(lease=at)
-            connection.execute(past)
-
-
-def _alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except (ValueError, OverflowError, PermissionError):
-        return True  # no process of ours: who knows
-    return True
 
 
 def _every(seconds: float, do: Callable[[Collection[Ticket]], None]) -> Callable[[Collection[Ticket]], None]:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surest.testing.algorithms import check_algorithm
+    from surest.testing.stores import check_store
 
-__all__ = ["check_algorithm"]
+__all__ = ["check_algorithm", "check_store"]
 
-_HOMES = {"check_algorithm": "surest.testing.algorithms"}
+_HOMES = {"check_algorithm": "surest.testing.algorithms", "check_store": "surest.testing.stores"}
 
 
 def __getattr__(name: str) -> object:

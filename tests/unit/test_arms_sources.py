@@ -1,7 +1,10 @@
 """CSV files and named sources: read exactly, or refused with a message that says what and where."""
 
+import csv
 import gzip
 import re
+import tracemalloc
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from surest.arms.files import CHUNK
 from surest.arms.instances import KINDS, parse_source
-from surest.arms.recorded import read_csv, read_instances
+from surest.arms.recorded import has_counts, read_csv, read_in_order, read_instances
 from surest.errors import SourceError, SurestError
 
 PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
@@ -82,13 +86,18 @@ def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
         ("arm,value,count\na,1,nan\n", r"line 2: count 'nan'"),
         ("arm,value,count\na,1,9007199254740992\n", r"line 2: count"),
         ("arm,value,count\na,1,0\n", r"arm 'a': weights .* positive sum"),
-        ("arm,reward\na,1\n", r"line 1: columns arm, reward; a file needs arm,value"),
-        ("arm,value,colour\na,1,red\n", r"line 1: columns"),
-        ("arm,value,value\na,1,1\n", r"line 1: columns"),
+        ("arm,reward\na,1\n", r"line 1: columns arm, reward; 'value' is missing. Here a file needs arm,value"),
+        ("arm,value,counts\na,1,3\n", r"line 1: is column 'counts' meant to be 'count'\?"),
+        ("arm,value,value\na,1,1\n", r"line 1: columns arm, value, value; 'value' is there twice"),
+        ("arm,value,date,date\na,1,1,1\n", r"line 1: columns .*'date' is there twice"),
+        ("arm,value\na,1\nb\nc,x\n", r"line 3: 1 fields"),
+        ("arm,value\na,x\nb\n", r"line 2: value 'x'"),
+        ('arm,value\n"a\nb\r\nc",1\na,x\n', r"line 5: value 'x'"),
+        ('arm,value\na,x\n"b,1\n', r"line 2: value 'x'"),
         ("a,1\nb,0\n", r"line 1: columns a, 1"),
         ("", r"is empty; it needs a header"),
         ("arm,value\n", r"holds no rewards"),
-        (b"arm,value\n\xff,1\n", r"is not UTF-8"),
+        (b"arm,value\n\xff,1\n", r"line 2: not UTF-8"),
         (PACKED[:-9], r"cannot be read"),
         (PACKED[:12], r"cannot be read"),
         (PACKED[:-5] + b"wrong", r"cannot be read"),
@@ -203,3 +212,96 @@ def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes, cut: int) -
         assert len(arms) >= 1
         assert ((arms.values >= 0) & (arms.values <= 1)).all()
         assert ((arms.means >= 0) & (arms.means <= 1)).all()
+
+
+def bomb(path: Path, content: bytes, times: int) -> Path:
+    """A gzipped file of `content` many times over: small on disk."""
+    with gzip.open(path, "wb") as file:
+        file.write(b"arm,value\n")
+        for _ in range(times):
+            file.write(content)
+    return path
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    """The most bytes that Python and NumPy held at a time."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_has_a_limit_and_a_small_file_cannot_fill_the_memory(tmp_path: Path) -> None:
+    path = bomb(tmp_path / "long.csv.gz", b"0" * 2**20, 64)
+
+    def read() -> None:
+        with pytest.raises(SourceError, match="line 2: more than 1,048,576 bytes, the most that a line may have"):
+            read_in_order(path)
+
+    assert path.stat().st_size < 2**17
+    assert peak_of(read) < 2**23
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    few, many = (bomb(tmp_path / f"{times}.csv.gz", b"a,0.5\nb,1\n" * 10_000, times) for times in (4, 40))
+    assert read_csv(many).means.tolist() == [0.5, 1.0]
+    assert peak_of(lambda: read_csv(many)) < 1.2 * peak_of(lambda: read_csv(few))  # a law of two values
+    rewards = read_in_order(many).numbers
+    assert [len(rewards["a"]), len(rewards["b"]), set(rewards["a"])] == [400_000, 400_000, {0.5}]
+
+
+def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
+    rows = [
+        f'"arm {i % 7}, ""the\n{i % 3}th""",0.{i % 90:02d}' if i % 5 == 0 else f"plain,{i % 2}" for i in range(60_000)
+    ]
+    path = write(tmp_path, "arm,value\n" + "\n".join(rows) + "\n")
+    assert path.stat().st_size > 2 * CHUNK
+    read = read_in_order(path).numbers
+    expected: dict[str, list[float]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            expected.setdefault(row["arm"], []).append(float(row["value"]))
+    assert {arm: list(numbers) for arm, numbers in read.items()} == expected
+    path = write(tmp_path, path.read_text() + "plain,x\n")
+    with pytest.raises(SourceError, match=f"line {72_002}: value 'x' is not a number"):
+        read_in_order(path)
+
+
+@given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_numbers_are_those_of_float(tmp_path: Path, texts: list[str]) -> None:
+    path = write(tmp_path, "value,arm\n" + "".join(f"{text},a\n" for text in texts))
+    try:
+        expected = [float(text) for text in texts]
+    except ValueError:
+        with pytest.raises(SourceError, match="is not a number"):
+            read_in_order(path)
+    else:
+        assert list(read_in_order(path).numbers["a"]) == expected
+
+
+def test_other_names_and_other_columns(tmp_path: Path) -> None:
+    path = write(tmp_path, "Date,Model,Score\nmonday,a,1\ntuesday,b,0.5\n")
+    assert read_csv(path, columns={"arm": "model", "value": "score"}).means.tolist() == [1.0, 0.5]
+    for columns, message in [
+        ({"arm": "model"}, "'value' is missing"),
+        ({"arm": "model", "value": "points"}, "'points' is missing"),
+        ({"arm": "model", "value": "model"}, "cannot be two things"),
+        ({"arms": "model"}, "'arms' is not one of arm, value, instance, count"),
+        ({"arm": ""}, "must be a text"),
+    ]:
+        with pytest.raises(SourceError, match=message):
+            read_csv(path, columns=columns)
+    counted = write(tmp_path, "arm,value,n\na,1,3\na,0,1\n")
+    assert not has_counts(counted)
+    assert has_counts(counted, {"count": "n"})
+    assert read_csv(counted, columns={"count": "n"}).means.tolist() == [0.75]
+
+
+def test_a_last_line_without_an_end_counts_unless_the_file_grows(tmp_path: Path) -> None:
+    path = write(tmp_path, "arm,value\na,1\na,0")
+    assert list(read_in_order(path, growing=False).numbers["a"]) == [1.0, 0.0]
+    assert read_in_order(path, growing=False).unfinished == ()
+    assert read_in_order(path).unfinished == (str(path),)

@@ -1,0 +1,277 @@
+"""Tables of arms × items: every arm's value on every item of a list, with gaps where nothing was evaluated yet."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surest.arms.files import Batch, Columns, CsvFile
+from surest.core.protocol import FloatArray, IntArray
+from surest.errors import SourceError
+
+NEEDED = ("arm", "item", "value")
+MOST_CELLS = 2**28
+"""Cells of a table: two gigabytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Values of arms on items, in the order in which arms and items first appear."""
+
+    labels: tuple[Hashable, ...]
+    items: tuple[Hashable, ...]
+    values: FloatArray
+    """A row an arm, a column an item; NaN where there is no value."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are no gaps."""
+        return not np.isnan(self.values).any()
+
+
+def table_of(data: Any, columns: Columns | None = None) -> Table:
+    """A table from whatever holds one.
+
+    Parameters
+    ----------
+    data : path, DataFrame, mapping or 2-D array
+        A CSV file, gzipped or not, with the columns arm, item and value; a pandas or polars DataFrame with these columns, or
+        a wide one with a column an arm and a row an item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an array with a
+        row an arm and a column an item.
+    columns : mapping, optional
+        Other names of the columns of a file or a long DataFrame: ``{"arm": "model", "item": "question", "value": "score"}``.
+        With ``{"item": …}`` alone, the column of a wide DataFrame that names the items.
+
+    Examples
+    --------
+    >>> table = table_of({"terse": {"q1": 1, "q2": 0}, "polite": {"q2": 1}})
+    >>> table.labels, table.items, table.values
+    (('terse', 'polite'), ('q1', 'q2'), array([[ 1.,  0.],
+           [nan,  1.]]))
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, str | Path):
+        return read_table(data, columns)
+    if hasattr(data, "columns") and hasattr(data, "dtypes"):
+        return _of_frame(data, dict(columns or {}))
+    if columns:
+        raise SourceError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {type(data).__name__}")
+    if isinstance(data, Mapping):
+        return _of_mapping(data)
+    return _of_array(data)
+
+
+def read_table(path: str | Path, columns: Columns | None = None) -> Table:
+    """A table from a CSV file with a row a cell, in any order. An empty value is a gap.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("arm,item,value\\na,q1,1\\na,q2,0\\nb,q2,\\nb,q1,0.5\\n")
+    ...     file.flush()
+    ...     read_table(file.name).values
+    array([[1. , 0. ],
+           [0.5, nan]])
+    """
+    arms, items = dict[str, int](), dict[str, int]()
+    parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+    lines: list[Sequence[int]] = []
+    for batch in CsvFile(Path(path), NEEDED, (), columns).batches():
+        parts.append((_places(batch, "arm", arms), _places(batch, "item", items), _values(batch)))
+        lines.append(batch.lines())
+    if not parts:
+        raise SourceError(f"{path} holds no values; it needs a header and at least one row (arm,item,value)")
+    rows, cols, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    ends = np.cumsum([len(part) for part in lines])
+
+    def where(row: int) -> str:
+        part = int(np.searchsorted(ends, row, "right"))
+        return f"line {lines[part][row - int(ends[part])]}"  # counted from the part's end
+
+    return _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{path}, ")
+
+
+def _values(batch: Batch) -> FloatArray:
+    """The values of a batch; NaN for those left empty."""
+    texts = batch.columns["value"]
+    gaps = np.zeros(len(texts), bool)
+    if "" in texts or any(map(str.isspace, texts)):
+        gaps = np.array([not text.strip() for text in texts])
+        filled = {**batch.columns, "value": [text if text.strip() else "nan" for text in texts]}
+        batch = replace(batch, columns=filled, fields=None)
+    values = batch.numbers("value")
+    wrong = ~np.isfinite(values) & ~gaps
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise SourceError(
+            f"{batch.where(row)}: value {texts[row]!r} is not a finite number; leave it empty where nothing was evaluated"
+        )
+    return values
+
+
+def _places(batch: Batch, name: str, seen: dict[str, int]) -> IntArray:
+    """Where each text of a column stands in the order of first appearance."""
+    texts = [text.strip() for text in batch.columns[name]]
+    for text in dict.fromkeys(texts):
+        if not text:
+            raise SourceError(f"{batch.where(texts.index(text))}: the {name} has no name")
+        seen.setdefault(text, len(seen))
+    return np.fromiter(map(seen.__getitem__, texts), np.int64, len(texts))
+
+
+def _filled(
+    labels: tuple[Hashable, ...],
+    items: tuple[Hashable, ...],
+    cells: tuple[IntArray, IntArray, FloatArray],
+    where: Callable[[int], str],
+    source: str = "",
+) -> Table:
+    """A table from cells that are given once each."""
+    _check_size(len(labels), len(items))
+    rows, cols, values = cells
+    there = np.flatnonzero(~np.isnan(values))
+    cell = rows[there] * len(items) + cols[there]
+    order = np.argsort(cell, kind="stable")
+    again = np.flatnonzero(np.diff(cell[order]) == 0)
+    if len(again):
+        later = there[order[again + 1]]
+        first = int(later.argmin())
+        one, two = int(there[order[again[first]]]), int(later[first])
+        raise SourceError(
+            f"{source}{where(two)}: arm {labels[rows[two]]!r} on item {items[cols[two]]!r} is given as {values[two]:g}, but "
+            f"{where(one)} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
+        )
+    table = np.full(len(labels) * len(items), np.nan)
+    table[cell] = values[there]
+    return Table(labels, items, table.reshape(len(labels), len(items)))
+
+
+def _check_size(arms: int, items: int) -> None:
+    if arms * items > MOST_CELLS:
+        raise SourceError(
+            f"{arms:,} arms × {items:,} items are more than the {MOST_CELLS:,} cells that a table may have"
+        )
+    if not arms or not items:
+        raise SourceError(f"a table of {arms} arms and {items} items; at least one of each is needed")
+
+
+def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
+    """A table from a pandas or polars DataFrame."""
+    names = list(frame.columns)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SourceError(f"the DataFrame has two columns {twice!r}; give each arm one column")
+    unknown = next((name for name in columns if name not in NEEDED), None)
+    if unknown is not None:
+        raise SourceError(f"columns={columns!r}: {unknown!r} is not one of {', '.join(NEEDED)}")
+    missing = next((name for name in columns.values() if name not in names), None)
+    if missing is not None:
+        raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(names)}")
+    long = [columns.get(name, name) for name in NEEDED]
+    if all(name in names for name in long):
+        return _of_long_frame(frame, long)
+    if set(columns) - {"item"}:
+        raise SourceError(f"the DataFrame needs the columns {', '.join(long)}; it has {_some(names)}")
+    item = columns.get("item")
+    arms = [name for name in names if name != item]
+    keys = list(frame[item]) if item is not None else list(getattr(frame, "index", range(len(frame))))
+    rows = [_numbers(frame[arm], f"column {arm!r}") for arm in arms]
+    return _of_rows(tuple(arms), tuple(keys), rows)
+
+
+def _of_long_frame(frame: Any, names: list[str]) -> Table:
+    arms, items = list(frame[names[0]]), list(frame[names[1]])
+    values = _numbers(frame[names[2]], f"column {names[2]!r}")
+    seen: list[dict[Hashable, int]] = [{}, {}]
+    places = []
+    for texts, known, name in zip((arms, items), seen, names, strict=False):
+        for row, text in enumerate(texts):
+            if text is None or text != text:  # NaN
+                raise SourceError(f"row {row} of the DataFrame: {name!r} is missing")
+            known.setdefault(text, len(known))
+        places.append(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)))
+    cells = places[0], places[1], values
+    return _filled(tuple(seen[0]), tuple(seen[1]), cells, lambda row: f"row {row}", "DataFrame, ")
+
+
+def _of_mapping(data: Mapping[Any, Any]) -> Table:
+    """A table from ``{arm: {item: value}}`` or ``{arm: [value, …]}``."""
+    if all(isinstance(row, Mapping) for row in data.values()):
+        items = tuple(dict.fromkeys(item for row in data.values() for item in row))
+        rows = [_numbers([row.get(item) for item in items], f"arm {arm!r}") for arm, row in data.items()]
+        return _of_rows(tuple(data), items, rows)
+    rows = []
+    for arm, row in data.items():
+        if isinstance(row, Mapping | str) or not hasattr(row, "__len__"):
+            raise SourceError(
+                f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm alike"
+            )
+        rows.append(_numbers(row, f"arm {arm!r}"))
+    lengths = {arm: len(row) for arm, row in zip(data, rows, strict=True)}
+    odd = next((arm for arm, length in lengths.items() if length != len(rows[0])), None)
+    if odd is not None:
+        raise SourceError(
+            f"arm {odd!r} has {lengths[odd]} values where the first arm has {len(rows[0])}; "
+            "put None in gaps, or give mappings of items to values"
+        )
+    return _of_rows(tuple(data), tuple(range(len(rows[0]) if rows else 0)), rows)
+
+
+def _of_array(data: Any) -> Table:
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise SourceError("the rows of a table have different lengths; put None or NaN in gaps") from None
+    if array.ndim != 2:
+        raise SourceError(
+            f"{type(data).__name__} with {array.ndim} dimensions is not a table; give a CSV file, a DataFrame, "
+            "{arm: {item: value}}, or an array with a row an arm and a column an item"
+        )
+    rows = [_numbers(row, f"row {place}") for place, row in enumerate(array)]
+    return _of_rows(tuple(range(array.shape[0])), tuple(range(array.shape[1])), rows)
+
+
+def _of_rows(labels: tuple[Hashable, ...], items: tuple[Hashable, ...], rows: list[FloatArray]) -> Table:
+    _check_size(len(labels), len(items))
+    seen: set[Hashable] = set()
+    for item in items:
+        if item in seen:
+            raise SourceError(f"item {item!r} is there twice; an item has one row")
+        seen.add(item)
+    return Table(labels, items, np.array(rows, float).reshape(len(labels), len(items)))
+
+
+def _numbers(values: Any, what: str) -> FloatArray:
+    """Finite numbers, and NaN for gaps."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        numbers = array.astype(float)
+    else:
+        numbers = np.full(len(values), np.nan)
+        for place, value in enumerate(values):
+            if value is not None and not _is_missing(value):
+                numbers[place] = _number(value, f"{what}: {value!r} at position {place}")
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise SourceError(f"{what}: {numbers[infinite][0]} at position {int(infinite.argmax())} is not a finite number")
+    return numbers
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        if isinstance(value, str | bytes):
+            raise ValueError
+        return float(value)
+    except (TypeError, ValueError):
+        raise SourceError(f"{what} is not a number") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is NaN, or what pandas calls NA and NaT."""
+    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float | np.floating) and value != value)
+
+
+def _some(names: list[Any]) -> str:
+    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")

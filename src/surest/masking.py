@@ -1,0 +1,66 @@
+"""Storage URLs as people may see them: whatever could be a password is hidden, in URLs that are well formed and in others."""
+
+import re
+from urllib.parse import unquote, unquote_plus
+
+HIDDEN = "***"
+_HEAD = re.compile(r"[A-Za-z][\w.+-]*:/+")
+_SECRET_KEYS = ("password", "passwd", "passphrase", "pwd", "secret", "token", "key")
+_PAIR = re.compile(r"([^?&;=\s]+)=([^&;\s]*)")
+
+
+def masked(url: str) -> str:
+    """A URL without its passwords, also where it is not a proper URL.
+
+    Parameters
+    ----------
+    url : str
+        What was given as a storage.
+
+    Returns
+    -------
+    str
+        The same with ``***`` in the place of each password.
+
+    Examples
+    --------
+    >>> masked("postgresql://bob:s3cret@db/x"), masked("mysql:/bob:s3cret@db")
+    ('postgresql://bob:***@db/x', 'mysql:/bob:***@db')
+    >>> masked("postgresql://db/x?user=u&password=SECRET"), masked("sqlite:///studies.db")
+    ('postgresql://db/x?user=u&password=***', 'sqlite:///studies.db')
+    """
+    shown = url
+    for start, end in reversed(_places(url)):
+        shown = shown[:start] + HIDDEN + shown[end:]
+    return shown
+
+
+def hidden_in(text: str, url: str) -> str:
+    """A message about a URL, in which whatever `masked` would hide is hidden, percent-encoded or not.
+
+    >>> hidden_in('no password "s3cret/1" at h', "postgresql://bob:s3cret%2F1@h/x")
+    'no password "***" at h'
+    """
+    text = text.replace(url, masked(url))
+    secrets = {url[start:end] for start, end in _places(url)}
+    secrets |= {unquote(secret) for secret in secrets} | {unquote_plus(secret) for secret in secrets}
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) > 1:
+            text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _places(url: str) -> list[tuple[int, int]]:
+    """Where the secrets of a URL are, in order, none within another."""
+    found: list[tuple[int, int]] = []
+    head = _HEAD.match(url)
+    start = head.end() if head is not None else 0
+    is_file = head is not None and head.group().startswith("sqlite") and head.group().endswith("///")
+    at = -1 if is_file else url.rfind("@")  # a password may hold an @ itself
+    colon = url.find(":", start, max(at, start))
+    if colon >= 0:
+        found.append((colon + 1, at))
+    for pair in _PAIR.finditer(url, max(at, start)):
+        if any(key in unquote(pair.group(1)).lower() for key in _SECRET_KEYS):
+            found.append(pair.span(2))
+    return found

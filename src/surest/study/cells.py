@@ -1,0 +1,87 @@
+"""A study on a list of items: what is evaluated is a cell, an arm on an item, and each cell at most once.
+
+The truth of such a study is the set of its told cells. To replay is to run the algorithm and answer each of its requests from
+the told cells until one is missing; no requests need to be written down, and any number of workers may evaluate ahead of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from surest.core.session import Session
+from surest.drivers.looks import Looks
+from surest.errors import StorageError, UsageError
+from surest.study.log import Lease, Log, Place, Store, Told, handed_out_again
+from surest.study.settings import Settings
+
+
+class CellsFollower:
+    """Follows a study whose requests are blocks of cells."""
+
+    def __init__(self, store: Store, study: int, settings: Settings, items: int) -> None:
+        self.store, self.study, self.settings, self.items = store, study, settings, items
+        self.session: Session | None = None
+        self._seen = 0  # tickets below this were told to the session, except …
+        self._open: list[int] = []  # … those which were open then
+
+    def forget(self) -> None:
+        """Begin anew next time."""
+        self.session = None
+
+    def catch_up(self, log: Log) -> Session:
+        """Tell the session the cells that are new."""
+        session, self.session = self.session, None  # what fails half-way is started again
+        if session is None:
+            session = self._begun(log, record=False)
+        self._feed(session, log.read_told(self.study, self._seen, self._open))
+        self._open = [ticket.number for ticket in log.open_tickets(self.study)]
+        self._seen = log.next_ticket(self.study)
+        self.session = session
+        return session
+
+    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+        """A fresh session that was told all cells."""
+        self.session = self._begun(log, record=record)
+        session = self.catch_up(log)
+        if on_request is not None:
+            on_request(session.running)
+        return session
+
+    def _begun(self, log: Log, *, record: bool) -> Session:
+        self.store.check(log)
+        self._seen, self._open = 0, []
+        return self.settings.session([arm.label for arm in log.read_arms(self.study)], record=record)
+
+    def _feed(self, session: Any, told: Told) -> None:
+        if len(told.items) and not ((told.items >= 0) & (told.items < self.items)).all():
+            raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
+        for arm, item, reward in zip(told.arms.tolist(), told.items.tolist(), told.rewards.tolist(), strict=True):
+            session.tell_cell(arm, item, reward)
+
+    def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
+        """Lease the cells that are wanted most and nobody is busy with."""
+        session: Any = self.catch_up(log)
+        if session.finished:
+            return []
+        out = {(ticket.arm, ticket.item): ticket for ticket in log.open_tickets(self.study)}
+        busy = {cell for cell, ticket in out.items() if ticket.lease > lease.at}
+        wanted = session.wanted(most, busy)
+        held = log.read_tickets(self.study, [out[cell].number for cell in wanted if cell in out])
+        again = [ticket for ticket in held.values() if ticket.reward is None and ticket.lease <= lease.at]
+        handed_out_again(log, lease, again, until)
+        first = log.next_ticket(self.study)
+        fresh = [Place(first + i, *cell) for i, cell in enumerate(cell for cell in wanted if cell not in out)]
+        log.lease_fresh(lease, fresh, until)
+        return [Place(ticket.number, ticket.arm, ticket.item) for ticket in again] + fresh
+
+    def grow(self, log: Log, labels: Sequence[str]) -> int:
+        """A list is compared among arms that are known from its beginning."""
+        raise UsageError("a study on a list of items takes no further arms; make a new study with all of them")
+
+    def request_left(self, log: Log) -> int:
+        """Cells of the current request that are not told."""
+        if self.session is None or self.session.finished or self.session.running.request is None:
+            return 0
+        told = log.read_told(self.study)
+        known = set(zip(told.arms.tolist(), told.items.tolist(), strict=True))
+        request: Any = self.session.running.request
+        return sum((arm, item) not in known for arm in request.arms.tolist() for item in request.items.tolist())

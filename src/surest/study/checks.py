@@ -1,0 +1,99 @@
+"""What users give to studies, checked: names, labels, items, ticket numbers; and values cut short for messages."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surest.core.problem import labels_of
+from surest.errors import TicketError, UsageError
+from surest.study.log import Item
+
+MOST_ARMS = 10**7
+
+
+def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
+    """Labels from a number of arms or their labels.
+
+    >>> checked_labels(3), checked_labels(["a", "b"])
+    (('0', '1', '2'), ('a', 'b'))
+    """
+    if isinstance(arms, int | np.integer) and not isinstance(arms, bool) and 1 <= arms <= MOST_ARMS:
+        return tuple(str(i) for i in range(int(arms)))
+    if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray) or len(arms) == 0:
+        raise UsageError(f"arms are {short(arms)}; give their number, from 1 on, or a list of their labels")
+    for label in arms:
+        storable(str(label), "an arm's label")
+    return labels_of([str(label) for label in arms])
+
+
+def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
+    """Items from their number, their keys, or pairs of a key and what evaluations need to know (anything that JSON can say).
+
+    >>> checked_items(["q1", ("q2", {"answer": 4})])
+    (Item(key='q1', payload=None), Item(key='q2', payload='{"answer": 4}'))
+    """
+    if items is None:
+        return ()
+    if isinstance(items, int | np.integer) and not isinstance(items, bool) and 1 <= items <= MOST_ARMS:
+        return tuple(Item(str(i)) for i in range(int(items)))
+    if isinstance(items, str) or not isinstance(items, Sequence | np.ndarray) or len(items) == 0:
+        raise UsageError(f"items are {short(items)}; give their number, from 1 on, or a list of their keys")
+    found = tuple(_item(item) for item in items)
+    for item in found:
+        storable(item.key, "an item's key")
+    if len({item.key for item in found}) < len(found):
+        raise UsageError("two items have the same key; keys must differ")
+    return found
+
+
+def _item(given: Any) -> Item:
+    if not isinstance(given, tuple):
+        return Item(str(given))
+    try:
+        key, payload = given
+        return Item(str(key), None if payload is None else json.dumps(payload))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"item {short(given)}: {error}; give a key, or a key and what JSON can say") from None
+
+
+def storable(text: str, what: str) -> None:
+    """Refuse text that a database cannot keep, a person cannot see, or a line of output cannot hold."""
+    if not isinstance(text, str) or not text.strip() or len(text) > 500 or not _encodes(text):
+        raise UsageError(f"{what} is {short(text)}; it must be text of 1 to 500 characters")
+    if any(mark in text for mark in "\x00\n\r"):
+        raise UsageError(f"{what} is {short(text)}; it must be one line of text, without NUL")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        return bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def checked_number(ticket: Any) -> int:
+    """A ticket's number."""
+    if isinstance(ticket, int | np.integer) and 0 <= int(ticket) < 2**63:
+        return int(ticket)
+    raise never(ticket)
+
+
+def never(ticket: Any) -> TicketError:
+    """What to say of a ticket that nobody knows."""
+    return TicketError(f"ticket {short(ticket)} was never handed out; tell the ids that ask() gave")
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:5]) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
+
+
+def short(value: object) -> str:
+    """A value for a message; a huge one cut."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with more digits than Python writes
+        return f"an integer of {value.bit_length()} bits" if isinstance(value, int) else "?"
+    return text if len(text) <= 60 else text[:57] + "…"

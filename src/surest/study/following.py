@@ -1,0 +1,184 @@
+"""A session kept in step with a study's log: the log is replayed once, and from then on only what is new.
+
+Which tickets exist is decided by replaying the log and never by timing. A worker needs the replay only when the algorithm moves
+on to its next request: what is handed out next stands in the log, and a reward is told by its ticket's number alone.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from surest.core.protocol import FloatArray
+from surest.core.session import Session
+from surest.drivers.looks import Looks
+from surest.errors import StorageError
+from surest.study.log import (
+    Arm,
+    Lease,
+    Log,
+    Place,
+    Recorded,
+    Store,
+    complete_requests,
+    free_places,
+    handed_out_again,
+)
+from surest.study.replay import later_arms, next_request, replay
+from surest.study.settings import Settings
+
+PACK = 4096
+"""Rewards of answered requests that are packed together, so that they are quickly read."""
+
+
+class Follower(Protocol):
+    """What a study needs of a session in step with its log: one kind for fresh pulls, one for cells of a list of items."""
+
+    def forget(self) -> None:
+        """Begin anew next time."""
+
+    def catch_up(self, log: Log) -> Session:
+        """The session, in step with the log."""
+
+    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+        """A fresh session in step with the log, every row of which is checked."""
+
+    def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
+        """Lease up to so many tickets: first those to be handed out again, then fresh ones."""
+
+    def grow(self, log: Log, labels: Sequence[str]) -> int:
+        """Refuse arms that cannot be added now, or say from which ticket on they count."""
+
+    def request_left(self, log: Log) -> int:
+        """Rewards that the current request still lacks."""
+
+
+class Pulls:
+    """Follows a study whose requests are fresh pulls."""
+
+    def __init__(self, store: Store, study: int, settings: Settings) -> None:
+        self.store, self.study, self.settings = store, study, settings
+        self.session: Session | None = None
+        self.position = 0
+        """The log is replayed up to this ticket."""
+        self._arms: list[Arm] = []
+        self._loose: list[FloatArray] = []  # the rewards from `_packed` up to `position`
+        self._packed = 0
+
+    def forget(self) -> None:
+        """Begin anew next time."""
+        self.session = None
+
+    def catch_up(self, log: Log) -> Session:
+        """Answer every request whose rewards have all been told."""
+        session, self.session = self.session, None  # what fails half-way is started again
+        if session is None or self._overtaken(log, session):
+            session = self._begun(log, record=False)
+            self._feed_packs(log, session)
+        self._feed_rows(log, session, None)
+        self.session = session
+        return session
+
+    def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
+        """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
+        self.session = None
+        session = self._begun(log, record=record)
+        self._feed_rows(log, session, on_request)
+        packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
+        if not np.array_equal(packed, rewards[: len(packed)]):
+            raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
+        self.session = session
+        return session
+
+    def _begun(self, log: Log, *, record: bool) -> Session:
+        self.store.check(log)
+        self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
+        last = log.last_request(self.study)
+        if last is not None:  # it may be under way, and is then not read otherwise
+            log.read_told(self.study, last.first)
+        return self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
+
+    def _overtaken(self, log: Log, session: Session) -> bool:
+        """Whether arms were added that should have been known before now: we read while they were being written."""
+        if log.count_arms(self.study) != len(self._arms):
+            self._arms = log.read_arms(self.study)
+        return sum(arm.added_at <= self.position for arm in self._arms) != len(session.labels)
+
+    def _feed_packs(self, log: Log, session: Session) -> None:
+        """Feed the requests whose rewards are packed."""
+        rewards = log.read_packs(self.study, 0)
+        if not len(rewards):
+            return
+        packed = [request for request in log.read_requests(self.study) if request.end <= len(rewards)]
+        self.position = self._replay(session, packed, None, rewards, None)
+        self._packed = len(rewards)
+        if self.position != len(rewards):
+            raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
+
+    def _feed_rows(self, log: Log, session: Session, on_request: Looks | None) -> None:
+        """Feed the complete requests that follow."""
+        complete = complete_requests(log, self.study, self.position)
+        if complete:
+            arms, rewards = log.read_rewards(self.study, self.position, complete[-1].end)
+            self.position = self._replay(session, complete, arms, rewards, on_request)
+            self._loose.append(rewards)
+
+    def _replay(
+        self,
+        session: Session,
+        requests: Sequence[Recorded],
+        arms: "np.typing.NDArray[np.int64] | None",
+        rewards: FloatArray,
+        on_request: Looks | None,
+    ) -> int:
+        additions = later_arms((arm.label, arm.added_at) for arm in self._arms)
+        return replay(session, self.position, requests, arms, rewards, additions, on_request)
+
+    def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
+        """Lease tickets that failed or whose lease has run out, then fresh ones of the current request, or of the next."""
+        again = log.expired(lease, most)
+        handed_out_again(log, lease, again, until)
+        handed = [Place(ticket.number, ticket.arm) for ticket in again]
+        while len(handed) < most:
+            free = free_places(log, self.study, most - len(handed))
+            if free is None:  # all of the request is handed out
+                if log.count_open(self.study) or not self.record_next(log):
+                    break
+                continue
+            log.lease_fresh(lease, free, until)
+            handed += free
+        return handed
+
+    def record_next(self, log: Log) -> bool:
+        """Write down what the algorithm asks next; False at its end."""
+        request = next_request(self.catch_up(log), self.position)
+        if request is not None:
+            log.write_request(self.study, request)
+        if sum(map(len, self._loose)) >= PACK:
+            self._pack(log)
+        return request is not None
+
+    def _pack(self, log: Log) -> None:
+        end = log.packed_to(self.study)  # others pack too
+        rewards = np.concatenate(self._loose)[max(end - self._packed, 0) :]
+        if len(rewards) >= PACK:
+            log.write_pack(self.study, self.position - len(rewards), rewards)
+        self._loose, self._packed = [], self.position
+
+    def grow(self, log: Log, labels: Sequence[str]) -> int:
+        """Refuse arms that cannot be added now, or say from which ticket on they count."""
+        session, at = self.catch_up(log), self.position
+        if session.running.request is not None:
+            recorded = log.last_request(self.study)
+            if recorded is None or recorded.first < self.position:
+                self.record_next(log)
+            at += session.running.request.total
+        self.session = None  # it grows before its time, or is not to be used
+        session.grow(labels)  # refuses, if it must
+        return at
+
+    def request_left(self, log: Log) -> int:
+        """Rewards that the current request still lacks."""
+        request = None if self.session is None else self.session.running.request
+        told = log.next_ticket(self.study) - log.count_open(self.study)
+        return 0 if request is None else request.total - (told - self.position)

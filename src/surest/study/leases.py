@@ -1,0 +1,43 @@
+"""What workers do with leases: lengthen their own, give them back, and take those of workers that are no more."""
+
+from collections.abc import Sequence
+
+from surest.study.log import Lease
+from surest.study.study import Study
+from surest.study.workers import gone, own_name
+
+
+def renew(study: Study, numbers: Sequence[int]) -> None:
+    """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
+    if not numbers:
+        return
+    with study.store.writing() as log:
+        until = log.time() + study.lease_seconds
+        found = log.read_tickets(study.id, numbers).values()
+        ours = [t.number for t in found if t.worker == own_name() and t.reward is None and t.lease != 0]
+        log.set_leases(study.id, ours, until)
+
+
+def give_back(study: Study, numbers: Sequence[int]) -> None:
+    """Let tickets that this process no longer evaluates be handed out again at once."""
+    if not numbers:
+        return
+    with study.store.writing() as log:
+        at = log.time()
+        found = log.read_tickets(study.id, numbers).values()
+        ours = [t for t in found if t.worker == own_name() and t.reward is None and t.lease != 0]
+        for ticket in ours:
+            lease = Lease(study.id, ticket.worker, at)
+            log.write_event(lease, ticket.number, ticket.arm, "interrupted", "its worker was stopped")
+        log.set_leases(study.id, [ticket.number for ticket in ours], 0.0)
+
+
+def take_over(study: Study) -> None:
+    """Let the leases of processes of this machine that are no more run out now. A SQLite file is used on one machine only."""
+    if not study.store.one_machine:
+        return
+    with study.store.writing() as log:
+        at = log.time()
+        held = [ticket for ticket in log.open_tickets(study.id) if ticket.lease > at]
+        ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
+        log.set_leases(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)

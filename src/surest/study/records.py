@@ -1,0 +1,74 @@
+"""How requests and rows are written down, whatever the store: runs of arms as text, and checksums."""
+
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, IntArray, Pull
+from surest.errors import StorageError
+
+
+def runs_of(request: Pull) -> str:
+    """What a request pulls, as text: runs of neighbouring arms with the same number of pulls.
+
+    >>> from surest.core.protocol import Statistic
+    >>> runs_of(Pull([0, 1, 2, 7], [5, 5, 5, 1], Statistic.MEAN))
+    '[[0,2,5],[7,7,1]]'
+    """
+    breaks = np.flatnonzero((np.diff(request.arms) != 1) | (np.diff(request.times) != 0))
+    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(request.arms) - 1)
+    columns = np.stack([request.arms[starts], request.arms[ends], request.times[starts]], axis=1)
+    return json.dumps(columns.tolist(), separators=(",", ":"))
+
+
+def arms_of(runs: str) -> tuple[IntArray, IntArray]:
+    """The arms and times that `runs_of` wrote.
+
+    >>> arms_of('[[0,2,5],[7,7,1]]')
+    (array([0, 1, 2, 7]), array([5, 5, 5, 1]))
+    """
+    triples = np.array(json.loads(runs), dtype=np.int64).reshape(-1, 3)
+    lengths = triples[:, 1] - triples[:, 0] + 1
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.repeat(triples[:, 0], lengths) + within, np.repeat(triples[:, 2], lengths)
+
+
+def seal(*values: str | int | float | None) -> int:
+    """A checksum of a row, so that damage which the database does not notice is noticed."""
+    return zlib.crc32(json.dumps(values).encode())
+
+
+def reward_seals(ids: IntArray, which: IntArray, rewards: FloatArray, items: IntArray | None = None) -> IntArray:
+    """The checksums of told tickets, all at once: opening a study of a million rewards checks a million of them.
+
+    `items` are those of a study on a list of items.
+
+    >>> reward_seals(np.array([7]), np.array([1]), np.array([0.5]))
+    array([-4379060614683937279])
+    """
+    bits = np.asarray(rewards, np.float64).view(np.uint64)
+    mixed = np.zeros(len(bits), np.uint64)
+    parts = [np.asarray(ids).astype(np.uint64), np.asarray(which).astype(np.uint64), bits]
+    if items is not None:
+        parts.append(np.asarray(items).astype(np.uint64))
+    for part in parts:
+        mixed = _scrambled(mixed ^ part)
+    return mixed.view(np.int64)
+
+
+def _scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
+    """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def parsed(text: str, what: str) -> Any:
+    """JSON from the log."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise StorageError(f"the database is damaged: {what} cannot be read") from None

@@ -1,0 +1,166 @@
+"""The databases that can hold studies: how each is reached and locked, and what its statements need."""
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from surest.errors import StorageError, UsageError
+
+BUSY_SECONDS = 120.0
+"""How long to wait for others who write to a SQLite file."""
+LOCK_SECONDS = 60.0
+"""How long to wait for others on PostgreSQL."""
+IDLE_SECONDS = 120.0
+"""After which PostgreSQL ends a writing transaction whose process does not go on: a stopped worker blocks others no longer."""
+SMALLEST_PAGE = 512
+"""Bytes of the smallest SQLite file."""
+
+
+class Driver(Protocol):
+    """A kind of database."""
+
+    is_sqlite: bool
+    now: str
+    """The time, in a statement."""
+    for_update: str
+    """What makes a query hold its rows until the transaction ends."""
+    skip_locked: str
+    """What makes it leave out the rows that others hold."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises."""
+
+    def connect(self, *, migrating: bool = False) -> Any:
+        """A new DB-API connection that begins no transaction by itself."""
+
+    def begin(self, cursor: Any, *, reading: bool) -> None:
+        """Begin a transaction."""
+
+    def statement(self, text: str) -> str:
+        """A statement with the driver's placeholders, from one with question marks."""
+
+    def has_version(self, cursor: Any, table: str) -> bool:
+        """Whether there is a table of that name."""
+
+    def broken(self, connection: Any) -> bool:
+        """Whether a connection is of no more use."""
+
+
+class SQLite:
+    """A file, in WAL mode, each commit flushed to disk before it is acknowledged."""
+
+    is_sqlite = True
+    now = "surest_now()"
+    for_update = ""
+    skip_locked = ""
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def connect(self, *, migrating: bool = False) -> sqlite3.Connection:
+        """WAL lets readers read while one writes; FULL flushes each commit, so that what is acknowledged outlives a power cut."""
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            connection.create_function("surest_now", 0, time.time)
+            deadline = time.monotonic() + BUSY_SECONDS
+            while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                try:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                except sqlite3.OperationalError as error:
+                    # SQLite does not wait here by itself when several processes make the same file.
+                    if "locked" not in str(error) or time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+            connection.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def begin(self, cursor: sqlite3.Cursor, *, reading: bool) -> None:
+        """Take the write lock at once: a reader that turns writer could find that others were faster."""
+        cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    def statement(self, text: str) -> str:
+        """As it is."""
+        return text
+
+    def has_version(self, cursor: sqlite3.Cursor, table: str) -> bool:
+        """Whether there is a table of that name."""
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return cursor.execute(query, (table,)).fetchone() is not None
+
+    def broken(self, connection: sqlite3.Connection) -> bool:
+        """Not as long as the file is there."""
+        return False
+
+    def look(self, shown: str, *, create: bool) -> None:
+        """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
+        try:
+            size = Path(self.path).stat().st_size
+        except FileNotFoundError:
+            if not create:
+                raise UsageError(
+                    f"{shown}: there is no such file; 'surest study create' or open_study(…, arms=…) makes one"
+                ) from None
+            return
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{shown} cannot be read: {error}") from None
+        if 0 < size < SMALLEST_PAGE:
+            raise StorageError(f"{shown} is damaged: {size} bytes are not a database. Restore a backup")
+
+
+class PostgreSQL:
+    """A server, for workers on several machines."""
+
+    is_sqlite = False
+    now = "extract(epoch from clock_timestamp())::double precision"
+    for_update = " FOR UPDATE"
+    skip_locked = " SKIP LOCKED"
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises."""
+        import psycopg
+
+        return (psycopg.Error,)
+
+    def connect(self, *, migrating: bool = False) -> Any:
+        """A connection with limits: a worker that was stopped inside a transaction must not block the others for ever."""
+        import psycopg
+
+        connection = psycopg.connect(self.url, autocommit=not migrating)
+        connection.execute(f"SET lock_timeout = {1000 * LOCK_SECONDS:.0f}")
+        if not migrating:
+            connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
+        else:
+            connection.commit()
+        return connection
+
+    def begin(self, cursor: Any, *, reading: bool) -> None:
+        """A reader sees one moment and locks nothing: it needs no right to write, and blocks nobody however long it takes."""
+        if reading:
+            cursor.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
+            )
+        else:
+            cursor.execute("BEGIN")
+
+    def statement(self, text: str) -> str:
+        """With the placeholders of psycopg."""
+        return text.replace("?", "%s")
+
+    def has_version(self, cursor: Any, table: str) -> bool:
+        """Whether there is a table of that name, where unqualified names are looked up."""
+        found: bool = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()[0]
+        return found
+
+    def broken(self, connection: Any) -> bool:
+        """Whether the server or the network let go of it."""
+        return bool(connection.closed) or bool(connection.broken)

@@ -1,0 +1,121 @@
+"""What is printed: users' words are text and nothing else, in any encoding, on any disk."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from surest.cli.console import Output
+from surest.result.table import ArmRow, ArmTable
+
+LABELS = [
+    "model[large]",
+    "[/x]",
+    "[bold red]b",
+    ":smile:",
+    "a\x1b]0;title\x07",
+    "a\x1b[2Jb",
+    "x\r7 fake",
+    "\x9b31m",
+    "\u2028x",
+]
+HARM = set("\x1b\x07\r\x9b\u2028")
+DATA: dict[str, Any] = {"label": "δ é 😀 \ud800", "value": 1.5}
+PROGRAM = r"""
+import json, os, sys, click
+from surest.cli.console import Output, print_json, standard_output
+from surest.errors import SurestError
+what = sys.argv[1]
+try:
+    with standard_output():
+        if what == "json":
+            print_json({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5})
+        elif what == "click":
+            click.echo(json.dumps({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5}, ensure_ascii=False))
+        elif what == "table":
+            Output().print("\u03b4 \u2264 0.05 \u2013 arm \u00e9 \U0001f600")
+        elif what == "other":
+            raise OSError(2, "another file")
+        else:
+            print("waiting in the buffer")
+except SurestError as error:
+    print(f"surest: {error}", file=sys.stderr)
+    sys.exit(1)
+"""
+
+
+def run(what: str, env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, **(env or {})}
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run([sys.executable, "-c", PROGRAM, what], env=environment, **given)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_labels_are_text(label: str) -> None:
+    out = Output(file=io.StringIO(), width=80, color_system="truecolor", force_terminal=True)
+    table = Table()
+    table.add_column(label)
+    table.add_row(label)
+    for thing in (label, Text(label), table, ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), 0)):
+        out.print(thing)
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    ours = {f"\x1b[{code}m" for code in ("0", "1")}  # the bold header of a table
+    for code in ours:
+        text = text.replace(code, "")
+    assert not set(text) & HARM
+    if label.isprintable():
+        assert text.count(label) == 5
+    assert label.isprintable() or "\ufffd" in text
+    assert not set(repr(ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), 0))) & HARM
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "latin-1"}, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "utf-8"},
+     {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
+    ids=["latin-1", "ascii", "utf-8", "C"],
+)  # fmt: skip
+def test_any_encoding(environment: dict[str, str]) -> None:
+    encoding = environment.get("PYTHONIOENCODING", "ascii")
+    for what in ("json", "click"):
+        done = run(what, env=environment)
+        assert (done.returncode, done.stderr) == (0, b"")
+        mistrusted = what == "click" and encoding == "ascii"  # click then writes UTF-8
+        found = json.loads(done.stdout.decode("utf-8" if mistrusted else encoding))
+        assert found == (DATA | {"label": DATA["label"].replace("\ud800", "?")} if mistrusted else DATA)
+    done = run("table", env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    expected = {"utf-8": "δ ≤ 0.05 – arm é 😀", "latin-1": "delta <= 0.05 - arm é \\ud83d\\ude00"}
+    assert done.stdout.decode(encoding).strip() == expected.get(encoding, "delta <= 0.05 - arm \\u00e9 \\ud83d\\ude00")
+
+
+@pytest.mark.parametrize("what", ["json", "click", "table", "print"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_said_in_a_line(what: str, unbuffered: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = run(what, {"PYTHONUNBUFFERED": unbuffered}, stdout=full)
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"surest: standard output cannot be written: No space left on device\n",
+    )
+
+
+def test_a_closed_output_is_refused_before_any_work() -> None:
+    done = subprocess.run(
+        ["bash", "-c", '"$@" >&-', "bash", sys.executable, "-c", PROGRAM, "json"], capture_output=True
+    )
+    assert done.returncode == 1
+    assert b"standard output is closed" in done.stderr
+
+
+def test_other_errors_are_not_taken_for_it() -> None:
+    done = run("other")
+    assert b"FileNotFoundError" in done.stderr
+    assert b"standard output" not in done.stderr
