@@ -56,6 +56,8 @@ class Running(Generic[R]):
         """What the procedure returned."""
         self.unanswered: Request | None = None
         """The request that the budget did not allow."""
+        self.announced: tuple[Pull, ...] = ()
+        """What had been announced when it ended: it may have been evaluated, and is not needed any more."""
         self.status: Status | None = None
         """The procedure's own word on its state when the budget was spent."""
         self.rounds = 0
@@ -100,6 +102,7 @@ class Running(Generic[R]):
         self._advance(reply)
 
     def _advance(self, reply: Reply | None) -> None:
+        self.announced = self.request.ahead if isinstance(self.request, Pull) else ()
         try:
             request = self._procedure.send(reply)
         except StopIteration as end:

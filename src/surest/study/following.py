@@ -24,7 +24,7 @@ from surest.study.log import (
     free_places,
     handed_out_again,
 )
-from surest.study.replay import later_arms, next_request, replay
+from surest.study.replay import later_arms, next_requests, replay
 from surest.study.settings import Settings
 
 PACK = 4096
@@ -120,8 +120,8 @@ class Pulls:
         complete = complete_requests(log, self.study, self.position)
         if complete:
             arms, rewards = log.read_rewards(self.study, self.position, complete[-1].end)
-            self.position = self._replay(session, complete, arms, rewards, on_request)
-            self._loose.append(rewards)
+            start, self.position = self.position, self._replay(session, complete, arms, rewards, on_request)
+            self._loose.append(rewards[: self.position - start])
 
     def _replay(
         self,
@@ -142,7 +142,7 @@ class Pulls:
         while len(handed) < most:
             free = free_places(log, self.study, most - len(handed))
             if free is None:  # all of the request is handed out
-                if log.count_open(self.study) or not self.record_next(log):
+                if not self.record_next(log):
                     break
                 continue
             log.lease_fresh(lease, free, until)
@@ -150,8 +150,11 @@ class Pulls:
         return handed
 
     def record_next(self, log: Log) -> bool:
-        """Write down what the algorithm asks next; False at its end."""
-        request = next_request(self.catch_up(log), self.position)
+        """Write down what the algorithm asks next, or has announced; False where it first needs rewards, and at its end."""
+        session = self.catch_up(log)
+        asked = [] if session.finished else next_requests(session, self.position)
+        last = log.last_request(self.study)
+        request = next((one for one in asked if last is None or one.first >= last.end), None)
         if request is not None:
             log.write_request(self.study, request)
         if sum(map(len, self._loose)) >= PACK:
@@ -180,5 +183,8 @@ class Pulls:
     def request_left(self, log: Log) -> int:
         """Rewards that the current request still lacks."""
         request = None if self.session is None else self.session.running.request
-        told = log.next_ticket(self.study) - log.count_open(self.study)
-        return 0 if request is None else request.total - (told - self.position)
+        if request is None:
+            return 0
+        end = self.position + request.total
+        opened = sum(ticket.number < end for ticket in log.open_tickets(self.study))
+        return opened + max(0, end - log.next_ticket(self.study))

@@ -274,11 +274,10 @@ def free_places(log: Log, study: int, most: int) -> list[Place] | None:
 
 
 def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:
-    """The requests from a ticket on, of which every reward has been told."""
-    found = log.read_requests(study, position)
-    if found and (log.next_ticket(study) < found[-1].end or log.count_open(study) > 0):
-        found.pop()  # only the last can be under way
-    return found
+    """The requests from a ticket on, one after the other, of which every reward has been told."""
+    opened = log.open_tickets(study)
+    reached = opened[0].number if opened else log.next_ticket(study)
+    return [request for request in log.read_requests(study, position) if request.end <= reached]
 
 
 def handed_out_again(log: Log, lease: Lease, tickets: Sequence[StoredTicket], until: float) -> None:

@@ -33,6 +33,19 @@ def next_request(session: Session, first: int) -> Recorded | None:
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
 
+def next_requests(session: Session, first: int) -> list[Recorded]:
+    """What a session now waits on and has announced, as far as the budget goes; at its end, what had been announced."""
+    running, found = session.running, list[Recorded]()
+    waits = running.request
+    asked = (waits, *waits.ahead) if isinstance(waits, Pull) else running.announced
+    for request in asked:
+        end = found[-1].end if found else first
+        if running.budget is not None and running.pulls + end + request.total - first > running.budget:
+            break
+        found.append(Recorded(end, request.total, str(request.statistic), runs_of(request)))
+    return found
+
+
 def replay(
     session: Session,
     position: int,
@@ -51,6 +64,8 @@ def replay(
     start = position
     for recorded in requests:
         request = session.running.request
+        if session.finished:  # what was announced and evaluated, but is not needed any more
+            break
         if recorded != next_request(session, position) or not isinstance(request, Pull):
             raise TranscriptError(
                 f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
