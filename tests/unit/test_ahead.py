@@ -61,14 +61,14 @@ def test_failed_tickets_of_announced_requests_are_handed_out_again() -> None:
     first = session.ask(100)
     session.tell_all(first[:8], [1.0] * 8)
     later = session.ask(100)
-    assert len(later) == 8 * 4
+    assert len(later) == 5 * 4 + 1
     session.fail(later[-1].id)
     assert session.pending == len(later) - 1
     for ticket in later[:-1]:
         session.tell(ticket.id, reward(ticket, 3))
     assert later[-1] in session.ask(100)
     session.tell(later[-1].id, 1.0)
-    assert session.evaluations == 8 + 32
+    assert session.evaluations == 8 + 21
 
 
 def test_what_was_announced_must_follow() -> None:
@@ -86,10 +86,10 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
     first = study.ask(100)
     study.tell_all(first, [reward(ticket, 3) for ticket in first])
     later = study.ask(100)
-    assert len(later) == 8 * 4
+    assert len(later) == 5 * 4 + 1
     study.tell_all(later[1:], [reward(ticket, 3) for ticket in later[1:]])  # the first request waits
     assert study.ask(100) == []
-    copy = import_study(url, json.dumps(study.export()), "copy")
+    copy = open_study(url, import_study(url, json.dumps(study.export()), "copy"))
     assert copy.status().told == len(first) + len(later) - 1
     study.tell(later[0].id, reward(later[0], 3))
     with ThreadPoolExecutor(4) as pool:
@@ -100,9 +100,10 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
             alone.tell(ticket.id, reward(ticket, 3))
     assert study.finished
     again = open_study(url, "s")
-    assert again.result().pulls_per_arm == alone.result().pulls_per_arm
+    assert again.result().pulls_per_arm.tolist() == alone.result().pulls_per_arm.tolist()
     assert again.session().finished
-    assert import_study(url, json.dumps(again.export()), "done").result().pulls == alone.running.pulls
+    done = open_study(url, import_study(url, json.dumps(again.export()), "done"))
+    assert done.result().pulls == alone.running.pulls
 
 
 def test_workers_are_busy_and_few_pulls_are_added() -> None:

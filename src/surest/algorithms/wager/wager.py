@@ -35,8 +35,8 @@ SHRINK = 0.8
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
-AHEAD = 8
-"""Pulls planned and not yet counted, for each worker: so many that a slow evaluation does not keep the others waiting …"""
+AHEAD, AHEAD_GROWTH, AHEAD_MOST = 5, 1 / 8, 16
+"""Pulls planned and not yet counted: 5 for each worker and an eighth of what was pulled so far, up to 16 for each worker …"""
 PORTION = 4
 """… in batches of a fourth of the workers: what is known is counted soon."""
 
@@ -63,7 +63,7 @@ def wager(
     ledger = Ledger(len(arms), delta, epsilon, reserve)
     if reserve > 0:  # new arms come next: nothing can be announced before them
         batch, workers = max(batch, 2 * workers) if workers > 1 else batch, 1
-    least, window = max(batch, workers // PORTION), AHEAD * workers if workers > 1 else 0
+    least = max(batch, workers // PORTION)
     planned = deque([np.full(len(arms), FIRST)])  # how often to pull each arm, in this request and in those announced
     while True:
         while ledger.additions < len(arrivals):
@@ -80,7 +80,7 @@ def wager(
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
-        ledger.plan_ahead(planned, rng, least, window)
+        ledger.plan_ahead(planned, rng, least, workers)
 
 
 def _pull(
@@ -249,11 +249,13 @@ class Ledger:
             self.guesses,
         )
 
-    def plan_ahead(self, planned: deque[IntArray], rng: np.random.Generator, least: int, window: int) -> None:
-        """Plan at least one batch, and as many as there is room for in a window of pulls that are not counted yet."""
-        pending = sum(planned, np.zeros(len(self.counts), np.int64))
-        size = max(least, int(GROWTH * self.counts.sum()))
-        size = min(size, max(least, window // PORTION)) if window else size
+    def plan_ahead(self, planned: deque[IntArray], rng: np.random.Generator, least: int, workers: int) -> None:
+        """Plan one batch for one worker; for many, as many as keep them busy while a slow evaluation is awaited."""
+        pending, total = sum(planned, np.zeros(len(self.counts), np.int64)), self.counts.sum()
+        size, window = max(least, int(GROWTH * total)), 0
+        if workers > 1:
+            window = min(AHEAD_MOST * workers, int(AHEAD * workers + AHEAD_GROWTH * total))
+            size = min(size, max(least, window // PORTION))
         while not planned or pending.sum() + size <= window:
             planned.append(self.next_batch(rng, size, pending))
             pending += planned[-1]
