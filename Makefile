@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test evidence benchmarks clean
+.PHONY: run test coverage evidence benchmarks clean
 
 run: $(READY)
 	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
@@ -15,6 +15,10 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n auto -m "not slow"
+
+# How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
+coverage: $(READY)
+	$(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
 # Slower statistical evidence, whose results are written down in docs/.
 evidence: $(READY)

@@ -134,6 +134,8 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
         "T*·kl(δ, 1−δ), which no δ-correct algorithm can beat on average; *ratio* is mean pulls over it. *proven*: a theorem "
         "covers the rule for rewards in [0, 1]. *heuristic*: no proof. *reconstruction*: some constant is not certain. With "
         f"more than {MANY} arms only {', '.join(FEW)} are run. Every replication meets the arms in a random order of its own. "
+        "Wager's constants were chosen on some of these instances ([how](wager.md)). `lucb` and `kl-lucb` count pulls where "
+        "their authors count rounds, which costs them up to 7 % ([details](rivals.md)). "
         f"{' '.join(told(unique))}",
         "## What the rows say",
         reading(unique),

@@ -1,9 +1,34 @@
 """What holds for all tests."""
 
+import os
 import signal
+from collections.abc import Generator
 
+import pytest
 from hypothesis import settings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+def not_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """With CI=true everything that tests need must be there: what would be skipped has failed."""
+    if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} would be skipped, which CI=true does not allow: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    not_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    not_skipped(report)
+    return report

@@ -9,7 +9,7 @@
 import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from surest.errors import SurestError
+from surest.errors import SurestError as SurestError
 
 if _TYPE_CHECKING:
     from surest.api import identify as identify
@@ -54,7 +54,7 @@ _HOMES = {
     "open_study": "study.study",
 }
 """Where each public name is. It is imported when it is used: the command line's help should not wait for all of it."""
-__all__ = ["SurestError", "__version__", *_HOMES]
+__all__ = sorted(["SurestError", "__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> object:

@@ -22,6 +22,7 @@ from surest.drivers.looks import history as history_hook
 from surest.drivers.recorded import RECORDED_BATCH, feed
 from surest.drivers.simulate import simulate
 from surest.errors import Stop, UsageError
+from surest.loading import resolved
 from surest.result.data import Result, result_of
 
 Progress = Callable[[Running[Answer]], None]
@@ -112,7 +113,7 @@ def identify(
     source = kind_of_arms(arms, scale, resample=resample, wants=wants)
     _check_how(source, executor, vectorised, seeded, retries, on_failure)
     chosen = secrets.randbits(32) if seed is None else seed
-    problem = problem_of(source.labels, delta=delta, seed=chosen, **settings)
+    problem = problem_of(source.labels, delta=delta, seed=chosen, **resolved(settings))
     looks = history_hook() if history else None
     watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
     hook = watched if watched.hooks else None

@@ -235,7 +235,7 @@ def fingerprint(function: FunctionType) -> str:
     >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
     False
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(function.__module__.encode())  # kept machine code imports the modules it came from
     for code in _codes(function.__code__):
         constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
         digest.update(repr((code.co_code, constants, code.co_names, code.co_varnames)).encode())

@@ -23,7 +23,7 @@ FOLDER = "surest.algorithms.published"
 PUBLISHED = {name: f"surest.algorithms.{module}" for name, module in BY_NAME.items() if module.startswith("published.")}
 RIVALS = {entry.name: entry for entry in all_entries() if entry.name in PUBLISHED}
 """The published algorithms as they are."""
-SHARED = ("surest.algorithms.stepwise", "surest.evidence.divergence", "surest.evidence.intervals")
+SHARED = ("surest.algorithms.stepwise", "surest.evidence.kernels", "surest.evidence.intervals")
 
 
 MODULES = [name for name in sys.modules if name == FOLDER or name.startswith((f"{FOLDER}.", *SHARED))]

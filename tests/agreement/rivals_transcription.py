@@ -12,15 +12,14 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import zeta
 
-from surest.theory.divergence import k_inf_above, k_inf_below
-from surest.theory.divergence import kl as kl_of_theory
+from surest.theory.divergence import k_inf_above, k_inf_below, kl_each
 
 CLOSE = 1e-9
 Move = tuple[str, tuple[int, ...] | int]
 
 
 def kl(p: float, q: float) -> float:
-    return float(kl_of_theory(p, q))
+    return float(kl_each(p, q))
 
 
 @dataclass

@@ -1,8 +1,10 @@
 """Every rival does what its slow transcription says, in machine code and in plain Python; and seeded mistakes are seen."""
 
+from pathlib import Path
+
 import pytest
 
-from agreement.interpreted_rivals import RIVALS, interpreted_rivals
+from agreement.interpreted_rivals import PUBLISHED, RIVALS, interpreted_rivals
 from agreement.rivals_agreement import WALKS, check, check_settings, check_ties, problems, run_once
 from agreement.rivals_transcription import RULES
 from surest.core.procedure import Running
@@ -12,7 +14,12 @@ CONTROLS = {"uniform-bonferroni", "peeking-z-test"}
 
 
 def test_every_published_rival_has_a_transcription() -> None:
-    assert RULES.keys() | WALKS.keys() == RIVALS.keys() - CONTROLS
+    """In this folder, or in a test file of its own."""
+    for name in RIVALS.keys() - CONTROLS - RULES.keys() - WALKS.keys():
+        own = Path(__file__).parents[1] / "algorithms" / f"test_{PUBLISHED[name].rpartition('.')[2]}.py"
+        assert own.exists(), f"{name} has no transcription: write one in tests/algorithms/{own.name}"
+        assert "def transcription(" in own.read_text(encoding="utf-8"), f"{own.name} has no function transcription"
+    assert RULES.keys() | WALKS.keys() <= RIVALS.keys()
 
 
 @pytest.mark.parametrize("name", [*RULES, *WALKS])
@@ -82,9 +89,9 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("published.top_two", "log((len(arms) - 1) / delta)", "log(1 / delta)", "top-two"),
     ("published.top_two", "2 * log(1 + total / 2)", "log(1 + total / 2)", "top-two"),
     # What is compared, and with what.
-    ("evidence.divergence", "p * log(p / q) if p > 0", "q * log(q / p) if p > 0", "kl-lucb"),
-    ("evidence.divergence", "return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
-    ("evidence.divergence", "q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
+    ("evidence.kernels", "p * log(p / q) if p > 0", "q * log(q / p) if p > 0", "kl-lucb"),
+    ("evidence.kernels", "return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
+    ("evidence.kernels", "q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
     ("published.kl_racing", "kl(high, middle) + kl(low, middle)", "kl(high, middle)", "chernoff-racing"),
     (
         "published.kl_racing",
@@ -114,7 +121,7 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("published.top_two", "leader_share(state, BASE, leader, challenger)", "0.5", "top-two-ids"),
     ("published.top_two", "or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),  # costs out of date
     ("published.ugape", "radius[guess] >= radius[rival]", "radius[guess] <= radius[rival]", "ugape"),
-    ("published.ugape", "(next_top if arm == first else top)", "top", "ugape"),
+    ("published.gap_index", "(next_top if arm == first else top)", "top", "ugape"),
     ("published.ugape", "if gap <= state.memory[SMALLEST, 0]", "if True", "ugape-b"),  # the last guess, not the surest
     ("published.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
     ("published.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),

@@ -1,15 +1,18 @@
 """The registry: lazy, complete, and open to anybody's own algorithm."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
+import surest.algorithms
 from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.answers import as_answer
-from surest.algorithms.loading import entry_of, load_algorithm
+from surest.algorithms.entry import YOURS, Goal, Standing
 from surest.arms.finite import bernoulli
 from surest.bench.record import benchmark
 from surest.bench.run import cases
@@ -18,7 +21,10 @@ from surest.bench.tables import rows_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.drivers.simulate import simulate
 from surest.errors import ContractError, UsageError
+from surest.loading import entry_of, load_algorithm
 
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(surest.algorithms.__file__).parent
 EASY = bernoulli([0.2, 0.8, 0.3])
 
 
@@ -46,11 +52,56 @@ def test_looking_up_a_name_imports_that_algorithm_only() -> None:
     assert not loaded & {"numba", "scipy", "surest.algorithms.published.lucb", "surest.algorithms.wager.wager"}
 
 
-def test_every_entry_is_where_the_table_says_and_every_module_is_in_it() -> None:
+def test_every_entry_is_in_the_table() -> None:
     assert [entry.name for entry in all_entries()] == list(MODULES)
-    for module in set(MODULES.values()):
-        names = [entry.name for entry in sys.modules[f"surest.algorithms.{module}"].ENTRIES]
-        assert names == [name for name in MODULES if MODULES[name] == module], module
+    for path in sorted(FOLDER.rglob("*.py")):
+        module = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        if "\nENTRIES = (" in path.read_text(encoding="utf-8"):
+            for entry in importlib.import_module(f"surest.algorithms.{module}").ENTRIES:
+                assert MODULES.get(entry.name) == module, (
+                    f'{module} has an entry {entry.name!r}: add the line "{entry.name}": "{module}" to MODULES in '
+                    "src/surest/algorithms/__init__.py"
+                )
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_an_algorithm_lacks_no_fact(name: str) -> None:
+    entry, missing = lookup(name), []
+    for field, allowed in (("goal", get_args(Goal)), ("standing", [s for s in get_args(Standing) if s != YOURS])):
+        if getattr(entry, field) not in allowed:
+            missing.append(f"its entry's {field} is {getattr(entry, field)!r}; allowed: {', '.join(allowed)}")
+    if not entry.reference:
+        missing.append("its entry has no reference")
+    if not entry.summary.endswith("."):
+        missing.append("its entry has no summary that is a sentence")
+    missing += [
+        f"its option {key} has no meaning" for key, option in (entry.options or {}).items() if not option.meaning
+    ]
+    missing += lacking_page(entry) + lacking_tests(name)
+    assert not missing, f"{name}: " + "; ".join(missing)
+
+
+def lacking_page(entry: Entry) -> list[str]:
+    page = ROOT / "docs" / "algorithms" / f"{entry.name}.md"
+    if not page.exists():
+        return [f"it has no page docs/algorithms/{entry.name}.md"]
+    text = page.read_text(encoding="utf-8")
+    wanted = [
+        f"# {entry.name}\n",
+        "**When to use it.**",
+        f"**Guarantee** ({entry.standing})",
+        f"**Goal.** {entry.goal}",
+    ]
+    wanted += [f"**Reference.** {entry.reference}"] * ("docs/" not in entry.reference)
+    wanted += [f"`{option}`" for option in entry.options or ()]
+    return [f"its page does not say {words.strip()!r}" for words in wanted if words not in text]
+
+
+def lacking_tests(name: str) -> list[str]:
+    files = [path for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name]
+    if not any(f'"{name}"' in path.read_text(encoding="utf-8") for path in files):
+        return [f"no test names it: write tests/algorithms/test_{MODULES[name].rpartition('.')[2]}.py"]
+    return []
 
 
 def test_heuristic_twins_exist_and_traits_are_told() -> None:
@@ -73,6 +124,22 @@ def test_a_function_is_an_algorithm() -> None:
         start(larger_mean, 3, 0.1, epsilon=0.1)
     assert lookup(spends).goal == "fixed budget"
     assert lookup(lambda arms, delta, *, epsilon, **rest: (yield)).options is None
+
+
+def test_what_it_works_on_is_what_it_gets() -> None:
+    def listed(arms, delta, *, items):
+        yield Pull(arms, items, Statistic.MEAN)
+        return 0
+
+    assert lookup(listed).works_on == "items"
+    assert next(start(listed, 2, 0.1, items=7)).times.tolist() == [7, 7]
+    with pytest.raises(UsageError, match="listed compares arms on a list of items"):
+        start(listed, 2, 0.1)
+    with pytest.raises(UsageError, match="larger_mean works on fresh pulls, not on a list of 7 items"):
+        start(larger_mean, 2, 0.1, items=7)
+    with pytest.raises(UsageError, match="these instances have none"):
+        cases([Instance("easy", EASY)], [listed], [0.1])
+    assert lookup(lambda arms, delta, *, items=None: (yield)).works_on == "either"
 
 
 def test_what_cannot_be_an_algorithm_is_refused_in_words() -> None:

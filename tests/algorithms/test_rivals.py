@@ -1,13 +1,12 @@
 """Rivals run through the same protocol as everything else; their two drivers agree; the traps of public code are not ours."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from agreement.interpreted_rivals import RIVALS
-from surest.algorithms import REGISTRY, Task, start
+from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.compiled import fingerprint
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.drivers.blocks import simulate_blocks
 from surest.drivers.simulate import simulate
@@ -160,16 +159,17 @@ def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
     assert isinstance(bernoulli([0.5, 0.5]).simulate(0).answer(request), Atoms)
 
 
-def test_every_algorithm_has_its_page() -> None:
-    pages = Path(__file__).parents[2] / "docs" / "algorithms"
-    missing = [name for name in REGISTRY if not (pages / f"{name}.md").exists()]
-    assert missing == []
-    for name, entry in REGISTRY.items():
-        text = (pages / f"{name}.md").read_text(encoding="utf-8")
-        assert text.startswith(f"# {name}\n")
-        assert entry.standing in text
-
-
 def test_a_request_is_for_one_pull_of_each_arm_asked_for() -> None:
     request = next(start("kl-lucb", 3, 0.1))
     assert request.same_as(Pull([0, 1, 2], 1, Statistic.REWARDS))
+
+
+def test_machine_code_kept_under_the_old_name_of_a_module_is_out_of_date() -> None:
+    """It would import that module when it is loaded."""
+
+    def kernel(x: float) -> float:
+        return 2 * x
+
+    before = fingerprint(kernel)
+    kernel.__module__ = "surest.evidence.renamed"
+    assert fingerprint(kernel) != before

@@ -11,7 +11,7 @@ from surest.study.study import list_studies, open_study
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-@pytest.mark.parametrize("version", ["1"])
+@pytest.mark.parametrize("version", ["1", "2"])
 def test_a_database_of_an_earlier_version(tmp_path: Path, version: str) -> None:
     shutil.copy(FIXTURES / f"v{version}.sqlite", tmp_path / "old.db")
     storage = f"sqlite:///{tmp_path}/old.db"

@@ -23,7 +23,9 @@ NEARLY_TIED = bernoulli([0.5, 0.501])
 """Nearly every answer of a run of 20,000 pulls is a guess, and every second guess is wrong."""
 CLOSE = bernoulli([0.3, 0.45, 0.3, 0.3, 0.2])
 INSTANCES = {"skewed": SKEWED, "rare": RARE, "nearly tied": NEARLY_TIED, "close": CLOSE}
-PROVEN = [n for n, e in REGISTRY.items() if e.standing == "proven" and e.goal != "fixed budget"]
+PROVEN = [
+    n for n, e in REGISTRY.items() if e.standing == "proven" and e.goal != "fixed budget" and e.works_on != "items"
+]
 COVERED = [n for n, e in RIVALS.items() if e.standing != "heuristic" and e.goal in ("best arm", "either")]
 SLOW = {"distribution-based-elimination": 2, "top-two": 4, "top-two-ids": 4, "lil-ucb": 8, "lil-ucb-lucb-stop": 8}
 MU1 = bernoulli([0.5, 0.45, 0.43, 0.4])

@@ -101,9 +101,9 @@ def test_equal_best_arms_end_at_the_budget(run, source: str) -> None:
 def test_constant_arms_are_decided(run, tmp_path: Path) -> None:
     path = tmp_path / "constant.csv"
     path.write_text("arm,value\nlow,0.25\nhigh,0.75\nmiddle,0.5\n")
-    status, out, _ = run("identify", str(path), *NAIVE, "--json")
+    status, out, _ = run("identify", str(path), *NAIVE, "--json", "--resample")
     assert status == 0
-    assert (json.loads(out)["arm"], json.loads(out)["index"]) == ("high", 1)
+    assert (json.loads(out)["arm"], json.loads(out)["index"], json.loads(out)["resampled"]) == ("high", 1, True)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 import surest
 import surest.compiled
 from surest.compiled import LARGE, Kernel, compiled, fingerprint
-from surest.evidence.divergence import kl
+from surest.evidence.kernels import kl
 
 FACTOR = 2.0
 
 SEARCH = """
 import numpy as np
-from surest.evidence.divergence import kl, kl_upper
+from surest.evidence.kernels import kl, kl_upper
 from surest import compiled
 from surest.algorithms import REGISTRY, Problem
 from surest.arms.finite import bernoulli
@@ -115,7 +115,7 @@ def _inverse_after_halving(values: np.ndarray, last: int) -> float:
 
 def test_a_kernel_is_pickled_by_its_name() -> None:
     assert pickle.loads(pickle.dumps(kl)) is kl
-    assert repr(kl) == "<kernel surest.evidence.divergence.kl>"
+    assert repr(kl) == "<kernel surest.evidence.kernels.kl>"
 
 
 def test_the_fingerprint_covers_what_machine_code_is_made_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ HARM = set("\x1b\x07\r\x9b\u2028")
 DATA: dict[str, Any] = {"label": "δ é 😀 \ud800", "value": 1.5}
 PROGRAM = r"""
 import json, os, sys, click
-from surest.cli.console import Output, print_json, standard_output
+from surest.cli.console import Output, print_json, say, standard_output
 from surest.errors import SurestError
 what = sys.argv[1]
 try:
@@ -39,6 +39,8 @@ try:
             print_json({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5})
         elif what == "click":
             click.echo(json.dumps({"label": "\u03b4 \u00e9 \U0001f600 \ud800", "value": 1.5}, ensure_ascii=False))
+        elif what == "say":
+            say("\u03b4 \u2264 0.05 \x1b[2J\nnext")
         elif what == "table":
             Output().print("\u03b4 \u2264 0.05 \u2013 arm \u00e9 \U0001f600")
         elif what == "other":
@@ -90,13 +92,17 @@ def test_any_encoding(environment: dict[str, str]) -> None:
         mistrusted = what == "click" and encoding == "ascii"  # click then writes UTF-8
         found = json.loads(done.stdout.decode("utf-8" if mistrusted else encoding))
         assert found == (DATA | {"label": DATA["label"].replace("\ud800", "?")} if mistrusted else DATA)
+    done = run("say", env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    expected = {"utf-8": "δ ≤ 0.05 �[2J\nnext"}.get(encoding, "delta <= 0.05 ?[2J\nnext")
+    assert done.stdout.decode(encoding).strip() == expected
     done = run("table", env=environment)
     assert (done.returncode, done.stderr) == (0, b"")
-    expected = {"utf-8": "δ ≤ 0.05 – arm é 😀", "latin-1": "delta <= 0.05 - arm é \\ud83d\\ude00"}
-    assert done.stdout.decode(encoding).strip() == expected.get(encoding, "delta <= 0.05 - arm \\u00e9 \\ud83d\\ude00")
+    known = {"utf-8": "δ ≤ 0.05 – arm é 😀", "latin-1": "delta <= 0.05 - arm é \\ud83d\\ude00"}
+    assert done.stdout.decode(encoding).strip() == known.get(encoding, "delta <= 0.05 - arm \\u00e9 \\ud83d\\ude00")
 
 
-@pytest.mark.parametrize("what", ["json", "click", "table", "print"])
+@pytest.mark.parametrize("what", ["json", "click", "say", "table", "print"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_is_said_in_a_line(what: str, unbuffered: str) -> None:
     with Path("/dev/full").open("w") as full:

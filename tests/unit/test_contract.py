@@ -7,6 +7,7 @@ import surest
 from surest.core.contract import check_reply, check_request
 from surest.core.protocol import Answer, Atoms, Cells, Pull, Statistic
 from surest.errors import ContractError, UsageError
+from surest.loading import load_algorithm
 
 FORMS = ("simulation", "functions", "session", "study")
 BROKEN = {
@@ -20,7 +21,7 @@ BROKEN = {
     "cells": ("yield Cells([0], [0])", "there is no list of items here"),
     "number": ("yield 7", "is not a request"),
     "nothing": ("yield Pull([0], 1, Statistic.MEAN); return None", "returned None"),
-    "no arm": ("yield Pull([0], 1, Statistic.MEAN); return 9", "returned 9"),
+    "no arm": ("yield Pull([0], 1, Statistic.MEAN); return 9", "answered arm 9; there are arms 0 to 1"),
 }
 
 
@@ -39,7 +40,7 @@ def run(form: str, name: str, folder) -> None:
     elif form == "functions":
         surest.identify({"a": lambda: 1, "b": lambda: 0}, algorithm=name)
     elif form == "session":
-        session = surest.Session(["a", "b"], algorithm=name)
+        session = surest.Session(["a", "b"], algorithm=load_algorithm(name))
         for ticket in session.ask(9):
             session.tell(ticket.id, 0.5)
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from surest import identify
 from surest.arms.recorded import read_in_order
 from surest.cli import main
 from surest.core.session import Session
@@ -143,11 +144,11 @@ def test_what_does_not_fit_the_record_exits_2(tmp_path: Path, capsys: pytest.Cap
     path = tmp_path / "results.csv"
     path.write_text("arm,value\na,0.5\nb,7\n")
     for given, message in [
-        ([str(path)], "arm 'b': 7.0, which is not in [0, 1]"),
-        ([str(path), "--arm=a"], "'b', which no --arm names"),
+        ([str(path)], "line 3: value '7' is not in [0, 1]"),
+        ([str(path), "--arm=a", "--clip"], "'b', which no --arm names"),
         ([str(path), "--arm=a", "--arm=b", "--arm=a", "--clip"], "two arms are called 'a'"),
-        ([str(tmp_path / "none.csv")], "no such file"),
-        ([str(tmp_path), "--command=a=echo 1"], "goes without a SOURCE"),
+        ([str(tmp_path / "none.csv"), "--arm=a"], "is neither a file nor a source"),
+        ([str(tmp_path), "--command=a=echo 1"], "a SOURCE does not go with --command"),
     ]:
         status, out, err = surest(*given, "--suggest=3", capsys=capsys)
         assert (status, out) == (2, "")
@@ -156,3 +157,15 @@ def test_what_does_not_fit_the_record_exits_2(tmp_path: Path, capsys: pytest.Cap
     assert "name the arms with --arm" in surest(str(path), "--suggest=1", capsys=capsys)[2]
     (tmp_path / "empty").mkdir()
     assert "holds no file" in surest(str(tmp_path / "empty"), "--suggest=1", capsys=capsys)[2]
+
+
+def test_equal_arms_are_certified_in_at_most_delta_of_the_files() -> None:
+    """Rewards that were recorded are evidence, not a law: 20 rows of three equal arms certify one of them hardly ever."""
+    rng, delta, files = np.random.default_rng(11), 0.05, 400
+    certified = 0
+    for _ in range(files):
+        rows = {label: rng.integers(0, 2, 20).astype(float) for label in "abc"}
+        certified += identify(rows, delta).certified
+    assert certified == 0
+    simulated = sum(identify(rows, delta, resample=True, seed=seed).certified for seed in range(20))
+    assert simulated == 20  # the mistake that this guards against

@@ -63,7 +63,7 @@ def test_an_algorithm_that_must_be_told_can_be_told(run: Run, name: str) -> None
     ("given", "words"),
     [
         (["--option=rserve=0.1"], ["no option 'rserve'", "batch (whole number), reserve (number)"]),
-        (["--option=epsilon=0.1"], ["no option 'epsilon'"]),
+        (["--option=epsilon=0.1"], ["--option epsilon=… is a setting of its own; write --epsilon"]),
         (["--option=h1=3", "--algorithm=lucb"], ["lucb has no option 'h1'; it has none"]),
         (["--option=reserve=much"], ["reserve of wager is 'much'", "a number"]),
         (["--option=reserve=NaN"], ["reserve of wager is nan"]),

@@ -1,6 +1,7 @@
 """Pictures: what they show, how many arms, and what is refused. How they look, a person has to see."""
 
 import sys
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -102,6 +103,15 @@ def test_a_file_by_its_suffix(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"picture.{suffix}"
     plot.save(path, many(4))
     assert path.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+
+
+def test_words_of_users_are_text() -> None:
+    arms = ArmTable((ArmRow("a\x1b[31m$x$\n<b>", 1, 0.5, 0.4, 0.6), ArmRow("b", 1, 0.2, 0.1, 0.3)), leader=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        picture = plot.figure(arms, title="Arm a\x1b[31m$x$\u202e")
+    assert picture.axes[0].get_yticklabels()[0].get_text() == "a\ufffd[31m\\$x\\$\ufffd<b>"
+    assert picture.get_suptitle() == "Arm a\ufffd[31m\\$x\\$\ufffd"
 
 
 def run(*arguments: str) -> int:

@@ -4,12 +4,12 @@ Each mistake that the theorem forbids is put into the source and must push that 
 """
 
 from itertools import permutations
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from statistical.race_mutants import mutant
 from surest.evidence import items
 from surest.evidence.item_intervals import Pairs
 
@@ -17,17 +17,6 @@ CURRENT_IN_MARGIN = np.array([[0, 1, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0]], dtype
 CURRENT_IN_STAKE = np.array([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 1, 1, 0, 0]], dtype=float)
 LEADER_AFTERWARDS = np.array([[0, 0, 0, 1, 1], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 1, 0, 0, 0]], dtype=float)
 TABLES = [CURRENT_IN_MARGIN, CURRENT_IN_STAKE, LEADER_AFTERWARDS]
-
-
-def mutant(*changes: tuple[str, str]) -> ModuleType:
-    """The module with changes in its source, each of which must apply, not compiled."""
-    source = Path(items.__file__).read_text()
-    for old, new in changes:
-        assert source.count(old) == 1, old
-        source = source.replace(old, new)
-    module = ModuleType("mutant")
-    exec(compile(source.replace("@compiled", ""), "mutant", "exec"), module.__dict__)
-    return module
 
 
 def best_wealths(table: np.ndarray, delta: float, module: ModuleType = items) -> list[float]:

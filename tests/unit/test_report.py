@@ -32,7 +32,7 @@ HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "a|b *c* `d` [e](f) $x_1$",
-    "\u202eabc\x1b[31m\nnew\x00",
+    "\u202eabc\x1b[31m\tnew\x07",
     '日本語 #d55e00 id="x" &amp;',
     "x" * 300,
     "\ud800",
@@ -247,7 +247,7 @@ def test_costs_are_shown_as_costs(run: Run) -> None:
 def test_a_study(run: Run) -> None:
     storage = "sqlite:///s.db"
     study = surest.open_study(
-        storage, "my study", ["fast", "it's\nsafe"], 0.1, seed=3, budget=500, retries=1, on_failure=0, reserve=0.2
+        storage, "my study", ["fast", "it's\tsafe"], 0.1, seed=3, budget=500, retries=1, on_failure=0, reserve=0.2
     )
     for _ in range(3):
         study.fail(study.ask()[0].id, "no memory")
@@ -370,7 +370,7 @@ def test_a_malformed_result_is_refused(run: Run, result: Result, key: str, value
     status, out, err = run("report", "r.json", "--output", "r.md")
     assert (status, out) == (2, "")
     assert "Traceback" not in err
-    assert "r.json is no result" in err or "bounds" in err
+    assert "r.json is not a result" in err or "bounds" in err
 
 
 @pytest.mark.parametrize(

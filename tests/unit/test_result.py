@@ -11,8 +11,9 @@ from rich.console import Console
 import surest
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Status
+from surest.core.scale import Scale
 from surest.errors import UsageError
-from surest.result.data import Result, in_units
+from surest.result.data import Result
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import at_most, verdict
 
@@ -85,8 +86,8 @@ def test_bounds_change_the_units_and_nothing_else(bounds: tuple[float, float]) -
     own = {label: low + rewards * (high - low) for label, rewards in unit.items()}
     for settings in ({"epsilon": 0.05}, {"budget": 100}):
         scaled = {**settings, **({"epsilon": 0.05 * (high - low)} if "epsilon" in settings else {})}
-        plain = surest.identify(unit, seed=2, **settings)
-        result = surest.identify(own, seed=2, bounds=bounds, **scaled)
+        plain = surest.identify(unit, seed=2, resample=True, **settings)
+        result = surest.identify(own, seed=2, bounds=bounds, resample=True, **scaled)
         assert result.pulls_per_arm.tolist() == plain.pulls_per_arm.tolist()
         assert (result.best, result.certified) == (plain.best, plain.certified)
         assert result.means == pytest.approx(low + plain.means * (high - low))
@@ -120,7 +121,7 @@ def test_callables_and_a_session_report_in_units() -> None:
 
 
 def test_units_leave_what_is_not_known() -> None:
-    assert in_units(Status(leader=1), (2, 4)) == Status(leader=1)
+    assert Scale(2, 4).status(Status(leader=1)) == Status(leader=1)
 
 
 def test_the_table_is_a_sequence(decided: Result) -> None:

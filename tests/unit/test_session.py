@@ -46,8 +46,9 @@ def sequential(algorithm: str, rounds: int) -> Session:
 def state(session: Session) -> tuple[object, ...]:
     """All that a session holds."""
     return (
-        *(session.running.rounds, session.running.pulls, session.pending, session.finished, session._handed),
-        *(list(session._again), repr(session._rewards), len(session._told), session.running.means.tobytes()),
+        *(session.running.rounds, session.running.pulls, session.pending, session.finished, session._desk.handed),
+        *(list(session._desk.again), repr(session._desk.rewards), len(session._desk.told)),
+        session.running.means.tobytes(),
     )
 
 
@@ -158,7 +159,7 @@ def test_the_message_names_the_value_and_the_arm(bad: object) -> None:
     before = state(session)
     with pytest.raises(RewardError) as refused:
         session.tell(ticket.id, bad)
-    assert repr(bad) in str(refused.value)
+    assert repr(bad)[:57] in str(refused.value)
     assert "'left'" in str(refused.value)
     assert "[-1, 3]" in str(refused.value)
     assert state(session) == before
@@ -250,7 +251,7 @@ def test_costs_are_rewards_turned_round() -> None:
 
 def test_the_worst_cost_counts_as_zero_and_the_best_as_one() -> None:
     session = Session(2, 0.1, bounds=(-1, 3), minimise=True, algorithm="naive-best-arm")
-    assert [str(session._scaled(float(x))) for x in (3, -1, 1)] == ["0.0", "1.0", "0.5"]  # and not −0.0
+    assert [str(session.scale.to_unit(float(x))) for x in (3, -1, 1)] == ["0.0", "1.0", "0.5"]  # and not −0.0
     tickets = session.ask(3)
     session.tell_all(tickets, np.array([3.0, -1.0, 1.0]))
     session.tell(tickets[0].id, 3)  # told again: harmless

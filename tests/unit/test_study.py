@@ -1,10 +1,13 @@
 """Studies: what is refused, what is handed out again, what is counted, and what another process sees."""
 
 import json
+import os
 import random
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,7 @@ from surest.study.sql import VERSION_TABLE
 from surest.study.sql.schema import metadata
 from surest.study.sql.store import SqlStore
 from surest.study.study import Study, delete_study, list_studies, open_study
-from surest.study.transfer import import_study
+from surest.study.transfer import export_text, import_study
 
 
 def leader_of_all(task: Task, rounds: int = 4) -> Procedure[Answer]:
@@ -368,3 +371,183 @@ def test_a_deleted_study_is_gone_for_all(storage: str) -> None:
 
 def test_a_password_is_not_shown() -> None:
     assert "secret" not in SqlStore("postgresql://me:secret@nowhere.invalid/x").shown
+
+
+def test_retries_count_failures_and_not_leases(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=1, lease_seconds=1000)
+    (ticket,) = study.ask()
+    for _ in range(3):
+        move_time(storage, 2000)
+        assert study.ask() == [ticket]
+    study.fail(ticket.id, "once")
+    assert study.status().told == 0  # handed out four times, failed once
+    assert study.ask() == [ticket]
+    study.fail(ticket.id, "twice")
+    assert study.export()["tickets"][0][1:3] == [0.0, 5]
+    assert study.export()["tickets"][0][5] == 2
+
+
+def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
+    study = make(storage, on_failure=0.0, lease_seconds=1000)
+    late, present = open_study(storage, "s"), open_study(storage, "s")
+    (ticket,) = late.ask(1, "late")
+    move_time(storage, 2000)
+    assert present.ask(1, "present") == [ticket]
+    for call in (
+        lambda: late.fail(ticket.id, "too late"),
+        lambda: late.fail(ticket.id, "too late", reward=0.5),
+        lambda: study.fail(ticket.id, "not mine"),
+        lambda: study.fail(ticket.id, "not mine", worker="late"),
+    ):
+        with pytest.raises(TicketError, match="only who holds a ticket can fail it"):
+            call()
+    assert study.status().told == 0
+    assert study.health() == {"a": {"expired": 1, "retried": 1}}
+    present.tell(ticket.id, 0.75)
+    assert study.export()["tickets"][0][1] == 0.75
+    (other,) = study.ask(1, "named")
+    open_study(storage, "s").fail(other.id, "from elsewhere", worker="named")
+    assert study.export()["tickets"][1][1] == 0.0
+
+
+def test_health_of_an_object_that_was_opened_before_arms_were_added(storage: str) -> None:
+    study = make(storage, algorithm="growing-toy")
+    old = open_study(storage, "s")
+    study.add_arms(["c"])
+    answer(study, 4)
+    added = study.ask(6)[-1]
+    study.fail(added.id, "no")
+    assert old.health() == {"c": {"failed": 1}}
+    assert old.status().health == {"c": {"failed": 1}}
+    assert old.labels == ("a", "b", "c")
+
+
+def test_arms_that_come_while_others_read_are_not_overlooked(storage: str) -> None:
+    """A reader that replays past a request before it sees the arms that came with it begins anew."""
+    study = make(storage, algorithm="growing-toy")
+    reader = open_study(storage, "s")
+    answer(study, 4)
+    assert reader.status().told == 4  # the first request is answered
+    with study.store.writing() as log:  # as a transaction that began before the last reward does
+        log.add_arms(study.id, ["c"], 2, 4)
+    assert [ticket.label for ticket in reader.ask(10)] == ["a", "a", "b", "b", "c", "c"]
+
+
+@pytest.mark.parametrize("added_at", [1, 3, 5, 9])
+def test_arms_added_off_a_request_boundary_are_refused(storage: str, tmp_path: Path, added_at: int) -> None:
+    study = make(storage, algorithm="growing-toy")
+    answer(study, 4)
+    answer(study)
+    document = study.export()
+    document["arms"].append({"label": "c", "added_at": added_at})
+    with pytest.raises(UsageError, match="in the middle of a request"):
+        import_study(f"sqlite:///{tmp_path}/elsewhere.db", json.dumps(document))
+
+
+def test_an_export_of_the_first_format_is_imported(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=3)
+    (ticket,) = study.ask()
+    study.fail(ticket.id, "no")
+    document = study.export() | {"format": "surest-study-1"}
+    document["tickets"] = [ticket[:5] for ticket in document["tickets"]]
+    del document["items"]
+    import_study(storage, json.dumps(document), "copy")
+    assert open_study(storage, "copy").export()["tickets"][0][5] == 1
+
+
+def test_an_export_is_the_same_in_pieces(storage: str) -> None:
+    study = make(storage)
+    assert json.loads(b"".join(export_text(study))) == study.export()
+    answer(study, 4)
+    answer(study)
+    study.ask()
+    assert json.loads(b"".join(export_text(study))) == study.export()
+
+
+@pytest.mark.parametrize("label", ["x\n7 fake", "x\r", "x\0"])
+def test_labels_are_one_line(storage: str, label: str) -> None:
+    with pytest.raises(UsageError, match="one line of text"):
+        open_study(storage, "s", ["a", label])
+
+
+def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> None:
+    study = make(storage)
+    answer(study, 3)
+    held, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with study._lock, study.store._lock:
+            held.set()
+            leave.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            os._exit(0 if study.status().told == 3 and study.ask() else 1)
+        finally:
+            os._exit(2)
+    leave.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+    assert study.status().told == 3
+
+
+def test_a_fork_uses_connections_of_its_own(storage: str) -> None:
+    study = make(storage)
+    (idle,) = study.store._idle
+    study.store._pid -= 1  # as in a child
+    study.status()
+    assert idle not in study.store._idle
+    idle.close()
+
+
+def test_packed_rewards_are_replayed_and_checked(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surest.study.following.PACK", 6)
+    study = make(storage, rounds=6)
+    for _ in range(5):
+        answer(study, 4)
+    answer(study)
+    with study.store.reading() as log:
+        packed = log.read_packs(study.id, 0).tolist()
+    told = [ticket[1] for ticket in study.export()["tickets"]]
+    assert packed == told[:16]
+    again = open_study(storage, "s")
+    assert again.result().pulls_per_arm.tolist() == study.session().result().pulls_per_arm.tolist() == [10, 10]
+    answer(again, 3)
+    assert again.finished
+    for change in (
+        "UPDATE surest_packs SET rewards = zeroblob(length(rewards)) WHERE first = 0",
+        "UPDATE surest_packs SET seal = seal + 1 WHERE first = 8",
+    ):
+        with again.store.writing() as log:
+            log.execute(change)
+        with pytest.raises(StorageError, match="damaged: the packed rewards"):
+            open_study(storage, "s").status()
+
+
+def test_packs_of_several_workers_leave_no_gap(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surest.study.following.PACK", 8)
+    one, two = make(storage, rounds=12), make(storage, rounds=12)
+    chance = random.Random(3)
+    while not one.finished:
+        answer(chance.choice([one, two]), 3)
+    with one.store.reading() as log:
+        packed, total = log.read_packs(one.id, 0), log.next_ticket(one.id)
+    assert total == 48
+    assert len(packed) >= 32
+    assert open_study(storage, "s").result().pulls == 48
+
+
+def test_sqlalchemy_is_not_imported_to_ask_and_tell(storage: str) -> None:
+    make(storage, algorithm="naive-best-arm")
+    code = (
+        f"import sys; from surest.study.study import open_study; s = open_study({storage!r}, 's')\n"
+        "(t,) = s.ask(); s.tell(t.id, 0.5)\n"
+        "print([name for name in ('sqlalchemy', 'alembic', 'psycopg') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from surest.cli import cli
-from surest.errors import UsageError
+from surest.errors import TicketError, UsageError
+from surest.study.records import seal
 from surest.study.study import open_study
 
 SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]
@@ -160,3 +161,78 @@ def test_mistakes_exit_2_without_a_traceback(
     assert left.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
     assert run("export", "s") == before
+
+
+def documented_loop() -> str:
+    """The worker loop of docs/studies.md."""
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    (block,) = [part.partition("```")[0] for part in page.split("```sh\n") if "surest study ask" in part]
+    return block[block.index("while true") : block.index("\ndone") + len("\ndone\n")]
+
+
+@pytest.mark.timeout(280)
+def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> None:
+    run(
+        "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "8", "--option", "batch=4", "--seed", "1"
+    )
+    (tmp_path / "surest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m surest "$@"\n')
+    (tmp_path / "evaluate").write_text(
+        '#!/bin/sh\n[ $# -eq 1 ] || exit 9\n[ -n "$1" ] || { touch empty; exit 9; }\n'
+        'if mkdir "failed once" 2>/dev/null; then exit 7; fi\n'
+        'case "$1" in "fast one") echo 0.9;; safe) echo 0.1;; *) touch unknown;; esac\n'
+    )
+    for script in ("surest", "evaluate"):
+        (tmp_path / script).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SUREST_STORAGE": storage}
+    loop = documented_loop().replace("sleep 1", "sleep 0.2")
+    workers = []
+    for number in (1, 2):
+        place = tmp_path / f"worker-{number}"
+        place.mkdir()
+        script = loop.replace("./evaluate", "../evaluate")
+        workers.append(subprocess.Popen(["sh", "-c", script], cwd=place, env=environment, stdout=subprocess.DEVNULL))
+    assert [worker.wait() for worker in workers] == [0, 0]
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert not [name for name in ("empty", "unknown") if list(tmp_path.rglob(name))], left
+    study = open_study(storage, "solvers")
+    assert study.finished
+    assert study.status().told > 3
+    assert {t[1] for t in study.export()["tickets"]} == {0.1, 0.9}
+    assert sum(of.get("failed", 0) for of in study.health().values()) == len(list(tmp_path.rglob("failed once")))
+
+
+def test_a_worker_without_a_loop(storage: str, tmp_path: Path) -> None:
+    run("create", "s", "--arm", "a b", "--arm", "c", "--delta", "0.2", "--budget", "30", "--seed", "1")
+    command = ["sh", "-c", 'echo noise; case "$1" in "a b") echo 0.9;; c) echo 0.1;; *) exit 3;; esac', "x", "{arm}"]
+    out = run("work", "s", "--workers", "2", "--", *command)
+    assert "Arm a b" in out
+    study = open_study(storage, "s")
+    assert study.finished
+    assert {ticket[1] for ticket in study.export()["tickets"]} <= {0.1, 0.9}
+    for words, said in ((["true"], "must say {arm}"), (["x", "{arm}", "{item}"], "has no items")):
+        with pytest.raises(UsageError, match=said):
+            run("work", "s", "--", *words)
+
+
+def test_nothing_is_printed_when_there_is_nothing(storage: str) -> None:
+    run("create", "s", *SETTINGS)
+    run("ask", "s", "-k", "100000")
+    assert run("ask", "s") == ""
+    assert json.loads(run("ask", "s", "--json")) == []
+
+
+def test_a_ticket_is_failed_by_who_took_it(storage: str) -> None:
+    run("create", "s", *SETTINGS)
+    run("ask", "s", "-k", "2", "--worker", "one")
+    with pytest.raises(TicketError, match="--worker"):
+        run("fail", "s", "0", "no")
+    assert run("fail", "s", "0", "no", "--worker", "one") == "health: fast: 1 failed\n"
+
+
+def test_labels_of_old_studies_are_printed_harmlessly(storage: str) -> None:
+    run("create", "s", *SETTINGS)
+    with open_study(storage, "s").store.writing() as log:  # as earlier versions allowed
+        label = "x\n7 fake\x1b[31m[/x]"
+        log.execute("UPDATE surest_arms SET label = ?, seal = ? WHERE arm = 0", label, seal(0, label, 0))
+    assert run("ask", "s") == "0 x\\n7 fake\\x1b[31m[/x]\n"
+    assert json.loads(run("ask", "s", "--json"))[0]["arm"] == label

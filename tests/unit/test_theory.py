@@ -11,8 +11,8 @@ from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import example1, lower_bound_instance
 from surest.errors import UsageError
 from surest.theory.complexity import hardness, paper_lower_bound
-from surest.theory.divergence import chernoff_information, kl
-from surest.theory.lower_bound import divergence, first_alternative, second_alternative
+from surest.theory.divergence import chernoff_information, kl_each
+from surest.theory.lower_bound import first_alternative, law_divergence, second_alternative
 from surest.theory.upper_bounds import UPPER_BOUNDS, entropy, upper_bounds
 
 
@@ -57,7 +57,7 @@ def test_lil_klucb_is_the_least_over_levels() -> None:
 
     def chernoff(x: float, y: float) -> float:  # straight from its definition
         z = np.linspace(x, y, 20_001)
-        return float(np.minimum(kl(z, x), kl(z, y)).max())
+        return float(np.minimum(kl_each(z, x), kl_each(z, y)).max())
 
     def term(d: float, arms: int) -> float:
         return (math.log(arms / delta) + math.log(math.e + max(math.log(1 / d), 0))) / d
@@ -73,7 +73,7 @@ def test_chernoff_information_is_where_both_meet(a: float, b: float) -> None:
     low, high = min(a, b), max(a, b)
     z = np.linspace(low, high, 1001)
     with np.errstate(all="ignore"):
-        rough = np.minimum(kl(z, low), kl(z, high)).max()
+        rough = np.minimum(kl_each(z, low), kl_each(z, high)).max()
     exact = float(chernoff_information(low, high))
     assert exact >= rough * (1 - 1e-6) - 1e-12  # a grid finds no more …
     if high - low > 1e-3 and low > 0.01 and high < 0.99:
@@ -120,7 +120,7 @@ def test_first_alternatives(arm: int) -> None:
     gap, variance = [0.004, *SMALL_GAPS][arm], LARGE_VARIANCES[arm]
     assert variance >= 5 * gap  # case 1
     other = first_alternative(instance, arm)
-    assert divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
+    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
     assert other.divergence == pytest.approx(math.log(1 / (1 - 4 * gap**2 / variance)) / 2)
     check_alternative(instance, other.arms, arm, 2 * gap)
 
@@ -131,7 +131,7 @@ def test_second_alternatives(arm: int) -> None:
     gap = [0.05, *LARGE_GAPS][arm]
     assert SMALL_VARIANCES[arm] < 5 * gap  # case 2
     other = second_alternative(instance, arm)
-    assert divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
+    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
     assert other.divergence == pytest.approx(math.log(1 / (1 - (4 if arm == 0 else 2) * gap)))
     moved = 4 * gap * 0.5 if arm == 0 else 2 * gap * (0.5 + gap)
     check_alternative(instance, other.arms, arm, moved)
@@ -144,7 +144,7 @@ def check_alternative(instance: FiniteArms, other: FiniteArms, arm: int, moved: 
     change = other.means - instance.means
     assert change[arm] == pytest.approx(-moved if arm == 0 else moved)
     assert np.delete(change, arm) == pytest.approx(0)
-    assert all(divergence(instance, other, j) == 0 for j in range(len(instance)) if j != arm)
+    assert all(law_divergence(instance, other, j) == 0 for j in range(len(instance)) if j != arm)
 
 
 def test_the_proof_s_bound_holds_arm_by_arm() -> None:

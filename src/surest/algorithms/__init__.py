@@ -124,7 +124,7 @@ def lookup(algorithm: Algorithm) -> Entry:
     if ".py:" in algorithm:
         raise UsageError(
             f"{algorithm!r} names a function in a file, not an algorithm; "
-            "give load_algorithm of surest.algorithms.loading that text, or pass the function itself"
+            "give load_algorithm of surest.loading that text, or pass the function itself"
         )
     near = get_close_matches(algorithm, REGISTRY, 3, 0.5)
     near = near or [known for known in REGISTRY if algorithm and algorithm in known][:3]
@@ -183,6 +183,7 @@ def start(
     if entry.options is not None:
         check_options(entry.name, entry.options, options)
     _check(entry, n, delta, epsilon, budget)
+    _check_items(entry, items)
     if n == 1:
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
@@ -228,6 +229,17 @@ def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | Non
         raise UsageError(f"{entry.name} looks for an ε-optimal arm: give epsilon > 0 (0 given)")
     if entry.goal == "fixed budget" and budget is None:
         raise UsageError(f"{entry.name} spends a fixed budget: give one")
+
+
+def _check_items(entry: Entry, items: int | None) -> None:
+    """Refuse an algorithm for fresh pulls on a list of items, and the other way round."""
+    if items is None and entry.works_on == "items":
+        raise UsageError(f"{entry.name} compares arms on a list of items: give the number of items")
+    if items is not None and entry.works_on == "fresh pulls":
+        able = ", ".join(e.name for e in all_entries() if e.works_on != "fresh pulls")
+        raise UsageError(
+            f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {able or 'another algorithm'}"
+        )
 
 
 def _only_arm() -> Procedure[Answer]:

@@ -37,6 +37,7 @@ class Task:
 Goal = Literal["best arm", "ε-optimal arm", "either", "fixed budget"]
 Standing = Literal["proven", "heuristic", "reconstruction", "yours, unproven"]
 YOURS: Standing = "yours, unproven"
+Evaluations = Literal["fresh pulls", "items", "either"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,8 @@ class Entry:
     """Its own options by name. None stands for an algorithm that checks them itself."""
     stepwise: "Callable[..., Stepwise] | None" = None
     """For an algorithm that decides pull by pull: its compiled rule, from the same arguments; see `drivers.blocks`."""
+    works_on: Evaluations = "fresh pulls"
+    """Whether it asks for fresh pulls of arms (`Pull`), for cells of a list of items (`Cells`), or for either."""
     growing: bool = False
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None
@@ -78,6 +81,8 @@ class Entry:
         (('must be told H1',), ('a control',))
         """
         said = {
+            "works on a list of items": self.works_on == "items",
+            "works on fresh pulls and on a list of items": self.works_on == "either",
             "takes arms that are added while it runs": self.growing,
             "must be told H1": self.told_h1,
             "costly": self.costly > 1,
@@ -129,6 +134,7 @@ class Entry:
             reference="your own function",
             summary=(inspect.getdoc(function) or "An algorithm of your own.").partition("\n")[0],
             options=None if open_ended else {key: Option("value", "of your own function") for key in own},
+            works_on=_works_on(takes),
             growing="arrivals" in takes,
         )
 
@@ -158,6 +164,13 @@ def _goal(takes: Mapping[str, inspect.Parameter]) -> Goal:
     if "budget" in takes and takes["budget"].default is inspect.Parameter.empty:
         return "fixed budget"
     return "either" if "epsilon" in takes else "best arm"
+
+
+def _works_on(takes: Mapping[str, inspect.Parameter]) -> Evaluations:
+    """One that cannot do without items asks for cells of them; one that names them with a default can do both."""
+    if "items" not in takes:
+        return "fresh pulls"
+    return "items" if takes["items"].default is inspect.Parameter.empty else "either"
 
 
 def _answering(procedure: Any, name: str, task: Task, fixed: bool) -> Procedure[Answer]:

@@ -52,11 +52,15 @@ def kind_of_arms(
     >>> kind_of_arms({"a": [0, 1, 1], "b": [1, 0]}, Scale()).rewards
     [array([0., 1., 1.]), array([1., 0.])]
     """
+    if isinstance(arms, Records):
+        return arms
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
         return Simulated(tuple(arms.labels), _good_side(arms, scale), bool(getattr(arms, "recorded", False)))
     labels, given = _named(arms)
     functions = [callable(arm) for arm in given]
     if all(functions):
+        if resample:
+            raise UsageError("resample goes with recorded rewards; these arms are functions, which are called")
         for label, function in zip(labels, given, strict=True):
             _check_call(label, function, wants)
         return Functions(labels, given)

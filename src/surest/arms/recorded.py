@@ -91,7 +91,11 @@ class InOrder:
 
 
 def read_in_order(
-    path: str | Path, instance: str | None = None, columns: Columns | None = None, growing: bool = True
+    path: str | Path,
+    instance: str | None = None,
+    columns: Columns | None = None,
+    growing: bool = True,
+    within: tuple[float, float] | None = None,
 ) -> InOrder:
     """The numbers that a file holds, or those that the files of a folder hold, by the files' names: evidence, not a law.
 
@@ -105,6 +109,8 @@ def read_in_order(
         The file's names of columns, where they are others.
     growing : bool
         Whether another program may still be writing: a last line without an end is then left for later.
+    within : tuple of float, optional
+        Refuse numbers outside of this range, naming their line.
 
     Examples
     --------
@@ -123,6 +129,8 @@ def read_in_order(
             if np.isnan(values).any():
                 row = int(np.isnan(values).argmax())
                 raise SourceError(f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not a number")
+            if within is not None:
+                _on_unit(batch, values, within)
             _refuse_counts(batch)
             groups.add(batch, values, None)
         if growing and file.unfinished:
@@ -218,7 +226,7 @@ def _on_unit(batch: Batch, values: FloatArray, bounds: tuple[float, float]) -> F
         row = int(inside.argmin())
         raise SourceError(
             f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not in [{low:g}, {high:g}]; "
-            "rescale the rewards first, or give their range as bounds"
+            "give the range of the rewards as bounds (--bounds LO,HI)"
         )
     scaled: FloatArray = (values - low) / (high - low)
     return scaled

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,8 +21,25 @@ MOST = 9
 INK, GREY = "#222222", "#8a8a8a"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7a4fa3", "#8c6d31", "#5f8a1f", "#777777")
 WAGER = "#d1380e"
-DASHES = {"proven": "-", "heuristic": (0, (4, 2)), "reconstruction": (0, (1, 1.2)), YOURS: (0, (6, 1, 1, 1))}
+DASHES: dict[str, str | tuple[int, tuple[float, ...]]] = {
+    "proven": "-",
+    "heuristic": (0, (4, 2)),
+    "reconstruction": (0, (1, 1.2)),
+    YOURS: (0, (6, 1, 1, 1)),
+}
 MARKERS = "osD^vP*Xh"
+
+
+class Style(NamedTuple):
+    """How an algorithm is drawn."""
+
+    name: str
+    mean: float
+    """Its mean pulls, the geometric mean over instances."""
+    colour: str
+    dashes: str | tuple[int, tuple[float, ...]]
+    marker: str
+    width: float
 
 
 def draw(done: Done, rows: Sequence[Row], kind: str, path: str | Path) -> None:
@@ -64,11 +81,11 @@ def pulls_against_n(rows: Sequence[Row], algorithms: Sequence[str] | None = None
     axes.plot(*zip(*bound, strict=True), color=INK, lw=2.2, zorder=5)
     ends = [(bound[-1][1], "lower bound", INK)]
     for style in styles(rows, algorithms):
-        own = sorted((r.n, r.mean, r.undecided) for r in rows if r.algorithm == style["name"])
+        own = sorted((r.n, r.mean, r.undecided) for r in rows if r.algorithm == style.name)
         n, mean, cut = (np.array(column) for column in zip(*own, strict=True))
-        axes.plot(n, mean, **_line(style), marker=style["marker"], ms=4.5)
-        axes.plot(n[cut > 0], mean[cut > 0], "^", color=style["colour"], ms=9, mfc="none")
-        ends.append((mean[-1], style["name"], style["colour"]))
+        axes.plot(n, mean, **_line(style), marker=style.marker, ms=4.5)
+        axes.plot(n[cut > 0], mean[cut > 0], "^", color=style.colour, ms=9, mfc="none")
+        ends.append((mean[-1], style.name, style.colour))
     axes.set(xscale="log", yscale="log", xlabel="number of arms n", ylabel=f"mean pulls, δ = {rows[0].delta:g}")
     axes.set_xticks(sorted({row.n for row in rows}))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
@@ -84,7 +101,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     """For each algorithm, the share of instances on which it needs at most τ times the fewest mean pulls."""
     names = list(dict.fromkeys(row.instance for row in rows))
     shown = styles(rows, algorithms)
-    chosen = {style["name"] for style in shown}
+    chosen = {style.name for style in shown}
     mean = {(r.instance, r.algorithm): r.mean if not r.undecided else math.inf for r in rows}
     least = {i: min(mean.get((i, a), math.inf) for a in chosen) for i in names}
     names = [i for i in names if math.isfinite(least[i])]
@@ -96,7 +113,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     ratio = {a: values[np.isfinite(values)] for a, values in ratio.items()}  # an undecided run never gets there
     right = max(2.0, 1.3 * max(values.max(initial=1.0) for values in ratio.values()))
     for style in shown:
-        tau = ratio[style["name"]]
+        tau = ratio[style.name]
         reached = np.arange(len(tau) + 1) / len(names)
         axes.step([0.9, *tau, right], [*reached, reached[-1]], where="post", **_line(style))
     axes.set(xscale="log", xlim=(0.98, right), ylim=(0, 1.02))
@@ -106,7 +123,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(
         [axes.lines[k] for k in range(len(shown))],
-        [style["name"] for style in shown],
+        [style.name for style in shown],
         loc="upper left",
         bbox_to_anchor=(1.01, 1.02),
         frameon=False,
@@ -121,20 +138,20 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
 def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
     """Every run's pulls on one instance: a dot a run, with median, mean and 95 % quantile."""
     case, rows = _one_instance(done)
-    shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style["mean"])
+    shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style.mean)
     figure, axes = _canvas(6.6, 0.9 + 0.34 * len(shown))
     figure.subplots_adjust(left=0.3, bottom=0.72 / figure.get_figheight(), top=1 - 0.38 / figure.get_figheight())
     jitter = np.random.default_rng(0)
     runs = {c.algorithm: replications for c, replications in done.items()}
     for place, style in enumerate(shown):
-        found = runs[style["name"]]
+        found = runs[style.name]
         pulls, cut = np.array([r.pulls for r in found], float), np.array([not r.decided for r in found])
         wrong = np.array([r.decided and not r.right for r in found])
         height = place + jitter.uniform(-0.27, 0.27, len(pulls))
         plain_ = ~cut & ~wrong
-        axes.plot(pulls[plain_], height[plain_], "o", ms=2.6, mew=0, alpha=0.45, color=style["colour"], rasterized=True)
+        axes.plot(pulls[plain_], height[plain_], "o", ms=2.6, mew=0, alpha=0.45, color=style.colour, rasterized=True)
         axes.plot(pulls[wrong], height[wrong], "x", ms=5, mew=1.3, color="black", zorder=6)
-        axes.plot(pulls[cut], height[cut], ">", ms=4, mfc="none", color=style["colour"])
+        axes.plot(pulls[cut], height[cut], ">", ms=4, mfc="none", color=style.colour)
         axes.plot([np.median(pulls)] * 2, [place - 0.36, place + 0.36], color=INK, lw=1.8, zorder=5)
         axes.plot(pulls.mean(), place, "D", ms=4.2, color="white", mec=INK, mew=1, zorder=6)
         axes.plot([np.quantile(pulls, 0.95)] * 2, [place - 0.22, place + 0.22], color=INK, lw=0.9, zorder=5)
@@ -144,9 +161,9 @@ def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figur
     axes.set(xscale="log", xlabel="pulls")
     key = "dotted: lower bound   bars: median, 95 %   diamond: mean   ×: wrong answer   triangle: stopped by the budget"
     figure.text(0.99, 0.012, key, fontsize=7, color=GREY, ha="right")
-    axes.set_yticks(range(len(shown)), [style["name"] for style in shown])
+    axes.set_yticks(range(len(shown)), [style.name for style in shown])
     for tick, style in zip(axes.get_yticklabels(), shown, strict=True):
-        tick.set_color(style["colour"])
+        tick.set_color(style.colour)
     axes.set_title(f"{_title(case.instance.name)}, δ = {case.delta:g}", loc="left", fontsize=10)
     axes.grid(axis="y", visible=False)
     return figure
@@ -164,7 +181,7 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
     if not shares or np.isnan(weights).any():
         raise UsageError("an allocation needs an instance of at most 64 arms with one best arm")
     order = np.argsort(-case.instance.arms.means, kind="stable")[:12]
-    shown = [style for style in styles(rows, algorithms, most=6) if style["name"] in shares]
+    shown = [style for style in styles(rows, algorithms, most=6) if style.name in shares]
     figure, axes = _canvas(6.6, 3.8)
     figure.subplots_adjust(right=0.7, bottom=0.19)
     places = np.arange(len(order))
@@ -173,11 +190,11 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
         offset = (k - (len(shown) - 1) / 2) * 0.8 / max(len(shown), 2)
         axes.plot(
             places + offset,
-            shares[style["name"]][order],
-            style["marker"],
+            shares[style.name][order],
+            style.marker,
             ms=5,
-            color=style["colour"],
-            label=style["name"],
+            color=style.colour,
+            label=style.name,
             zorder=3,
         )
     labels = [f"{case.instance.arms.labels[i]}\n{case.instance.arms.means[i]:.3g}" for i in order]
@@ -189,7 +206,7 @@ def allocation(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: int = MOST) -> list[dict[str, Any]]:
+def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: int = MOST) -> list[Style]:
     """Which algorithms to show, and how: Wager first, others by their pulls (geometric mean over the lower bounds)."""
     if algorithms is None:
         rows = [row for row in rows if row.goal != "fixed budget" and not row.control]
@@ -204,14 +221,14 @@ def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: i
     if not names:
         raise UsageError("there is no algorithm to draw: fixed-budget ones stop where they are told to")
     return [
-        {
-            "name": name,
-            "mean": means[name],
-            "colour": WAGER if name == "wager" else COLOURS[k % len(COLOURS)],
-            "dashes": DASHES[standing[name]],
-            "marker": MARKERS[k % len(MARKERS)],
-            "width": 2.4 if name == "wager" else 1.3,
-        }
+        Style(
+            name=name,
+            mean=means[name],
+            colour=WAGER if name == "wager" else COLOURS[k % len(COLOURS)],
+            dashes=DASHES[standing[name]],
+            marker=MARKERS[k % len(MARKERS)],
+            width=2.4 if name == "wager" else 1.3,
+        )
         for k, name in enumerate(names)
     ]
 
@@ -239,12 +256,12 @@ def _title(name: str) -> str:
     return {"example1": "Example 1: means 1 − i/n"}.get(name, name if len(name) < 60 else name[:57] + "…")
 
 
-def _line(style: dict[str, Any]) -> dict[str, Any]:
+def _line(style: Style) -> dict[str, Any]:
     return {
-        "color": style["colour"],
-        "ls": style["dashes"],
-        "lw": style["width"],
-        "zorder": 4 if style["name"] == "wager" else 3,
+        "color": style.colour,
+        "ls": style.dashes,
+        "lw": style.width,
+        "zorder": 4 if style.name == "wager" else 3,
     }
 
 

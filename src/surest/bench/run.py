@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import Algorithm, Entry, Task, start
-from surest.algorithms.loading import entry_of
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.bench.suites import Instance
 from surest.core.procedure import Running
@@ -32,6 +31,7 @@ from surest.core.protocol import Answer, IntArray, Procedure, checked_delta
 from surest.drivers.blocks import Finished, simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import PullLimitError, SurestError, UsageError
+from surest.loading import entry_of
 from surest.theory.complexity import hardness
 
 PATIENCE = 10_000_000
@@ -120,6 +120,8 @@ def cases(
 
 def _case(instance: Instance, algorithm: Algorithm, delta: float, epsilon: float, budget: int | None) -> Case:
     entry, arms = entry_of(algorithm), instance.arms
+    if entry.works_on == "items":
+        raise UsageError(f"{entry.name} compares arms on a list of items; these instances have none")
     if len(arms) < 2:
         raise UsageError(f"instance {instance.name} has a single arm: there is nothing to compare")
     own_epsilon = 0.0 if entry.goal in ("best arm", "fixed budget") else epsilon  # the best arm is ε-optimal too

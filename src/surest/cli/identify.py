@@ -51,12 +51,16 @@ def identify(**given: Any) -> int:
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
     """
+    from surest.arms.instances import parse_source
     from surest.cli import searches, sources
     from surest.report import plots
 
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
+    by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
+    if by_hand and given["study"] is None:
+        raise click.UsageError("--storage goes with --study NAME")
     if given["picture"] is not None:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
@@ -73,12 +77,11 @@ def identify(**given: Any) -> int:
             return searches.identify_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     _refuse(given, "files and simulated arms", "study", "vectorised")
-    if click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--storage goes with --study NAME")
     if sources.is_evidence(source, given["resample"]):
         return sources.identify_recorded(given, settings, scale)
+    arms = parse_source(source, given["instance"], (scale.low, scale.high))
     _refuse(given, "simulated arms", "suggest", "labels", "clip")
-    return sources.identify_simulated(given, settings, scale)
+    return sources.identify_simulated(given, settings, scale, arms)
 
 
 def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:

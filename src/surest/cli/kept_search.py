@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from surest.cli.reproduce import command_again
-from surest.cli.values import DEFAULT_STORAGE
 from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
 from surest.masking import masked
 from surest.study.settings import Handling
+from surest.study.stores import STORAGE
 from surest.study.study import Study, open_study
 
 KNOWN = {*SETTINGS, *Handling.__struct_fields__}
@@ -30,7 +30,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
     What ends unfinished is kept, and the command that goes on with it is printed.
     """
     scratch = None if given["study"] is not None else _scratch()
-    storage = given["storage"] or DEFAULT_STORAGE if scratch is None else f"sqlite:///{scratch}"
+    storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
     name = "identify" if scratch is not None else given["study"]
     study = _opened(storage, name, labels, workers, settings)
     try:

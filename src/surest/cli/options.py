@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from surest.algorithms.loading import entry_of
 from surest.algorithms.options import check_options
 from surest.errors import UsageError
+from surest.loading import entry_of
 
 option_option = click.option(
     "--option",

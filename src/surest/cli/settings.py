@@ -35,7 +35,11 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of a command's parameters: those that were given, the algorithm's options among them."""
     given = {name: params.pop(name) for name in SETTINGS}
     options = parse_options(params.pop("options"))
-    found = {name: PARSERS.get(name, _same)(value) for name, value in given.items() if value not in (None, False)}
+    found = {
+        name: PARSERS.get(name, _same)(value)
+        for name, value in given.items()
+        if value is not None and value is not False
+    }
     clash = next((name for name in options if name in SETTINGS), None)
     if clash is not None:
         raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash}")

@@ -10,8 +10,7 @@ import numpy as np
 
 from surest.api import identify as find_best
 from surest.arms.finite import FiniteArms
-from surest.arms.instances import parse_source
-from surest.arms.kinds import Functions, kind_of_arms
+from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import InOrder, has_counts, read_in_order
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
@@ -36,9 +35,10 @@ def is_evidence(source: str, resample: bool) -> bool:
 
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
-    recorded = read_in_order(given["source"], given["instance"])
+    within = None if scale.clip else (scale.low, scale.high)
+    recorded = read_in_order(given["source"], given["instance"], growing=given["suggest"] is not None, within=within)
     labels = _labels(recorded, given["labels"], given["source"])
-    rewards = {label: _numbers(recorded, label, scale) for label in labels}
+    rewards = Records(labels, [_numbers(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
     result = find_best(rewards, **{"seed": 0, **settings})
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
@@ -51,9 +51,8 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     return 0 if result.certified else 3
 
 
-def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
-    arms = parse_source(given["source"], given["instance"], (scale.low, scale.high))
     result, watch = _searched(given, settings, arms, arms.labels)
     if _is_path(given["source"]):
         result = result.as_resampled()

@@ -5,9 +5,6 @@ from typing import Any
 
 import click
 
-DEFAULT_STORAGE = "sqlite:///surest.db"
-"""Where studies are, if nothing else is said."""
-
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
     """The range of the rewards.

@@ -86,7 +86,7 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
         ...
     surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
     """
-    own = {name: value for name, value in given.items() if name in SETTINGS and value is not None}
+    own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
     return checked(
         Problem(

@@ -135,7 +135,7 @@ def last_number(output: str) -> float:
 class Runner:
     """Runs commands, from any number of threads; `stop` ends all that still run, and so does the end of this process."""
 
-    scale: Scale = Scale()
+    scale: Scale = field(default_factory=Scale)
     timeout: float | None = None
     said: dict[str, str] = field(default_factory=dict)
     """What the latest failed run of each arm had to say."""
@@ -165,8 +165,8 @@ class Runner:
             return self.scale.number(number, "a run")
         except RewardError:
             raise RewardError(
-                f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip such "
-                "a number counts as the nearer bound, and a search that was kept goes on with all that was measured. Wider "
+                f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip "
+                "such a number counts as the nearer bound, and a search that was kept goes on with all that was measured. Wider "
                 "--bounds need a new search"
             ) from None
         except CommandFailed as error:

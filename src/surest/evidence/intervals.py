@@ -74,8 +74,8 @@ def kl_iterated_log(count: float, log_inverse: float, ratio: float, power: float
 def kl_rate(total: float, log_inverse: float, alpha: float) -> float:
     """Level for count·kl(mean, x) after `total` pulls: z + ln z with z = log_inverse + alpha·ln(total).
 
-    Kaufmann and Kalyanakrishnan 2013, with log_inverse = ln(k₁K/δ). Alpha 0 stands for the rate of their experiments,
-    ln((1 + ln total)/δ), with log_inverse = ln(1/δ), which no theorem covers.
+    Kaufmann and Kalyanakrishnan 2013, with log_inverse = ln(k₁K/δ). Alpha 0 stands for ln((1 + ln total)/δ), the rate of the
+    experiments of Garivier and Kaufmann 2016, section 6, with log_inverse = ln(1/δ), which no theorem covers.
 
     >>> round(kl_rate(1000, log(405.5 * 4 / 0.1), 1.1), 3), round(kl_rate(1000, log(10), 0.0), 3)
     (20.143, 4.37)

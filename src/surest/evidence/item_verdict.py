@@ -11,7 +11,7 @@ from surest.evidence.items import MEMORY, PRIOR, Standings
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
-SHARE_WITH_EPSILON = 0.5
+SHARE_WITH_EPSILON = 0.7
 """The same when an arm within ε of the best will do."""
 GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
 """The ε at which it is seen how close the leader is to the best."""
@@ -41,19 +41,19 @@ class Verdict:
         self._close: dict[int, FloatArray] = {}
 
     def look(self) -> None:
-        """After each unit, with ε > 0: bring the wealths of all arms that have led up to date, and keep what they reached."""
+        """After each unit, with ε > 0: see what the leader's pairs have reached, and keep the most of it."""
         if self.epsilon == 0:
             return
-        st = self.standings
-        self._close.setdefault(st.leader, np.zeros(len(st.sums)))
-        for a in [a for a in self._close if a in st.play]:
-            sum_of_both = self._with_pairs(a, self.epsilon)
-            self._close[a][st.play] = np.maximum(self._close[a][st.play], sum_of_both[st.play])
+        play, a = self.standings.play, self.standings.leader
+        reached = self._close.setdefault(a, np.zeros(len(self.standings.sums)))
+        reached[play] = np.maximum(reached[play], self._with_pairs(a, self.epsilon)[play])
 
     def _with_pairs(self, a: int, epsilon: float, steps: int = 8) -> FloatArray:
         """share·W_j + the prior of a·E_(a, j), for every arm j in play."""
         st = self.standings
-        pairs = self._pairs.setdefault((a, epsilon), Pairs(a, epsilon, len(st.sums), steps))
+        pairs = self._pairs.get((a, epsilon))
+        if pairs is None:
+            pairs = self._pairs[a, epsilon] = Pairs(a, epsilon, len(st.sums), steps)
         against = pairs.extend(st.play, st.scores[: st.t], st.weights, st.total, st.population, st.born)
         both: FloatArray = st.share * st.current() + (1 - st.share) * self.nominal[a] * against
         both[np.isinf(against)] = inf
@@ -68,9 +68,12 @@ class Verdict:
 
     def reached(self, a: int) -> FloatArray:
         """The evidence so far against each arm being better than `a` (by more than ε)."""
-        most = self.standings.most.copy()
+        st = self.standings
+        most = st.most.copy()
         if a in self._close:
             most = np.maximum(most, self._close[a])
+        if not st.population:  # what cannot overtake `a` any more, though it may still tie
+            most[st.play[st.sums[a] - st.sums[st.play] >= st.left - st.least]] = inf
         most[a] = inf
         return most
 
@@ -80,10 +83,8 @@ class Verdict:
         st = self.standings
         if len(st.play) == 1:
             return int(st.play[0])
-        for a in self._close:
-            if a in st.play and bool((self.reached(a) >= st.threshold).all()):
-                return a
-        return None
+        decided = self.epsilon > 0 and bool((self.reached(st.leader) >= st.threshold).all())
+        return st.leader if decided else None
 
     @property
     def tied(self) -> tuple[int, ...]:
@@ -114,13 +115,12 @@ class Verdict:
         """A guess at the cells still needed: each arm's evidence grows as it would by the differences seen so far."""
         st, a = self.standings, self.standings.leader
         others = st.play[st.play != a]
-        if st.t == 0 or len(others) == 0:
-            return None if len(others) else 0.0
         units = len(st.weights) - st.t
+        if st.t == 0 or units == 0 or len(others) == 0:
+            return None if st.t == 0 else 0.0
         apart = st.scores[: st.t, [a]] - st.scores[: st.t][:, others]
-        gain = apart.sum(axis=0) / (st.t + MEMORY) + (
-            self.epsilon if st.population else self.epsilon * st.total / st.left
-        )
+        lead = st.sums[a] - st.sums[others] + self.epsilon * st.total
+        gain = apart.sum(axis=0) / (st.t + MEMORY) + (self.epsilon if st.population else lead / st.left)
         second = ((apart**2).sum(axis=0) + PRIOR) / (st.t + MEMORY)
         wanted = np.log(st.threshold[others] / np.minimum(self.reached(a)[others], st.threshold[others]))
         with np.errstate(divide="ignore"):

@@ -15,6 +15,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
+from surest.errors import UsageError
 
 OPPONENTS = 4
 """At most so many arms are bet on against one arm, at one item."""
@@ -27,11 +28,12 @@ CAP = 0.9
 MEMORY = 10.0
 PRIOR = 1.5
 """Second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum."""
-LEAST_SHRINKAGE, MOST_SHRINKAGE = 2.0, 300.0
+LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
 SWEEPS = 12
 TOLERANCE = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
-TINY, HUGE = 1e-290, 1e290
+TINY, HUGE, NEVER = 1e-290, 1e290, 1e300
+"""What wealth is cut to below and above, and a threshold that it cannot reach."""
 
 
 @compiled
@@ -264,6 +266,8 @@ class Standings:
 
     def count(self, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order. Bets are placed before they are looked at."""
+        if not ((values >= -TOLERANCE) & (values <= 1 + TOLERANCE)).all():  # a mean of several may round to 1 + 1e-16
+            raise UsageError(f"scores must lie in [0, 1], or in the bounds given; got {values.tolist()}")
         row = np.full(len(self.sums), np.nan)
         row[self.play] = values
         top = self._top[: self._tops]
@@ -349,7 +353,7 @@ class Standings:
         self.squares = np.append(self.squares, (values**2).sum(axis=0))
         self.wealth = np.concatenate([self.wealth, np.ones((more, 1 + STEPS))])
         self.most = np.append(self.most, np.full(more, self.share))
-        self.threshold = np.append(self.threshold, np.full(more, 1 / delta if delta > 0 else np.inf))
+        self.threshold = np.append(self.threshold, np.full(more, 1 / delta if delta > 0 else NEVER))
         self.certain = np.append(self.certain, np.zeros(more, bool))
         self.born = np.append(self.born, np.full(more, self.t))
         self.seen = np.append(self.seen, np.full(more, self.t))

@@ -181,13 +181,18 @@ class Result:
             f"epsilon={self.epsilon:g}, pulls={self.pulls:,}, algorithm={self.algorithm!r})"
         )
 
+    def __rich__(self) -> Any:
+        """The same text for a console of rich's, whose markup a label must not be taken for."""
+        return import_module("rich.text").Text(str(self))
+
     def __str__(self) -> str:
         return f"{verdict(self)}\n{cost(self)}\n\n{self.arms}"
 
 
 def algorithm_name(algorithm: Any) -> str:
     """What people call an algorithm: its name, or the name of a function of one's own."""
-    return algorithm if isinstance(algorithm, str) else getattr(algorithm, "__name__", repr(algorithm))
+    name = getattr(algorithm, "name", None) or getattr(algorithm, "__name__", None)
+    return algorithm if isinstance(algorithm, str) else str(name or algorithm)
 
 
 def result_of(

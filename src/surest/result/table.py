@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from surest.text import count, percent, shortened, visible
@@ -91,6 +92,10 @@ class ArmTable:
             shown += [count(row.pulls), f"{row.pulls / total:.1%}"]
             rows.append([*shown, *(["contender" if i in (self.contenders or ()) else ""] if marked else [])])
         return [*heads, *([""] if marked else [])], rows
+
+    def __rich__(self) -> Any:
+        """The same text for a console of rich's, whose markup a label must not be taken for."""
+        return import_module("rich.text").Text(repr(self))
 
     def __repr__(self) -> str:
         heads, rows = self.cells()

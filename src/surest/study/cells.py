@@ -32,9 +32,10 @@ class CellsFollower:
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None:
             session = self._begun(log, record=False)
+        # In this order: rewards may come between two statements, and one that is read twice does no harm.
+        still_open, seen = [ticket.number for ticket in log.open_tickets(self.study)], log.next_ticket(self.study)
         self._feed(session, log.read_told(self.study, self._seen, self._open))
-        self._open = [ticket.number for ticket in log.open_tickets(self.study)]
-        self._seen = log.next_ticket(self.study)
+        self._open, self._seen = still_open, seen
         self.session = session
         return session
 
@@ -59,10 +60,10 @@ class CellsFollower:
 
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
         """Lease the cells that are wanted most and nobody is busy with."""
-        session: Any = self.catch_up(log)
+        out = {(ticket.arm, ticket.item): ticket for ticket in log.open_tickets(self.study)}
+        session: Any = self.catch_up(log)  # after that: a cell that is told meanwhile must not look like a fresh one
         if session.finished:
             return []
-        out = {(ticket.arm, ticket.item): ticket for ticket in log.open_tickets(self.study)}
         busy = {cell for cell, ticket in out.items() if ticket.lease > lease.at}
         wanted = session.wanted(most, busy)
         held = log.read_tickets(self.study, [out[cell].number for cell in wanted if cell in out])

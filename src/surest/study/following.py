@@ -73,8 +73,11 @@ class Pulls:
         """Answer every request whose rewards have all been told."""
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None or self._overtaken(log, session):
+            packed = log.read_packs(self.study, 0)
+            if not len(packed):  # else all that is read has a checksum of its own, and little of the file is read
+                self.store.check(log)
             session = self._begun(log, record=False)
-            self._feed_packs(log, session)
+            self._feed_packs(log, session, packed)
         self._feed_rows(log, session, None)
         self.session = session
         return session
@@ -82,6 +85,7 @@ class Pulls:
     def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
         self.session = None
+        self.store.check(log)
         session = self._begun(log, record=record)
         self._feed_rows(log, session, on_request)
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
@@ -91,7 +95,6 @@ class Pulls:
         return session
 
     def _begun(self, log: Log, *, record: bool) -> Session:
-        self.store.check(log)
         self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
         last = log.last_request(self.study)
         if last is not None:  # it may be under way, and is then not read otherwise
@@ -104,9 +107,8 @@ class Pulls:
             self._arms = log.read_arms(self.study)
         return sum(arm.added_at <= self.position for arm in self._arms) != len(session.labels)
 
-    def _feed_packs(self, log: Log, session: Session) -> None:
+    def _feed_packs(self, log: Log, session: Session, rewards: FloatArray) -> None:
         """Feed the requests whose rewards are packed."""
-        rewards = log.read_packs(self.study, 0)
         if not len(rewards):
             return
         packed = [request for request in log.read_requests(self.study) if request.end <= len(rewards)]

@@ -1,6 +1,6 @@
 """What a study was asked to do, as it is stored: the problem, and what becomes of evaluations that fail. Never changed."""
 
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from surest.core.problem import DEFAULTS, Problem, checked, plain
 from surest.core.session import Session
 from surest.errors import UsageError
+from surest.loading import resolved
 
 LEASE_SECONDS = 600.0
 
@@ -32,7 +33,9 @@ class Settings(msgspec.Struct, frozen=True):
 
     def session(self, labels: list[str], *, record: bool = False) -> Session:
         """A fresh session, before the first reward."""
-        return Session.of(msgspec.structs.replace(self.problem, labels=tuple(labels)), record=record)
+        algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
+        problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
+        return Session.of(problem, record=record)
 
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""
@@ -46,6 +49,11 @@ class Settings(msgspec.Struct, frozen=True):
 
 def checked_settings(given: dict[str, Any]) -> Settings:
     """Settings from what a user gave or a log holds, checked as far as that is possible without the arms."""
+    for name, value in (given.get("options") or {}).items():
+        if isinstance(value, float) and not isfinite(value):  # JSON would make it null
+            raise UsageError(
+                f"option {name} of {given.get('algorithm', DEFAULTS['algorithm'])} is {value}; give a finite number"
+            )
     try:
         # By way of JSON, so that what is used now is what will be read later, to the last digit.
         stored = msgspec.json.decode(msgspec.json.encode(given, enc_hook=_storable))
@@ -66,6 +74,11 @@ def checked_settings(given: dict[str, Any]) -> Settings:
 
 def _storable(value: Any) -> Any:
     """NumPy's numbers as Python's."""
+    if callable(value):
+        raise UsageError(
+            f"{value!r:.60} cannot be stored: a study must find its algorithm again in another process. Put the function into "
+            "a file, and give algorithm='file.py:function'"
+        )
     if plain(value) is not value:
         return plain(value)
     raise TypeError(f"{value!r} cannot be stored")

@@ -3,10 +3,11 @@
 from surest.errors import UsageError
 from surest.masking import masked
 from surest.study.log import Store
-from surest.study.memory import MemoryStore
 
+STORAGE = "sqlite:///surest.db"
+"""Where studies are, if nothing else is said."""
 MEMORY = "memory:"
-_memory: dict[str, MemoryStore] = {}
+_memory: dict[str, Store] = {}
 
 
 def store_of(storage: "str | Store") -> Store:
@@ -19,8 +20,10 @@ def store_of(storage: "str | Store") -> Store:
     """
     if isinstance(storage, str):
         if storage.startswith(MEMORY):
+            from surest.study.memory import MemoryStore
+
             return _memory.setdefault(storage, MemoryStore())
-        from surest.study.sql.store import SqlStore  # only where it is needed
+        from surest.study.sql.store import SqlStore  # either only where it is needed
 
         return SqlStore(storage)
     if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):

@@ -127,11 +127,8 @@ class Study:
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
         handling = self.settings.handling
-        self.lease_seconds, self._on_failure, self._retries = (
-            handling.lease_seconds,
-            handling.on_failure,
-            handling.retries,
-        )
+        self.lease_seconds, self.seed = handling.lease_seconds, self.settings.problem.seed
+        self._on_failure, self._retries = handling.on_failure, handling.retries
         self._begin_here()
 
     def _begin_here(self) -> None:
@@ -158,6 +155,10 @@ class Study:
     def labels(self) -> tuple[str, ...]:
         """The arms' labels, in order."""
         return tuple(arm.label for arm in self._arms)
+
+    def item_of(self, ticket: Ticket) -> Item | None:
+        """The item that a ticket is about; None in a study without a list."""
+        return None if ticket.item is None else self.items[ticket.item]
 
     @property
     def finished(self) -> bool:

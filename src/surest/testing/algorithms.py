@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import bdtrc
 
 from surest.algorithms import Algorithm, Entry, start
-from surest.algorithms.loading import entry_of
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Pull, Status
 from surest.errors import ContractError, PullLimitError, UsageError
+from surest.loading import entry_of
 
 EASY = {
     "two arms that are easy to tell apart": bernoulli([0.1, 0.9]),

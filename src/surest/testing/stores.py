@@ -215,7 +215,13 @@ def events_are_counted(make: Callable[[], Store]) -> None:
     with store.writing() as log:
         study = _added(log, "events", "{}", ["a", "b"])
         lease = Lease(study, "w", 3.0)
-        for arm, kind, reason in [(1, "failed", "first"), (0, "retried", "no failure"), (1, "timed out", "x\0\udcff"), (1, "failed", "")]:  # fmt: skip
+        happened = [
+            (1, "failed", "first"),
+            (0, "retried", "no failure"),
+            (1, "timed out", "x\0\udcff"),
+            (1, "failed", ""),
+        ]
+        for arm, kind, reason in happened:
             log.write_event(lease, 0, arm, kind, reason)
         assert log.count_events(study) == [(0, "retried", 1), (1, "failed", 2), (1, "timed out", 1)]
         reasons = log.last_reasons(study)

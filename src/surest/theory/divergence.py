@@ -1,4 +1,7 @@
-"""Divergences between laws on [0, 1]: what one reward is worth in telling them apart, in nats."""
+"""Divergences between laws on [0, 1], of many at once: what one reward is worth in telling them apart, in nats.
+
+`evidence.kernels` has kl and K_inf of one law at a time, for compiled loops.
+"""
 
 from typing import NamedTuple
 
@@ -13,10 +16,10 @@ STEPS = 100
 TINY = 1e-16
 
 
-def kl(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
+def kl_each(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
     """The Kullback-Leibler divergence of Bernoulli(p) from Bernoulli(q).
 
-    >>> kl([0.5, 0.0, 1.0], [0.25, 0.5, 0.0]).round(4)
+    >>> kl_each([0.5, 0.0, 1.0], [0.25, 0.5, 0.0]).round(4)
     array([0.1438, 0.6931,    inf])
     """
     a, b = np.asarray(p, float), np.asarray(q, float)
@@ -34,7 +37,7 @@ def chernoff_information(x: npt.ArrayLike, y: npt.ArrayLike) -> FloatArray:
         rise, fall = np.log(high) - np.log(low), np.log1p(-low) - np.log1p(-high)
         z = fall / (rise + fall)  # where kl(z, x) = kl(z, y)
     z = np.where(low == 0, 0.0, np.where(high == 1, 1.0, z))  # where one of them is infinite, the other decides
-    met = np.where(low == 0, kl(z, high), kl(z, low))
+    met = np.where(low == 0, kl_each(z, high), kl_each(z, low))
     return np.where(high > low, met, 0.0)
 
 
@@ -69,7 +72,7 @@ def k_inf_above(
 
     >>> k_inf_above(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.7, 0.3], [1.0, 0.0]]), [0.4, 0.6]).value.round(4)
     array([0.0216, 0.2231])
-    >>> kl(0.3, 0.4).round(4)
+    >>> kl_each(0.3, 0.4).round(4)
     np.float64(0.0216)
     """
     level = np.asarray(x, float)
@@ -98,7 +101,7 @@ def k_inf_below(
 ) -> KInf:
     """The least KL(ν, ν') over laws ν' on [0, 1] whose mean is at most x; its slope is that of the mirrored problem, ≥ 0.
 
-    >>> k_inf_below(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.4).value.round(4), kl(0.5, 0.4).round(4)
+    >>> k_inf_below(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.4).value.round(4), kl_each(0.5, 0.4).round(4)
     (np.float64(0.0204), np.float64(0.0204))
     """
     return k_inf_above(1 - values, probabilities, 1 - np.asarray(x, float), guess)

@@ -61,11 +61,11 @@ def second_alternative(instance: FiniteArms, arm: int) -> Alternative:
     return Alternative(_replaced(instance, arm, law), arm, float(-np.log1p(-moved)))
 
 
-def divergence(arms: FiniteArms, others: FiniteArms, arm: int) -> float:
+def law_divergence(arms: FiniteArms, others: FiniteArms, arm: int) -> float:
     """KL between an arm's laws in two instances, from the laws themselves; infinite where one has an atom the other lacks.
 
     >>> from surest.arms.finite import bernoulli
-    >>> round(divergence(bernoulli([0.5]), bernoulli([0.25]), 0), 4)
+    >>> round(law_divergence(bernoulli([0.5]), bernoulli([0.25]), 0), 4)
     0.1438
     """
     values, p = arms.law(arm)

@@ -1,4 +1,6 @@
-"""The exploration rates of KL-LUCB and KL-Racing (Kaufmann, Kalyanakrishnan 2013), proven and heuristic."""
+"""The exploration rates of KL-LUCB and KL-Racing: the proven one (Kaufmann, Kalyanakrishnan 2013) and ln((1 + ln t)/δ), with
+which Garivier and Kaufmann (2016, section 6) ran them. No theorem covers the second.
+"""
 
 from math import log
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from surest.algorithms.published.exploration import OWN, rate_of, rate_settings
-from surest.algorithms.published.references import KAUFMANN
+from surest.algorithms.published.references import GARIVIER, KAUFMANN
 from surest.algorithms.stepwise import (
     TOTAL,
     State,
@@ -16,7 +16,7 @@ from surest.algorithms.stepwise import (
 )
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
-from surest.evidence.divergence import kl, kl_upper, surely_above
+from surest.evidence.kernels import kl, kl_upper, surely_above
 
 EPSILON = OWN
 """A place in the settings, after those of the rate."""
@@ -25,7 +25,7 @@ EPSILON = OWN
 def kl_lucb(
     arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, heuristic: bool = False
 ) -> Stepwise:
-    """An arm within ε of the best, with probability 1 − δ; `heuristic` takes the rate of the authors' experiments."""
+    """An arm within ε of the best, with probability 1 − δ; `heuristic` takes a smaller rate (see `exploration`)."""
     settings = rate_settings(len(arms), delta, heuristic) | {EPSILON: epsilon}
     return Stepwise(_decide, fresh_state(len(arms), settings, rng=rng))
 
@@ -89,8 +89,8 @@ ENTRIES = (
         name="kl-lucb-heuristic",
         goal="either",
         standing="heuristic",
-        reference=KAUFMANN,
-        summary="kl-lucb with the rate ln((1 + ln t)/δ) of its authors' experiments; no proof.",
+        reference=f"{KAUFMANN}; {GARIVIER}",
+        summary="kl-lucb with the rate ln((1 + ln t)/δ) of Garivier and Kaufmann 2016, section 6; no proof.",
         heuristic_of="kl-lucb",
     ),
 )

@@ -7,14 +7,14 @@ from surest.algorithms.published.references import GARIVIER, KAUFMANN
 from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, empirical_best, everyone, fresh_state, pullwise
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
-from surest.evidence.divergence import kl, kl_lower, kl_upper
+from surest.evidence.kernels import kl, kl_lower, kl_upper
 
 LIKELIHOOD = OWN
 """A place in the settings, after those of the rate: whether arms are compared by a likelihood ratio, not by bounds."""
 
 
 def kl_racing(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
-    """The best arm, with probability 1 − δ; `heuristic` takes the rate of the authors' experiments."""
+    """The best arm, with probability 1 − δ; `heuristic` takes a smaller rate (see `exploration`)."""
     settings = rate_settings(len(arms), delta, heuristic) | {LIKELIHOOD: False}
     return Stepwise(_decide, fresh_state(len(arms), settings, rng=rng))
 
@@ -74,8 +74,8 @@ ENTRIES = (
         name="kl-racing-heuristic",
         goal="best arm",
         standing="heuristic",
-        reference=KAUFMANN,
-        summary="kl-racing with the rate ln((1 + ln t)/δ) of its authors' experiments; no proof.",
+        reference=f"{KAUFMANN}; {GARIVIER}",
+        summary="kl-racing with the rate ln((1 + ln t)/δ) of Garivier and Kaufmann 2016, section 6; no proof.",
         heuristic_of="kl-racing",
     ),
     pullwise(

@@ -18,8 +18,8 @@ from surest.algorithms.stepwise import (
 )
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
-from surest.evidence.divergence import kl_upper, surely_above
 from surest.evidence.intervals import kl_iterated_log
+from surest.evidence.kernels import kl_upper, surely_above
 
 RATIO, POWER = 1.2, 1.25
 """Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""

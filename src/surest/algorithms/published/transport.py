@@ -9,7 +9,7 @@ from math import log
 from surest.algorithms.stepwise import ASKED, State
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray
-from surest.evidence.divergence import k_inf, kl
+from surest.evidence.kernels import k_inf, kl
 
 ATOMS = 64
 SIZE, BETWEEN, ENTROPY = 0, 1, 2

@@ -4,6 +4,7 @@ from math import log
 
 import numpy as np
 
+from surest.algorithms.published.gap_index import estimated_h1, smallest_gap
 from surest.algorithms.published.references import GABILLON
 from surest.algorithms.published.shared import H1, check_budget, told_h1
 from surest.algorithms.stepwise import LEADER, TOTAL, State, Stepwise, everyone, fresh_state, pullwise
@@ -47,7 +48,7 @@ def _decide(state: State) -> int:
         return everyone(state)
     radius = state.memory[RADIUS]
     _radii(state, radius)
-    guess, gap, rival = _smallest_gap(state, radius)
+    guess, gap, rival = smallest_gap(state, radius)
     if kind < BUDGET:
         state.marks[LEADER] = guess
         if gap <= limit:
@@ -65,7 +66,7 @@ def _decide(state: State) -> int:
 def _radii(state: State, radius: FloatArray) -> None:
     kind, constant = state.settings[KIND], state.settings[CONSTANT]
     if kind == ADAPTIVE:
-        constant /= _estimated_h1(state)
+        constant /= estimated_h1(state)
     log_inverse = constant + 3 * log(state.marks[TOTAL])  # ln(4Kt³/δ)
     for arm in range(len(state.counts)):
         count = state.counts[arm]
@@ -76,43 +77,6 @@ def _radii(state: State, radius: FloatArray) -> None:
             radius[arm] = empirical_bernstein(max(spread, 0.0) / (count - 1), count, log_inverse)
         else:
             radius[arm] = np.sqrt(constant / count)
-
-
-@compiled
-def _smallest_gap(state: State, radius: FloatArray) -> tuple[int, float, int]:
-    """The arm k of the smallest B_k = max over i ≠ k of U_i, less L_k; B_k; and the i of that maximum."""
-    first, second, top, next_top = -1, -1, -np.inf, -np.inf
-    for arm in range(len(state.counts)):
-        upper = state.sums[arm] / state.counts[arm] + radius[arm]
-        if upper > top:
-            second, next_top, first, top = first, top, arm, upper
-        elif upper > next_top:
-            second, next_top = arm, upper
-    guess, gap = -1, np.inf
-    for arm in range(len(state.counts)):
-        lower = state.sums[arm] / state.counts[arm] - radius[arm]
-        value = (next_top if arm == first else top) - lower
-        if value < gap:
-            guess, gap = arm, value
-    return guess, gap, second if guess == first else first
-
-
-@compiled
-def _estimated_h1(state: State) -> float:
-    """Σ 1/gap² of the empirical means; gaps are not taken below 1/√t."""
-    top, next_top = -1.0, -1.0
-    for arm in range(len(state.counts)):
-        mean = state.sums[arm] / state.counts[arm]
-        if mean > top:
-            next_top, top = top, mean
-        elif mean > next_top:
-            next_top = mean
-    total = 0.0
-    for arm in range(len(state.counts)):
-        mean = state.sums[arm] / state.counts[arm]
-        gap = max(top - mean, top - next_top)
-        total += 1 / max(gap * gap, 1 / state.marks[TOTAL])
-    return total
 
 
 ENTRIES = (

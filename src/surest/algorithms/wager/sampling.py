@@ -1,14 +1,20 @@
 """Where Wager pulls next. This decides how many pulls it takes, never whether its answer is right."""
 
 import math
+import os
+from typing import NamedTuple
 
 import numpy as np
 
+from surest.algorithms.wager.transport import Digests, transport
 from surest.compiled import compiled
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 
 OPTIMISM = 4.5
 """Nats by which the sampling leader is judged optimistically."""
+NARROW = float(os.environ.get("NARROW", 1.5))
+KNOWN = float(os.environ.get("KNOWN", 10))
+GOLD = 0.6180339887498949
 REJECTED = 4.0
 """Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
 
@@ -54,6 +60,25 @@ def separation(
         x = min(x, 1.0 - 0.1 * min(1.0 - mean, 1.0 - other_mean) - epsilon)
     if x <= 0.0:
         return np.inf, second / (first + second)  # ε is nearly all there is
+    if max(spread, other_spread) > 1.5:
+        low, high = max(other_mean - epsilon, 1e-9), min(mean, 1.0 - epsilon - 1e-9)
+        a, b = high - GOLD * (high - low), low + GOLD * (high - low)
+        fa = count * divergence(mean, spread, a) + other_count * divergence(other_mean, other_spread, a + epsilon)
+        fb = count * divergence(mean, spread, b) + other_count * divergence(other_mean, other_spread, b + epsilon)
+        for _ in range(14):
+            if fa < fb:
+                high, b, fb = b, a, fa
+                a = high - GOLD * (high - low)
+                fa = count * divergence(mean, spread, a) + other_count * divergence(
+                    other_mean, other_spread, a + epsilon
+                )
+            else:
+                low, a, fa = a, b, fb
+                b = low + GOLD * (high - low)
+                fb = count * divergence(mean, spread, b) + other_count * divergence(
+                    other_mean, other_spread, b + epsilon
+                )
+        x = 0.5 * (low + high)
     own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
     if own + others <= 0.0:
         return 0.0, second / (first + second)
@@ -86,25 +111,49 @@ def update_optimistic(
         optimistic[i] = low
 
 
+class Seen(NamedTuple):
+    """What was seen of all arms."""
+
+    counts: FloatArray
+    means: FloatArray
+    """With a pseudo-reward that is half 0, half 1; so are the spreads."""
+    spreads: FloatArray
+    empirical: FloatArray
+    before: Digests
+    since: Digests
+
+
 @compiled
 def _key(
-    j: int, leader: int, counts: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray, epsilon: float
+    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
 ) -> tuple[float, float]:
     """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
-    apart, part = separation(counts[leader], means[leader], spreads[leader], counts[j], means[j], spreads[j], epsilon)
-    return apart + math.log(counts[j]) + (REJECTED if rejected[j] else 0.0), part
+    counts, means, spreads = seen.counts, seen.means, seen.spreads
+    first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
+    apart, part = -1.0, 0.5
+    if max(spreads[leader], spreads[j]) > NARROW and min(counts[leader], counts[j]) >= KNOWN:
+        apart, part = transport(
+            leader,
+            counts[leader],
+            seen.empirical[leader],
+            moved[leader] / counts[leader],
+            j,
+            counts[j],
+            seen.empirical[j],
+            moved[j] / counts[j],
+            seen.before,
+            seen.since,
+            epsilon,
+        )
+        if apart < 0.0:
+            apart, part = 0.0, second / (first + second)
+    else:
+        apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
+    return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
 
 
 @compiled
-def plan(
-    leader: int,
-    counts: FloatArray,
-    means: FloatArray,
-    spreads: FloatArray,
-    rejected: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-) -> IntArray:
+def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray) -> IntArray:
     """How often to pull each arm in a batch of ``len(coins)`` pulls.
 
     Pull by pull: the challenger is the arm least told apart from the leader, and the leader or the challenger is pulled, as
@@ -112,22 +161,22 @@ def plan(
     rise then, so a lazy heap finds the same challenger as a search of all arms: the smallest stored key is computed anew,
     and if it rose the arm goes back.
     """
-    n = len(counts)
-    moved = counts.copy()
+    n = len(seen.counts)
+    moved = seen.counts.copy()
     times = np.zeros(n, np.int64)
     keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
     size = 0
     for j in range(n):
         if j != leader:
-            keys[size], arms[size] = _key(j, leader, moved, means, spreads, rejected, epsilon)[0], j
+            keys[size], arms[size] = _key(j, leader, moved, seen, rejected, epsilon)[0], j
             size += 1
     for p in range(size // 2 - 1, -1, -1):
         _sift(keys, arms, p)
     for coin in coins:
         while True:
             j = arms[0]
-            key, part = _key(j, leader, moved, means, spreads, rejected, epsilon)
-            if key <= keys[0]:
+            key, part = _key(j, leader, moved, seen, rejected, epsilon)
+            if key <= keys[0] + 1e-3:
                 break
             keys[0] = key
             _sift(keys, arms, 0)

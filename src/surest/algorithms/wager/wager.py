@@ -5,19 +5,21 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 """
 
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import plan, separations, update_optimistic
+from surest.algorithms.wager.sampling import Seen, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
+S1 = float(os.environ.get("S1", 0.75))
 FIRST = 2
 """Pulls of every arm to begin with."""
 GROWTH = 0.02
@@ -92,12 +94,12 @@ def _pull(
 
 def slot_share(k: int) -> float:
     """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
-    return 1 / (k * (k + 1))
+    return S1 if k == 1 else (1 - S1) / (k * (k - 1))
 
 
 def unused_share(k: int) -> float:
     """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
-    return 1 / (k + 1)
+    return (1 - S1) / k
 
 
 class Ledger:
@@ -266,8 +268,15 @@ class Ledger:
         if self.epsilon > 0 and self.leader == self.nominee:
             leader = self.leader  # it need not be the best: see that it is good enough
         rejected = self.certified >= self.goal
-        counts = self.counts + pending
-        return plan(leader, counts, self.means, self.spreads, rejected, self.epsilon, rng.random(size))
+        seen = Seen(
+            self.counts + pending,
+            self.means,
+            self.spreads,
+            self.empirical,
+            (self.before.values, self.before.weights, self.before.size),
+            (self.since.values, self.since.weights, self.since.size),
+        )
+        return plan(leader, seen, rejected, self.epsilon, rng.random(size))
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""

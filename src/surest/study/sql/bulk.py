@@ -13,7 +13,7 @@ from surest.study.log import NO_FAILURES, Event, History, Told
 from surest.study.records import reward_seals
 from surest.study.sql.drivers import Driver
 
-MANY = 20_000
+MANY = 1000
 """Rows read at a time."""
 FEW = 500
 """Ticket numbers in one statement."""

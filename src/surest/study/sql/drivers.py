@@ -27,6 +27,8 @@ class Driver(Protocol):
     """What makes a query hold its rows until the transaction ends."""
     skip_locked: str
     """What makes it leave out the rows that others hold."""
+    by_open: str
+    """What makes a query of open tickets go by their index: SQLite takes the primary key otherwise, and looks at every ticket."""
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -55,6 +57,7 @@ class SQLite:
     now = "surest_now()"
     for_update = ""
     skip_locked = ""
+    by_open = " INDEXED BY surest_open_tickets"
     errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
     def __init__(self, path: str) -> None:
@@ -120,6 +123,7 @@ class PostgreSQL:
     now = "extract(epoch from clock_timestamp())::double precision"
     for_update = " FOR UPDATE"
     skip_locked = " SKIP LOCKED"
+    by_open = ""
 
     def __init__(self, url: str) -> None:
         self.url = url

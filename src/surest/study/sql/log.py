@@ -132,12 +132,14 @@ class SqlLog(SqlBulk):
 
     def count_open(self, study: int, before: float | None = None) -> int:
         """How many tickets have no reward; with `before`, of those whose lease ran out by then."""
-        query = "SELECT count(*) FROM surest_tickets WHERE study = ? AND reward IS NULL AND lease <= ?"
+        query = f"SELECT count(*) FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL AND lease <= ?"
         return int(self.value(query, study, math.inf if before is None else before))
 
     def open_tickets(self, study: int) -> list[StoredTicket]:
         """The tickets without a reward, in order."""
-        query = f"SELECT {TICKET} FROM surest_tickets WHERE study = ? AND reward IS NULL ORDER BY id"
+        query = (
+            f"SELECT {TICKET} FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL ORDER BY id"
+        )
         return [StoredTicket(*row) for row in self.execute(query, study)]
 
     def read_tickets(self, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
@@ -163,7 +165,7 @@ class SqlLog(SqlBulk):
     def expired(self, lease: Lease, most: int) -> list[StoredTicket]:
         """Open tickets whose lease has run out, in order, held until the transaction ends."""
         hold = self.driver.for_update + self.driver.skip_locked
-        query = f"SELECT {TICKET} FROM surest_tickets WHERE study = ? AND reward IS NULL AND lease <= ?"
+        query = f"SELECT {TICKET} FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL AND lease <= ?"
         rows = self.execute(f"{query} ORDER BY id LIMIT ?{hold}", lease.study, lease.at, most)
         return [StoredTicket(*row) for row in rows]
 

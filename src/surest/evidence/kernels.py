@@ -1,6 +1,7 @@
 """How far a mean is from what was seen: kl of Bernoulli laws, and its like for any law on [0, 1], K_inf.
 
-Scalar kernels: they compile, and serve the algorithms' inner loops and anything else alike.
+For one law at a time: these compile, for the inner loops of algorithms. `theory.divergence` has the same for many laws at
+once, on arrays and with derivatives; it is 10 times as fast there or more, and a test holds the two to each other.
 """
 
 from math import exp, inf, log, log1p, sqrt

@@ -1,7 +1,7 @@
 """Algorithms from files: ``file.py:function``, as the command line and stored studies name them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -51,6 +51,15 @@ def entry_of(algorithm: Algorithm) -> Entry:
     if isinstance(algorithm, str) and is_in_file(algorithm):
         return Entry.of_function(load_algorithm(algorithm), algorithm)
     return lookup(algorithm)
+
+
+def resolved(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings in which an algorithm in a file is its entry; all else as it is."""
+    algorithm = settings.get("algorithm")
+    return {
+        **settings,
+        **({"algorithm": entry_of(algorithm)} if algorithm is not None and is_in_file(algorithm) else {}),
+    }
 
 
 @cache

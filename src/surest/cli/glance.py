@@ -1,0 +1,94 @@
+"""A study at a glance, and its verdict, on a terminal."""
+
+import math
+
+from rich.text import Text
+
+from surest.cli.console import Output
+from surest.report.terminal import arm_table, emphasised
+from surest.result.data import Result
+from surest.study.health import Progress, health_line
+from surest.text import count, visible
+
+
+def show_result(found: Result) -> None:
+    """The verdict, and what befell evaluations."""
+    console = Output(highlight=False)
+    console.print(emphasised(found))
+    console.print(Text(health_line(found.health or {})))
+
+
+def show(progress: Progress) -> None:
+    """A study at a glance."""
+    found, console = progress.result, Output(highlight=False)
+    console.print(_headline(progress))
+    waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    console.print(
+        Text(f"{_counted(progress.told, 'reward')} told, {_counted(progress.out, 'ticket')} with workers{waiting}.")
+    )
+    console.print(Text(_how_sure(progress)))
+    console.print(Text(_how_long(progress)))
+    console.print()
+    console.print(arm_table(found.arms))
+    console.print(Text(f"\n{health_line(progress.health)}"))
+    console.print(
+        Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
+    )
+
+
+def _headline(progress: Progress) -> Text:
+    if progress.finished:
+        return emphasised(progress.result)
+    if progress.result.pulls == 0:
+        return Text("Running. No arm leads yet: the algorithm's first request is not answered.")
+    return Text("Running. ") + Text(f"Arm {visible(str(progress.result.best))}", style="bold") + Text(" leads.")
+
+
+def _how_sure(progress: Progress) -> str:
+    found = progress.result
+    if found.certified:
+        return f"Certified at δ = {found.delta:g}."
+    in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still be the best" if progress.in_play else ""
+    if found.achieved_delta is None:
+        return f"{found.algorithm} does not say how sure this is before its end{in_play}."
+    low, high = found.bounds
+    if found.epsilon_certified is None:
+        within = ""
+    elif found.epsilon_certified < 0.99 * (high - low):
+        within = f"; within {found.epsilon_certified:.3g} of the best at δ = {found.delta:g}"
+    else:
+        within = "; nothing is certified yet"
+    return f"Error level so far {found.achieved_delta:.3g}, {found.delta:g} wanted{within}{in_play}."
+
+
+def _how_long(progress: Progress) -> str:
+    if progress.finished:
+        return "Nothing is left to evaluate."
+    speed = f" at {progress.per_second:.3g} rewards a second" if progress.per_second else ""
+    if progress.result.forecast is None:
+        asked = f"{_counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
+        return f"{asked}{speed}; how many a decision needs cannot be told yet."
+    left = progress.seconds_left
+    about = f": {_duration(left)}" if left is not None and math.isfinite(left) else ""
+    return f"About {count(progress.result.forecast)} more rewards may be needed{speed}{about}."
+
+
+def _counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> _counted(1, "reward"), _counted(20, "more reward")
+    ('1 reward', '20 more rewards')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    """A time for people.
+
+    >>> _duration(42), _duration(5400), _duration(500_000)
+    ('42 s', '1.5 h', '5.8 days')
+    """
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"

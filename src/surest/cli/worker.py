@@ -1,0 +1,62 @@
+"""``surest study work``: a worker that needs no loop of one's own."""
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from surest.core.session import Ticket
+from surest.drivers.commands import Command, Runner
+from surest.drivers.seeds import ticket_seed
+from surest.errors import UsageError
+from surest.study.study import Study
+from surest.study.work import work_on
+
+PLACES = re.compile(r"\{(arm|item|seed)\}")
+
+
+def words_for(words: Sequence[str], label: str, item: str | None, seed: int) -> tuple[str, ...]:
+    """The words of a command, with an arm's label, an item's key and a seed in their places.
+
+    >>> words_for(["./judge", "--model={arm}", "{item}", "{seed}", "{x}"], "small", "q {seed}", 7)
+    ('./judge', '--model=small', 'q {seed}', '7', '{x}')
+    """
+    values = {"arm": label, "item": "" if item is None else item, "seed": str(seed)}
+    return tuple(PLACES.sub(lambda place: values[place[1]], word) for word in words)
+
+
+def check_words(study: Study, words: Sequence[str]) -> None:
+    """Refuse a command that would evaluate all arms, or all items, alike."""
+    said = {place for word in words for place in PLACES.findall(word)}
+    if len(study.labels) > 1 and "arm" not in said:
+        raise UsageError(f"the command {' '.join(words)!r} must say {{arm}} somewhere, or all arms would be the same")
+    if study.items and "item" not in said:
+        raise UsageError(
+            f"the command {' '.join(words)!r} must say {{item}} somewhere: the study is on a list of items"
+        )
+    if not study.items and "item" in said:
+        raise UsageError(f"study {study.name!r} has no items; take {{item}} out of the command")
+
+
+def run_worker(
+    study: Study, words: Sequence[str], *, workers: int, timeout: float | None, retries: int | None, clip: bool
+) -> None:
+    """Evaluate tickets by a command until the study is finished: the last line of its output is the reward."""
+    check_words(study, words)
+    runner = Runner(replace(study.settings.problem.scale, clip=clip), timeout)
+
+    def work(ticket: Ticket) -> tuple[Any, ...]:
+        item = study.item_of(ticket)
+        own = ticket_seed(study.seed, ticket.id)
+        return (
+            runner.run,
+            Command(ticket.label, words_for(words, ticket.label, None if item is None else item.key, own)),
+            own,
+        )
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            work_on(study, work, pool, in_flight=workers, retries=retries)
+        finally:
+            runner.stop()

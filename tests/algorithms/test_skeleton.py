@@ -1,0 +1,103 @@
+"""The steps of docs/adding-an-algorithm.md, followed literally in a copy: they pass, and what is left out is named."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STEPS = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8")
+COPY, TRY = re.findall(r"```sh\n(.*?)```", STEPS, re.DOTALL)
+(LINE,) = re.findall(r"```python\n(.*?)```", STEPS, re.DOTALL)
+IN_COPY = ("src", "docs", "examples", "tests/algorithms", "tests/agreement", "pyproject.toml")
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the project in which the steps have been followed."""
+    for name in IN_COPY:
+        if (ROOT / name).is_dir():
+            shutil.copytree(
+                ROOT / name,
+                tmp_path / name,
+                ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.svg", Path(__file__).name),
+            )
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    subprocess.run(COPY, shell=True, check=True, cwd=tmp_path)
+    return tmp_path
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count(old) == 1, old
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def add_the_line(copy: Path) -> None:
+    edit(copy / "src/surest/algorithms/__init__.py", "MODULES = {\n", "MODULES = {\n" + LINE)
+
+
+def test_the_steps_pass(copy: Path) -> None:
+    add_the_line(copy)
+    status, out = run(copy, TRY)
+    assert status == 0, out
+    assert re.search(r"\b[4-9] passed", out), out  # its facts, and what is in its own test
+    for folder in ("src/surest/algorithms", "tests/algorithms"):
+        found = subprocess.run(
+            [sys.executable, "-m", "ruff", "check", folder], cwd=copy, capture_output=True, text=True
+        )
+        assert found.returncode == 0, found.stdout
+
+
+FACTS = 'python -m pytest tests/algorithms/test_registry.py -k "my-algorithm or in_the_table"'
+
+
+def run(copy: Path, line: str) -> tuple[int, str]:
+    """A line of the steps, with this Python and the copy's sources."""
+    command = line.strip().replace("python ", f"{sys.executable} ", 1) + " -q -p no:xdist"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{copy}/src", "PATH": "/usr/bin"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+LEFT_OUT = [  # what is forgotten, and the words that say so
+    ("field", "missing 1 required keyword-only argument: 'standing'"),
+    ("summary", "my-algorithm: its entry has no summary that is a sentence"),
+    ("page", "my-algorithm: it has no page docs/algorithms/my-algorithm.md"),
+    ("guarantee", "my-algorithm: its page does not say '**Guarantee** (heuristic)'"),
+    ("test", "my-algorithm: no test names it: write tests/algorithms/test_my_algorithm.py"),
+    (
+        "line",
+        'published.my_algorithm has an entry \'my-algorithm\': add the line "my-algorithm": "published.my_algorithm"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "words"), LEFT_OUT, ids=[what for what, _ in LEFT_OUT])
+def test_what_is_left_out_is_named(copy: Path, what: str, words: str) -> None:
+    if what != "line":
+        add_the_line(copy)
+    file = copy / "src/surest/algorithms/published/my_algorithm.py"
+    if what == "field":
+        file.write_text(re.sub(r"        standing=.*\n", "", file.read_text(encoding="utf-8")), encoding="utf-8")
+    elif what == "summary":
+        file.write_text(re.sub(r"summary=.*\n", 'summary="",\n', file.read_text(encoding="utf-8")), encoding="utf-8")
+    elif what == "page":
+        (copy / "docs/algorithms/my-algorithm.md").unlink()
+    elif what == "guarantee":
+        edit(copy / "docs/algorithms/my-algorithm.md", "**Guarantee** (heuristic)", "**Guarantee** (proven)")
+    elif what == "test":
+        (copy / "tests/algorithms/test_my_algorithm.py").unlink()
+    status, out = run(copy, FACTS)
+    assert status != 0
+    assert words in out, out

@@ -1,0 +1,170 @@
+"""A study on a list of items: cells are handed out once, ahead of what is needed, and the told ones are the truth."""
+
+import random
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surest.errors import StorageError, UsageError
+from surest.study.cells import CellsFollower
+from surest.study.log import Item, Lease, Log, Place, Store
+from surest.study.memory import MemoryStore
+from surest.study.stores import store_of
+
+ARMS, ITEMS = 3, 12
+
+
+class Race:
+    """A session on items, as `Session(items=…)` is one: two items at a time for all arms; the worst arm leaves halfway."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[int, int], float] = {}
+        self.asked: list[tuple[list[int], list[int]]] = []
+        self.running = SimpleNamespace(request=None)
+        self.arms, self.at = list(range(ARMS)), 0
+        self._move_on()
+
+    @property
+    def finished(self) -> bool:
+        return self.running.request is None
+
+    def _move_on(self) -> None:
+        while True:
+            if self.at >= ITEMS:
+                self.running.request = None
+                return
+            items = [self.at, self.at + 1]
+            self.running.request = SimpleNamespace(arms=np.array(self.arms), items=np.array(items))
+            if any((arm, item) not in self.told for arm in self.arms for item in items):
+                return
+            self.asked.append((list(self.arms), items))
+            self.at += 2
+            if self.at == ITEMS // 2:
+                sums = [sum(self.told[arm, item] for item in range(self.at)) for arm in self.arms]
+                del self.arms[int(np.argmin(sums))]
+
+    def tell_cell(self, arm: int, item: int, reward: float) -> None:
+        self.told[arm, item] = reward
+        self._move_on()
+
+    def wanted(self, k: int, taken: Any = ()) -> list[tuple[int, int]]:
+        cells = ((arm, item) for item in range(self.at, ITEMS) for arm in self.arms)
+        return [cell for cell in cells if cell not in self.told and cell not in taken][:k]
+
+
+SETTINGS: Any = SimpleNamespace(session=lambda labels, record=False: Race())
+
+
+@pytest.fixture
+def place(storage: str) -> Store:
+    store = store_of(storage)
+    store.prepare(create=True)
+    return store
+
+
+def made(store: Store) -> int:
+    with store.writing() as log:
+        study = log.add_study("list", "{}", ["a", "b", "c"], [Item(f"q{i}") for i in range(ITEMS)])
+    assert study is not None
+    return study
+
+
+def reward(arm: int, item: int) -> float:
+    return random.Random(100 * arm + item).random() * (arm + 1) / ARMS
+
+
+def take(store: Store, follower: CellsFollower, study: int, k: int, until: float = 1e12) -> list[Place]:
+    with store.writing() as log:
+        log.lock_study(study)
+        return follower.hand_out(log, Lease(study, "w", log.time()), k, until)
+
+
+def tell(log: Log, study: int, places: list[Place]) -> None:
+    log.read_tickets(study, [place.number for place in places])
+    log.write_rewards(study, {place.number: reward(place.arm, place.item or 0) for place in places})
+
+
+def check_workers(store: Store, workers: int) -> None:
+    study = made(store)
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            follower, chance = CellsFollower(store, study, SETTINGS, ITEMS), random.Random(number)
+            while True:
+                places = take(store, follower, study, chance.randrange(1, 6))
+                chance.shuffle(places)
+                with store.writing() as log:
+                    tell(log, study, places)
+                with store.reading() as log:
+                    if follower.catch_up(log).finished:
+                        return
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    alone = Race()
+    while not alone.finished:
+        alone.tell_cell(*(cell := alone.wanted(1)[0]), reward(*cell))
+    with store.reading() as log:
+        told = log.read_told(study)
+        replayed: Any = CellsFollower(store, study, SETTINGS, ITEMS).replayed(log, record=False, on_request=None)
+    cells = list(zip(told.arms.tolist(), told.items.tolist(), strict=True))
+    assert len(set(cells)) == len(cells) == log_size(store, study)
+    assert len(cells) >= len(alone.told), "some were evaluated ahead for arms that left"
+    assert replayed.asked == alone.asked, "whatever the order in which cells came, the course is the sequential one"
+
+
+def log_size(store: Store, study: int) -> int:
+    with store.reading() as log:
+        return log.next_ticket(study)
+
+
+def test_workers_evaluate_ahead_and_come_to_the_sequential_course(place: Store) -> None:
+    check_workers(place, 3)
+
+
+def test_in_memory_too() -> None:
+    check_workers(MemoryStore(), 3)
+
+
+def test_a_cell_whose_worker_is_gone_is_handed_out_again_if_it_is_still_wanted(place: Store) -> None:
+    study = made(place)
+    follower = CellsFollower(place, study, SETTINGS, ITEMS)
+    lost = take(place, follower, study, ARMS * ITEMS, until=1.0)
+    assert len(lost) == ARMS * ITEMS
+    again = take(place, follower, study, 4)
+    assert [cell[1:] for cell in again] == [(0, 0), (1, 0), (2, 0), (0, 1)]
+    assert [cell.number for cell in again] == [0, 1, 2, 3]
+    assert [cell[1:] for cell in take(place, follower, study, 2)] == [(1, 1), (2, 1)]
+    with place.writing() as log:
+        assert log.count_events(study) == [(arm, kind, 2) for arm in range(ARMS) for kind in ("expired", "retried")]
+        tell(log, study, [cell for cell in lost if cell.item < ITEMS // 2])  # type: ignore[operator]
+    wanted = take(place, follower, study, 100)
+    assert {cell.item for cell in wanted} == set(range(ITEMS // 2, ITEMS))
+    assert len({cell.arm for cell in wanted}) == ARMS - 1, (
+        "the cells of an arm that has left are not evaluated any more"
+    )
+    with place.reading() as log:
+        follower.catch_up(log)
+        assert follower.request_left(log) == 2 * (ARMS - 1)
+
+
+def test_what_is_damaged_or_cannot_be_is_refused(place: Store) -> None:
+    study = made(place)
+    follower = CellsFollower(place, study, SETTINGS, 2)
+    with place.writing() as log:
+        with pytest.raises(UsageError, match="no further arms"):
+            follower.grow(log, ["d"])
+        log.lease_fresh(Lease(study, "w", 0.0), [Place(0, 0, 7)], 1.0)
+        tell(log, study, [Place(0, 0, 7)])
+    with place.reading() as log, pytest.raises(StorageError, match="names an item"):
+        follower.catch_up(log)
