@@ -5,13 +5,16 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
-from surest.algorithms.wager.sampling import _key, divergence, plan, separation
+from surest.algorithms.wager.sampling import Seen, _key, _narrow_key, divergence, narrow_pairs, plan, separation
+from surest.algorithms.wager.transport import HALF, transport
 from surest.algorithms.wager.wager import Ledger, slot_share, unused_share
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
 from surest.core.protocol import atoms_of
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
+from surest.evidence.digest import Digests
+from surest.evidence.kernels import k_inf
 
 
 def tell(ledger: Ledger, arms: list[int], rewards: list[list[float]]) -> None:
@@ -95,21 +98,89 @@ def test_a_well_known_leader_adds_nothing_to_what_a_little_known_arm_says() -> N
         assert separation(100, 0.7, 1.0, 100, 0.5, 1.0, epsilon)[0] > 3.0
 
 
-def test_the_lazy_heap_chooses_as_a_search_of_all_arms_does() -> None:
+def seen_of(rewards: list[list[float]]) -> Seen:
+    ledger = Ledger(len(rewards), 0.1)
+    tell(ledger, list(range(len(rewards))), rewards)
+    return ledger._seen()
+
+
+def key(j: int, leader: int, moved: np.ndarray, seen: Seen, rejected: np.ndarray) -> tuple[float, float]:
+    if narrow_pairs(leader, seen)[j]:
+        return _narrow_key(j, leader, moved, seen, rejected, 0.0)
+    return _key(j, leader, moved, seen.means, seen.spreads, rejected, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["rare", "narrow"])
+def test_the_lazy_heap_chooses_as_a_search_of_all_arms_does(kind: str) -> None:
     rng = np.random.default_rng(2)
     for _ in range(20):
         n = int(rng.integers(2, 30))
-        counts, means = rng.integers(2, 200, n).astype(float), rng.uniform(0.05, 0.95, n)
-        spreads, rejected = rng.uniform(1, 5, n), rng.random(n) < 0.3
-        leader, coins = int(means.argmax()), rng.random(60)
-        moved, expected = counts.copy(), np.zeros(n, int)
+        means, often = rng.uniform(0.05, 0.95, n), rng.integers(2, 60, n)
+        if kind == "rare":
+            seen = seen_of([(rng.random(k) < m).astype(float) for k, m in zip(often, means, strict=True)])
+        else:
+            seen = seen_of([m + rng.choice([-0.02, 0.0, 0.03], k) for k, m in zip(often, means, strict=True)])
+        rejected = rng.random(n) < 0.3
+        leader, coins = int(seen.empirical.argmax()), rng.random(60)
+        moved, expected = seen.counts.copy(), np.zeros(n, int)
         for coin in coins:
-            keys = [(_key(j, leader, moved, means, spreads, rejected, 0.0), j) for j in range(n) if j != leader]
+            keys = [(key(j, leader, moved, seen, rejected), j) for j in range(n) if j != leader]
             (_, part), j = min(keys)
             pulled = leader if coin < part else j
             expected[pulled] += 1
             moved[pulled] += 1
-        assert plan(leader, counts, means, spreads, rejected, 0.0, coins).tolist() == expected.tolist()
+        assert plan(leader, seen, rejected, 0.0, coins, 0).tolist() == expected.tolist()
+
+
+def test_spared_pulls_go_to_an_arm_that_looks_bad_on_few_pulls() -> None:
+    seen = seen_of([[0.0, 1.0] * 5_000, [0.0, 1.0] * 5_000, [0.0] * 25 + [1.0] * 4])
+    none, coins = np.zeros(3, bool), np.full(100, 0.5)
+    assert plan(0, seen, none, 0.0, coins, 0)[2] == 0
+    assert plan(0, seen, none, 0.0, coins, 7)[2] == 7
+    assert plan(0, seen, none, 0.0, coins, 7).sum() == 100
+
+
+def least_cost(a: np.ndarray, b: np.ndarray, epsilon: float) -> float:
+    """The least K_inf cost by which the mean of `a` could be at most that of `b` less ε, over a fine grid of levels."""
+
+    def cost(rewards: np.ndarray, worst: float, level: float) -> float:
+        values = np.append(rewards, worst)
+        return k_inf(values, np.append(np.ones(len(rewards)), HALF), len(values), level)[0]
+
+    levels = np.linspace(0.4, 0.9, 2_001)
+    return min(cost(1 - a, 1.0, 1 - x) + cost(b, 1.0, x + epsilon) for x in levels)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+def test_narrow_arms_are_told_apart_by_the_cost_of_the_nearest_laws_with_equal_means(epsilon: float) -> None:
+    rng = np.random.default_rng(4)
+    for a, b in (
+        (0.8 + rng.uniform(-0.02, 0.02, 60), 0.7 + rng.uniform(-0.02, 0.02, 20)),
+        (rng.choice([0.4, 1.0], 80), np.full(40, 0.5)),
+        (np.full(20, 1.0), np.full(30, 0.6)),
+    ):
+        digests, none = Digests(2), Digests(2)
+        for arm, rewards in enumerate((a, b)):
+            digests.add(np.full(len(rewards), arm), np.round(rewards, 3))
+        rows = [(d.values, d.weights, d.size) for d in (digests, none)]
+        found, part, _, _ = transport(0, 1, digests.counts, digests.means, 1.0, 1.0, *rows, epsilon)
+        assert found == pytest.approx(least_cost(np.round(a, 3), np.round(b, 3), epsilon), rel=0.01)
+        assert 0 < part < 1
+        doubled = transport(0, 1, digests.counts, digests.means, 2.0, 2.0, *rows, epsilon)[0]
+        assert 1.5 * found < doubled < 3 * found
+    assert transport(1, 0, digests.counts, digests.means, 1.0, 1.0, *rows, 0.0)[0] == 0.0
+
+
+def test_contenders_are_the_nominee_and_all_that_are_not_refuted() -> None:
+    ledger = Ledger(3, 0.1)
+    assert ledger.contenders() == (0, 1, 2)
+    tell(ledger, [0, 1, 2], [[0.0] * 10 + [1.0] * 40, [0.0] * 40 + [1.0] * 10, [0.0] * 20 + [1.0] * 30])
+    ledger.nominate(0)
+    while ledger.certified[1] < ledger.goal:
+        tell(ledger, [0, 1], [[0.0] * 2 + [1.0] * 8, [0.0] * 8 + [1.0] * 2])
+        ledger.nominate_if_due()
+        ledger.refute()
+    assert ledger.contenders() == (0, 2)
 
 
 def test_arms_that_come_later_are_taken_in_at_their_own_price() -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.digest import Digests
+from surest.evidence.digest import Digests, insert
 
 ALPHA = 0.98
 """The largest bet; below 1, so that no single reward can ruin."""
@@ -129,10 +129,11 @@ def _mixtures(
     return result
 
 
-def confidence_sequence(digests: Digests, delta: float) -> tuple[FloatArray, FloatArray]:
+def confidence_sequence(digests: Digests, delta: float, more: Digests | None = None) -> tuple[FloatArray, FloatArray]:
     """Bounds that hold each arm's mean at all times at once, with probability 1 − δ for each arm (not for all together).
 
-    They are the levels x against which there is not enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ).
+    They are the levels x against which there is not enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ). `more` are
+    further rewards of the same arms.
 
     >>> digests = Digests(1)
     >>> digests.add([0, 0], [1.0, 0.0], [70, 30])
@@ -140,39 +141,72 @@ def confidence_sequence(digests: Digests, delta: float) -> tuple[FloatArray, Flo
     >>> (low.round(2), high.round(2))
     (array([0.54]), array([0.84]))
     """
-    level = math.log(2 / delta)
-    return _bounds(digests.values, digests.weights, digests.size, digests.counts, digests.sums, level)
+    more = Digests(len(digests.size), 2) if more is None else more
+    counts, sums = digests.counts + more.counts, digests.sums + more.sums
+    order = np.lexsort((sums, counts))  # arms with the same rewards come one after the other: one search serves them
+    rows = (digests.values, digests.weights, digests.size), (more.values, more.weights, more.size)
+    return _bounds(order, rows[0], rows[1], counts, sums, math.log(2 / delta))
+
+
+Rows = tuple[FloatArray, FloatArray, IntArray]
 
 
 @compiled
 def _bounds(
-    values: FloatArray,
-    weights: FloatArray,
-    size: IntArray,
-    counts: FloatArray,
-    sums: FloatArray,
-    level: float,
+    order: IntArray, first: Rows, second: Rows, counts: FloatArray, sums: FloatArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    n = len(size)
+    n, room = len(order), first[0].shape[1] + second[0].shape[1] + 1
     low, high = np.zeros(n), np.ones(n)
-    for i in range(n):
+    values, weights = np.empty((2, room)), np.empty((2, room))
+    sizes, last, now = np.zeros(2, np.int64), -1, 0
+    for i in order:
         if counts[i] == 0:
             continue
-        mean = sums[i] / counts[i]
-        outside, inside = 0.0, mean  # A falls in x: bisect for where it passes the level, keeping the outer end
-        for _ in range(50):
-            x = 0.5 * (outside + inside)
-            if x <= 0.0 or mixture(values[i], weights[i], size[i], terms(counts[i], mean), x, True)[0] >= level:
-                outside = x
-            else:
-                inside = x
-        low[i] = outside
-        outside, inside = 1.0, mean
-        for _ in range(50):
-            x = 0.5 * (outside + inside)
-            if x >= 1.0 or mixture(values[i], weights[i], size[i], terms(counts[i], 1.0 - mean), x, False)[0] >= level:
-                outside = x
-            else:
-                inside = x
-        high[i] = outside
+        now, size = 1 - now, 0
+        for rows in (first, second):
+            for p in range(rows[2][i]):
+                size = insert(values[now], weights[now], size, rows[0][i, p], rows[1][i, p])
+        sizes[now] = size
+        if last >= 0 and _same(values, weights, sizes):
+            low[i], high[i] = low[last], high[last]
+        else:
+            mean = sums[i] / counts[i]
+            low[i] = _bound(values[now], weights[now], size, terms(counts[i], mean), mean, level, True)
+            high[i] = _bound(values[now], weights[now], size, terms(counts[i], 1.0 - mean), mean, level, False)
+        last = i
     return low, high
+
+
+@compiled
+def _same(values: FloatArray, weights: FloatArray, sizes: IntArray) -> bool:
+    if sizes[0] != sizes[1]:
+        return False
+    size = sizes[0]
+    return bool((values[0, :size] == values[1, :size]).all() and (weights[0, :size] == weights[1, :size]).all())
+
+
+@compiled
+def _bound(
+    values: FloatArray, weights: FloatArray, size: int, bets: int, mean: float, level: float, is_above: bool
+) -> float:
+    """Where the mixture passes the level, from outside: it is convex, so Newton's steps do not go beyond."""
+    end = 0.0 if is_above else 1.0
+    x, log, slope = mean, -np.inf, 0.0
+    for _ in range(50):
+        x = 0.5 * (end + x)
+        if x == end:
+            return end
+        log, slope = mixture(values, weights, size, bets, x, is_above)
+        if log >= level:
+            break
+    if log < level:
+        return end
+    for _ in range(50):
+        closer = x - (log - level) / slope
+        if abs(closer - x) <= 1e-9:
+            break
+        log, slope = mixture(values, weights, size, bets, closer, is_above)
+        if log < level:  # by rounding
+            break
+        x = closer
+    return x

@@ -259,7 +259,7 @@ def _meeting(left: Point, right: Point, end: float) -> tuple[float, float, float
 @compiled
 def countable(pair: Pair) -> bool:
     """Whether the rewards of both arms are few enough that adding one to their number is exact."""
-    for values, weights, size in (pair.before, pair.since, pair.nominee):
+    for _, weights, size in (pair.before, pair.since, pair.nominee):
         total = 0.0
         for p in range(size):
             total += weights[p]

@@ -83,7 +83,7 @@ def _add_all(
 ) -> None:
     for k in range(len(arms)):
         i = arms[k]
-        size[i] = _insert(values[i], weights[i], size[i], rewards[k], times[k])
+        size[i] = insert(values[i], weights[i], size[i], rewards[k], times[k])
 
 
 @compiled
@@ -97,11 +97,11 @@ def _merge(
 ) -> None:
     for i in range(len(size)):
         for p in range(more_size[i]):
-            size[i] = _insert(values[i], weights[i], size[i], more_values[i, p], more_weights[i, p])
+            size[i] = insert(values[i], weights[i], size[i], more_values[i, p], more_weights[i, p])
 
 
 @compiled
-def _insert(values: FloatArray, weights: FloatArray, size: int, value: float, weight: float) -> int:
+def insert(values: FloatArray, weights: FloatArray, size: int, value: float, weight: float) -> int:
     """Put an atom in its place, then take one away if there is no room for it. Returns the new size."""
     place = size
     while place > 0 and values[place - 1] >= value:

@@ -1,7 +1,6 @@
 """Where Wager pulls next. This decides how many pulls it takes, never whether its answer is right."""
 
 import math
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +11,11 @@ from surest.core.protocol import BoolArray, FloatArray, IntArray
 
 OPTIMISM = 4.5
 """Nats by which the sampling leader is judged optimistically."""
-NARROW = float(os.environ.get("NARROW", 1.5))
-KNOWN = float(os.environ.get("KNOWN", 10))
-GOLD = 0.6180339887498949
+NARROW = 1.5
+"""An arm is narrow when a Bernoulli arm of its mean has so many times its variance: then all of its rewards are looked at, …"""
+KNOWN = 10
+"""… once there are so many."""
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 REJECTED = 4.0
 """Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
 
@@ -41,6 +42,36 @@ def divergence(mean: float, spread: float, x: float) -> float:
 
 
 @compiled
+def _least(
+    count: float,
+    mean: float,
+    spread: float,
+    other_count: float,
+    other_mean: float,
+    other_spread: float,
+    epsilon: float,
+) -> float:
+    """The level at which both divergences together are least, by golden section: they are not parabolas."""
+    low, high = max(other_mean - epsilon, 1e-9), min(mean, 1.0 - epsilon - 1e-9)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = -1.0, -1.0  # not computed
+    for _ in range(15):
+        if at_left < 0.0:
+            at_left = count * divergence(mean, spread, left)
+            at_left += other_count * divergence(other_mean, other_spread, left + epsilon)
+        if at_right < 0.0:
+            at_right = count * divergence(mean, spread, right)
+            at_right += other_count * divergence(other_mean, other_spread, right + epsilon)
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left, at_left = high - GOLDEN * (high - low), -1.0
+        else:
+            low, left, at_left = left, right, at_right
+            right, at_right = low + GOLDEN * (high - low), -1.0
+    return 0.5 * (low + high)
+
+
+@compiled
 def separation(
     count: float,
     mean: float,
@@ -60,25 +91,8 @@ def separation(
         x = min(x, 1.0 - 0.1 * min(1.0 - mean, 1.0 - other_mean) - epsilon)
     if x <= 0.0:
         return np.inf, second / (first + second)  # ε is nearly all there is
-    if max(spread, other_spread) > 1.5:
-        low, high = max(other_mean - epsilon, 1e-9), min(mean, 1.0 - epsilon - 1e-9)
-        a, b = high - GOLD * (high - low), low + GOLD * (high - low)
-        fa = count * divergence(mean, spread, a) + other_count * divergence(other_mean, other_spread, a + epsilon)
-        fb = count * divergence(mean, spread, b) + other_count * divergence(other_mean, other_spread, b + epsilon)
-        for _ in range(14):
-            if fa < fb:
-                high, b, fb = b, a, fa
-                a = high - GOLD * (high - low)
-                fa = count * divergence(mean, spread, a) + other_count * divergence(
-                    other_mean, other_spread, a + epsilon
-                )
-            else:
-                low, a, fa = a, b, fb
-                b = low + GOLD * (high - low)
-                fb = count * divergence(mean, spread, b) + other_count * divergence(
-                    other_mean, other_spread, b + epsilon
-                )
-        x = 0.5 * (low + high)
+    if max(spread, other_spread) > NARROW:
+        x = _least(count, mean, spread, other_count, other_mean, other_spread, epsilon)
     own, others = count * divergence(mean, spread, x), other_count * divergence(other_mean, other_spread, x + epsilon)
     if own + others <= 0.0:
         return 0.0, second / (first + second)
@@ -115,6 +129,8 @@ class Seen(NamedTuple):
     """What was seen of all arms."""
 
     counts: FloatArray
+    planned: FloatArray
+    """The counts to be, with the pulls that are under way."""
     means: FloatArray
     """With a pseudo-reward that is half 0, half 1; so are the spreads."""
     spreads: FloatArray
@@ -124,59 +140,92 @@ class Seen(NamedTuple):
 
 
 @compiled
+def narrow_pairs(a: int, seen: Seen) -> BoolArray:
+    """Where all rewards of an arm and of arm `a` should be looked at, and suffice for it."""
+    narrow: BoolArray = (np.maximum(seen.spreads, seen.spreads[a]) > NARROW) & (
+        np.minimum(seen.counts, seen.counts[a]) >= KNOWN
+    )
+    return narrow
+
+
+@compiled
 def _key(
-    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
+    j: int, leader: int, moved: FloatArray, means: FloatArray, spreads: FloatArray, rejected: BoolArray, epsilon: float
 ) -> tuple[float, float]:
     """How little arm j is told apart from the leader: the smallest comes first. Also the leader's part in it."""
-    counts, means, spreads = seen.counts, seen.means, seen.spreads
-    first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
-    apart, part = -1.0, 0.5
-    if max(spreads[leader], spreads[j]) > NARROW and min(counts[leader], counts[j]) >= KNOWN:
-        apart, part = transport(
-            leader,
-            counts[leader],
-            seen.empirical[leader],
-            moved[leader] / counts[leader],
-            j,
-            counts[j],
-            seen.empirical[j],
-            moved[j] / counts[j],
-            seen.before,
-            seen.since,
-            epsilon,
-        )
-        if apart < 0.0:
-            apart, part = 0.0, second / (first + second)
-    else:
-        apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
+    apart, part = separation(moved[leader], means[leader], spreads[leader], moved[j], means[j], spreads[j], epsilon)
     return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
 
 
 @compiled
-def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray) -> IntArray:
+def _narrow_key(
+    j: int, leader: int, moved: FloatArray, seen: Seen, rejected: BoolArray, epsilon: float
+) -> tuple[float, float]:
+    """The same, by all rewards of both arms."""
+    counts, spreads = seen.counts, seen.spreads
+    scales = moved[leader] / counts[leader], moved[j] / counts[j]
+    apart, part, _, _ = transport(
+        leader, j, counts, seen.empirical, scales[0], scales[1], seen.before, seen.since, epsilon
+    )
+    if apart <= 0.0:  # by the variances of the two estimates
+        first, second = moved[leader] * spreads[leader], moved[j] * spreads[j]
+        part = second / (first + second)
+    return apart + math.log(moved[j]) + (REJECTED if rejected[j] else 0.0), part
+
+
+@compiled
+def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: FloatArray) -> None:
+    """Raise bets on arm `a` and against each other to those that would have won most so far, where an arm is narrow."""
+    narrow = narrow_pairs(a, seen)
+    for j in range(len(own)):
+        if j != a and narrow[j]:
+            apart, _, bet, other = transport(
+                a, j, seen.counts, seen.empirical, 1.0, 1.0, seen.before, seen.since, epsilon
+            )
+            if apart > 0.0:
+                own[j], others[j] = max(own[j], bet), max(others[j], other)
+
+
+@compiled
+def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int) -> IntArray:
     """How often to pull each arm in a batch of ``len(coins)`` pulls.
 
     Pull by pull: the challenger is the arm least told apart from the leader, and the leader or the challenger is pulled, as
     a coin says that is weighted by their parts in the separation. Counts move within the batch, means are held. Keys only
     rise then, so a lazy heap finds the same challenger as a search of all arms: the smallest stored key is computed anew,
     and if it rose the arm goes back.
+
+    The first `spared` pulls go to an arm that looks bad on few pulls, by a key in which being told apart counts half: an
+    unlucky best arm would otherwise wait for e^separation times its pulls.
     """
-    n = len(seen.counts)
-    moved = seen.counts.copy()
+    n, means, spreads = len(seen.counts), seen.means, seen.spreads
+    narrow, moved = narrow_pairs(leader, seen), seen.planned.copy()
     times = np.zeros(n, np.int64)
     keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
-    size = 0
+    size, starved, least = 0, leader, np.inf
     for j in range(n):
         if j != leader:
-            keys[size], arms[size] = _key(j, leader, moved, seen, rejected, epsilon)[0], j
+            if narrow[j]:
+                key, _ = _narrow_key(j, leader, moved, seen, rejected, epsilon)
+            else:
+                key, _ = _key(j, leader, moved, means, spreads, rejected, epsilon)
+            keys[size], arms[size] = key, j
+            flat = keys[size] + math.log(moved[j])
+            if flat < least:
+                starved, least = j, flat
             size += 1
+    times[starved] += spared
+    moved[starved] += spared
     for p in range(size // 2 - 1, -1, -1):
         _sift(keys, arms, p)
-    for coin in coins:
+    for coin in coins[spared:]:
         while True:
             j = arms[0]
-            key, part = _key(j, leader, moved, seen, rejected, epsilon)
-            if key <= keys[0] + 1e-3:
+            if narrow[j]:
+                key, part = _narrow_key(j, leader, moved, seen, rejected, epsilon)
+            else:
+                key, part = _key(j, leader, moved, means, spreads, rejected, epsilon)
+            if key <= keys[0]:
                 break
             keys[0] = key
             _sift(keys, arms, 0)

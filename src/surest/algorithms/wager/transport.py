@@ -13,6 +13,7 @@ from surest.core.protocol import FloatArray, IntArray
 HALF = 0.5
 """The weight of the reward of the worst kind."""
 STEPS = 40
+"""A search ends after so many steps."""
 CLOSE = 1e-4
 """A step that is smaller than this, in proportion, is the last one."""
 
@@ -24,7 +25,7 @@ Digests = tuple[FloatArray, FloatArray, IntArray]
 def _sums(
     arm: int, before: Digests, since: Digests, scale: float, x: float, bet: float, is_above: bool
 ) -> tuple[float, float, float]:
-    """Σ s/(1 + bet·s), Σ s²/(1 + bet·s)² and Σ 1/(1 + bet·s)² over an arm's rewards, s being how far each is on the winning side."""
+    """Σ s/(1 + bet·s), Σ s²/(1 + bet·s)² and Σ 1/(1 + bet·s)² over an arm's rewards, s being what each is ahead of x."""
     worst = -x if is_above else x - 1.0
     share = 1.0 / (1.0 + bet * worst)
     slope, curve, spread = HALF * worst * share, HALF * (worst * share) ** 2, HALF * share * share
@@ -75,29 +76,26 @@ def _gain(arm: int, before: Digests, since: Digests, scale: float, x: float, bet
 @compiled
 def transport(
     leader: int,
-    leader_count: float,
-    leader_mean: float,
-    leader_scale: float,
     j: int,
-    count: float,
-    mean: float,
+    counts: FloatArray,
+    means: FloatArray,
+    leader_scale: float,
     scale: float,
     before: Digests,
     since: Digests,
     epsilon: float,
-) -> tuple[float, float]:
-    """The nats by which the leader is seen not to be worse than arm j by ε, and the leader's part; −1 where it is not.
+) -> tuple[float, float, float, float]:
+    """The nats by which the leader is seen not to be worse than arm j by ε, the leader's part, and the bets on both.
 
-    Counts are multiplied by the scales. The sum of both gains is least where both bets, times the counts, are equal.
+    Zero nats where it is not seen. The weights of both arms' rewards are multiplied by the scales. The sum of both gains
+    is least where both bets, times the weights, are equal.
     """
-    ours, theirs = leader_scale * leader_count + HALF, scale * count + HALF
-    high = leader_scale * leader_count * leader_mean / ours
-    low = (scale * count * mean + HALF) / theirs - epsilon
-    if low >= high:
-        return -1.0, 0.5
+    ours, theirs = leader_scale * counts[leader] + HALF, scale * counts[j] + HALF
+    high = leader_scale * counts[leader] * means[leader] / ours
+    low = (scale * counts[j] * means[j] + HALF) / theirs - epsilon
     low, high = max(low, 1e-9), min(high, 1.0 - epsilon - 1e-9)
     if low >= high:
-        return -1.0, 0.5
+        return 0.0, 0.5, 0.0, 0.0
     x, bet, other = 0.5 * (low + high), 0.0, 0.0
     for _ in range(STEPS):
         bet, bend = _best_bet(leader, before, since, leader_scale, x, True, bet)
@@ -114,5 +112,5 @@ def transport(
     own = _gain(leader, before, since, leader_scale, x, bet, True)
     others = _gain(j, before, since, scale, x + epsilon, other, False)
     if own + others <= 0.0:
-        return -1.0, 0.5
-    return own + others, own / (own + others)
+        return 0.0, 0.5, 0.0, 0.0
+    return own + others, own / (own + others), bet * x, other * (1.0 - x - epsilon)

@@ -5,25 +5,21 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 """
 
 import math
-import os
-from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
+from functools import partial
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import Seen, plan, separations, update_optimistic
+from surest.algorithms.wager.ahead import plan_ahead
+from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
-S1 = float(os.environ.get("S1", 0.75))
 FIRST = 2
 """Pulls of every arm to begin with."""
-GROWTH = 0.02
-"""A batch, as a part of what was pulled so far."""
 W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
 LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
@@ -37,10 +33,12 @@ SHRINK = 0.8
 LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
-AHEAD, AHEAD_GROWTH, AHEAD_MOST = 5, 1 / 8, 16
-"""Pulls planned and not yet counted: 5 for each worker and an eighth of what was pulled so far, up to 16 for each worker …"""
-PORTION = 4
-"""… in batches of a fourth of the workers: what is known is counted soon."""
+SPARED = 0.02
+"""The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, after `LONG` pulls."""
+FIRST_SHARE = 0.75
+"""π_1: most searches need one nomination only."""
+MANY = 2_000
+"""Beyond so many arms in play, a look at the status leaves certificates as they are."""
 
 
 def wager(
@@ -57,32 +55,30 @@ def wager(
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
     `batch` is the least number of pulls to ask for at a time. For many `workers`, requests are planned ahead of the rewards:
-    nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals` then
-    says how many each addition brings, and is looked at before each request.
+    nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals`
+    then says how many each addition brings, and is looked at before each request.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
-    if reserve > 0:  # new arms come next: nothing can be announced before them
-        batch, workers = max(batch, 2 * workers) if workers > 1 else batch, 1
-    least = max(batch, workers // PORTION)
-    planned = deque([np.full(len(arms), FIRST)])  # how often to pull each arm, in this request and in those announced
+    if reserve > 0 and workers > 1:  # arms may be added before the next request: it cannot be announced
+        batch, workers = max(batch, 2 * workers), 1
+    planned = [np.full(len(arms), FIRST)]  # how often to pull each arm, in this request and in those that follow
     while True:
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
-            planned = deque([np.where(ledger.counts == 0, FIRST, 0)])
-        ahead = [_pull(arms, later) for later in islice(planned, 1, None)]
-        times = planned.popleft()
-        reply = yield _pull(arms, times, ledger.status, ahead)
+            planned = [np.where(ledger.counts == 0, FIRST, 0)]
+        times = planned.pop(0)
+        reply = yield _pull(arms, times, ledger.status, [_pull(arms, later) for later in planned])
         ledger.count(np.flatnonzero(times), reply)
         ledger.nominate_if_due()
         ledger.refute()
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
-        ledger.plan_ahead(planned, rng, least, workers)
+        plan_ahead(planned, ledger.counts, batch, workers, partial(ledger.next_batch, rng))
 
 
 def _pull(
@@ -94,12 +90,12 @@ def _pull(
 
 def slot_share(k: int) -> float:
     """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
-    return S1 if k == 1 else (1 - S1) / (k * (k - 1))
+    return FIRST_SHARE if k == 1 else (1 - FIRST_SHARE) / (k * (k - 1))
 
 
 def unused_share(k: int) -> float:
     """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
-    return (1 - S1) / k
+    return (1 - FIRST_SHARE) / k
 
 
 class Ledger:
@@ -220,10 +216,11 @@ class Ledger:
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
+        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        best_bets(a, self._seen(), self.epsilon, nominee, self.guesses)
         closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
         self.guesses_nominee = np.maximum(nominee, closest)
-        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         self.minimisers = x
 
     def refute(self) -> None:
@@ -251,32 +248,27 @@ class Ledger:
             self.guesses,
         )
 
-    def plan_ahead(self, planned: deque[IntArray], rng: np.random.Generator, least: int, workers: int) -> None:
-        """Plan one batch for one worker; for many, as many as keep them busy while a slow evaluation is awaited."""
-        pending, total = sum(planned, np.zeros(len(self.counts), np.int64)), self.counts.sum()
-        size, window = max(least, int(GROWTH * total)), 0
-        if workers > 1:
-            window = min(AHEAD_MOST * workers, int(AHEAD * workers + AHEAD_GROWTH * total))
-            size = min(size, max(least, window // PORTION))
-        while not planned or pending.sum() + size <= window:
-            planned.append(self.next_batch(rng, size, pending))
-            pending += planned[-1]
-
-    def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
-        """How often to pull each arm next, after pulls that are still pending."""
-        leader = int(self.optimistic.argmax())
-        if self.epsilon > 0 and self.leader == self.nominee:
-            leader = self.leader  # it need not be the best: see that it is good enough
-        rejected = self.certified >= self.goal
-        seen = Seen(
-            self.counts + pending,
+    def _seen(self, pending: IntArray | None = None) -> Seen:
+        """What sampling goes by."""
+        return Seen(
+            self.counts,
+            self.counts if pending is None else self.counts + pending,
             self.means,
             self.spreads,
             self.empirical,
             (self.before.values, self.before.weights, self.before.size),
             (self.since.values, self.since.weights, self.since.size),
         )
-        return plan(leader, seen, rejected, self.epsilon, rng.random(size))
+
+    def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
+        """How often to pull each arm in the next `size` pulls, after those that are still pending."""
+        leader = int(self.optimistic.argmax())
+        if self.epsilon > 0 and self.leader == self.nominee:
+            leader = self.leader  # it need not be the best: see that it is good enough
+        rejected = self.certified >= self.goal
+        total = self.counts.sum() + pending.sum()
+        spared = int(SPARED * (total + size)) - int(SPARED * total) if total >= LONG else 0
+        return plan(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
@@ -287,11 +279,9 @@ class Ledger:
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
             todo = np.flatnonzero(others & (certified < self.goal))
+            todo = todo if len(todo) <= MANY else todo[:0]  # what was found before holds as well
             raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
         weakest = float(certified[others].min())
-        total = Digests(n)
-        for part in (self.before, self.since):
-            total.take(part.copy())
         return Status(
             leader=arm,
             achieved_delta=min(1.0, math.exp(-weakest)),
@@ -301,8 +291,18 @@ class Ledger:
             threshold=self.goal,
             forecast=self._forecast(arm, weakest),
             nominees=tuple(self.nominees),
-            intervals=confidence_sequence(total, self.delta),
+            intervals=confidence_sequence(self.before, self.delta, self.since),
+            contenders=self.contenders(),
         )
+
+    def contenders(self) -> tuple[int, ...]:
+        """The arms that may still be right: the nominee (or leader) and all that are not refuted.
+
+        At ε = 0 any one best arm is among them at all times with probability at least 1 − δ; with ε > 0 an arm within ε of
+        the best is.
+        """
+        arm = self.leader if self.nominee is None else self.nominee
+        return tuple(np.flatnonzero((self.certified < self.goal) | (np.arange(len(self.certified)) == arm)).tolist())
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
