@@ -1,14 +1,12 @@
 """Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import surest
 from simulated_workers import Workers
 from surest import open_study
 from surest.core.procedure import Running
@@ -121,26 +119,6 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         one.append(alone.running.pulls)
     assert np.mean(busy) > 0.93
     assert np.mean(pulls) < 1.25 * np.mean(one)  # the noise of 20 searches is large
-
-
-def test_threads_are_busy() -> None:
-    spent = []
-
-    def arm(mean: float, seed: int) -> float:
-        began = time.perf_counter()
-        time.sleep(0.005 + seed % 100 / 10_000)
-        spent.append(time.perf_counter() - began)
-        return float(np.random.default_rng(seed).random() < mean)
-
-    from functools import partial
-
-    with ThreadPoolExecutor(8) as pool:
-        began = time.perf_counter()
-        arms = [partial(arm, mean) for mean in MEANS]
-        result = surest.identify(arms, 0.05, executor=pool, in_flight=8, seed=1, seeded=True)
-        whole = time.perf_counter() - began
-    assert result.certified
-    assert sum(spent) / (8 * whole) > 0.5  # a machine that does other things too
 
 
 def test_work_takes_items() -> None:

@@ -31,9 +31,15 @@ a request names each arm once, with the number of its pulls
 
 
 def check_announced(before: Request, request: Request, name: str) -> None:
-    """Refuse a request that is not the one announced in `ahead` of the one before: it may have been evaluated already."""
-    if isinstance(before, Pull) and before.ahead and not before.ahead[0].same_as(request):
-        raise _broken(name, request, f"is not {_short(before.ahead[0])}", "it had announced that in `ahead`")
+    """Refuse a request that breaks what the one before announced: what is announced may have been evaluated already."""
+    announced = before.ahead if isinstance(before, Pull) else ()
+    follows = [request, *(request.ahead if isinstance(request, Pull) else ())]
+    for place, expected in enumerate(announced):
+        if place == len(follows) or not expected.same_as(follows[place]):
+            did = "is not" if place == 0 else "no longer announces"
+            raise _broken(
+                name, request, f"{did} {_short(expected)}", "the request before had announced that in `ahead`"
+            )
 
 
 def check_reply(request: Request, reply: Any, bandit: str) -> Reply:

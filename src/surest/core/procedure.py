@@ -1,5 +1,6 @@
 """A procedure on its way: the request it waits on, what it has cost, how it ended. Drivers and sessions move it."""
 
+from itertools import accumulate
 from typing import Generic
 
 import numpy as np
@@ -57,7 +58,7 @@ class Running(Generic[R]):
         self.unanswered: Request | None = None
         """The request that the budget did not allow."""
         self.announced: tuple[Pull, ...] = ()
-        """What had been announced when it ended: it may have been evaluated, and is not needed any more."""
+        """The requests that follow, as far as the budget goes. Once it has ended, those that are not needed any more."""
         self.status: Status | None = None
         """The procedure's own word on its state when the budget was spent."""
         self.rounds = 0
@@ -102,7 +103,6 @@ class Running(Generic[R]):
         self._advance(reply)
 
     def _advance(self, reply: Reply | None) -> None:
-        self.announced = self.request.ahead if isinstance(self.request, Pull) else ()
         try:
             request = self._procedure.send(reply)
         except StopIteration as end:
@@ -116,7 +116,15 @@ class Running(Generic[R]):
             self.status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
-            self.request = request
+            self.request, self.announced = request, self._announced(request)
+
+    def _announced(self, request: Request) -> tuple[Pull, ...]:
+        """What a request announces, as far as the budget goes."""
+        ahead = request.ahead if isinstance(request, Pull) else ()
+        if self.budget is None or not ahead:
+            return ahead
+        costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
+        return tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:

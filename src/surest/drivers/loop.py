@@ -70,8 +70,10 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 except Stop as stop:
                     ending = stop
             flying.update((ticket.id, ticket) for ticket in fresh)
-            if ending is None and len(flying) < in_flight and desk.finished:
-                return  # decided: what was evaluated ahead of the algorithm is not needed
+            idle = ending is None and not fresh and len(flying) < in_flight
+            if idle and all(ticket.item is None for ticket in flying.values()) and desk.finished:
+                flying.clear()  # fresh pulls ahead of the algorithm are not needed; cells of a list are worth keeping
+                return
             if not flying:
                 if ending is not None:
                     raise ending

@@ -24,7 +24,7 @@ from surest.study.log import (
     free_places,
     handed_out_again,
 )
-from surest.study.replay import later_arms, next_requests, replay
+from surest.study.replay import later_arms, replay, requests_ahead
 from surest.study.settings import Settings
 
 PACK = 4096
@@ -72,13 +72,18 @@ class Pulls:
     def catch_up(self, log: Log) -> Session:
         """Answer every request whose rewards have all been told."""
         session, self.session = self.session, None  # what fails half-way is started again
-        if session is None or self._overtaken(log, session):
+        if session is not None and self._overtaken(log, session):
+            session = None
+        anew = session is None
+        if session is None:
             packed = log.read_packs(self.study, 0)
             if not len(packed):  # else all that is read has a checksum of its own, and little of the file is read
                 self.store.check(log)
             session = self._begun(log, record=False)
             self._feed_packs(log, session, packed)
         self._feed_rows(log, session, None)
+        if anew:
+            log.read_told(self.study, self.position)  # what is under way is checked too
         self.session = session
         return session
 
@@ -88,6 +93,7 @@ class Pulls:
         self.store.check(log)
         session = self._begun(log, record=record)
         self._feed_rows(log, session, on_request)
+        log.read_told(self.study, self.position)
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
@@ -96,9 +102,6 @@ class Pulls:
 
     def _begun(self, log: Log, *, record: bool) -> Session:
         self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
-        last = log.last_request(self.study)
-        if last is not None:  # it may be under way, and is then not read otherwise
-            log.read_told(self.study, last.first)
         return self.settings.session([arm.label for arm in self._arms if arm.added_at == 0], record=record)
 
     def _overtaken(self, log: Log, session: Session) -> bool:
@@ -139,24 +142,36 @@ class Pulls:
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
         """Lease tickets that failed or whose lease has run out, then fresh ones of the current request, or of the next."""
         again = log.expired(lease, most)
+        if (again or self._announced) and self.catch_up(log).finished:
+            return []  # what is left was announced, and is not needed any more
         handed_out_again(log, lease, again, until)
         handed = [Place(ticket.number, ticket.arm) for ticket in again]
         while len(handed) < most:
             free = free_places(log, self.study, most - len(handed))
-            if free is None:  # all of the request is handed out
-                if not self.record_next(log):
+            if free is None:  # all that was written down is handed out
+                if self._waits(log) or not self.record_next(log):
                     break
                 continue
             log.lease_fresh(lease, free, until)
             handed += free
         return handed
 
+    @property
+    def _announced(self) -> bool:
+        """Whether the algorithm is known to announce requests."""
+        return self.session is not None and bool(self.session.running.announced)
+
+    def _waits(self, log: Log) -> bool:
+        """Whether the algorithm is known to need rewards that are out, so that there is no need to catch up."""
+        return self.session is not None and not self._announced and log.count_open(self.study) > 0
+
     def record_next(self, log: Log) -> bool:
         """Write down what the algorithm asks next, or has announced; False where it first needs rewards, and at its end."""
         session = self.catch_up(log)
-        asked = [] if session.finished else next_requests(session, self.position)
         last = log.last_request(self.study)
-        request = next((one for one in asked if last is None or one.first >= last.end), None)
+        written = 0 if last is None else last.end
+        following = [] if session.finished else requests_ahead(session, self.position)
+        request = next((one for one in following if one.first >= written), None)
         if request is not None:
             log.write_request(self.study, request)
         if sum(map(len, self._loose)) >= PACK:

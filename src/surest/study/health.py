@@ -93,14 +93,14 @@ def progress_of(
 ) -> Progress:
     """Look at a study."""
     handed, opened = log.next_ticket(study), log.count_open(study)
-    waiting = log.count_open(study, log.time())
+    waiting = 0 if session.finished else log.count_open(study, log.time())
     health = health_of(log, study, labels)
     return Progress(
         name=name,
         finished=session.finished,
         result=session.result(),
         told=handed - opened,
-        out=opened - waiting,
+        out=0 if session.finished else opened - waiting,  # of those still out, nobody needs the rewards
         waiting=waiting,
         request_left=request_left,
         per_second=_speed(log.told_times(study, RECENT)),

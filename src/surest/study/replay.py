@@ -28,22 +28,19 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
 def next_request(session: Session, first: int) -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
-    if not isinstance(request, Pull):
-        return None
-    return Recorded(first, request.total, str(request.statistic), runs_of(request))
+    return _recorded(request, first) if isinstance(request, Pull) else None
 
 
-def next_requests(session: Session, first: int) -> list[Recorded]:
-    """What a session now waits on and has announced, as far as the budget goes; at its end, what had been announced."""
-    running, found = session.running, list[Recorded]()
-    waits = running.request
-    asked = (waits, *waits.ahead) if isinstance(waits, Pull) else running.announced
-    for request in asked:
-        end = found[-1].end if found else first
-        if running.budget is not None and running.pulls + end + request.total - first > running.budget:
-            break
-        found.append(Recorded(end, request.total, str(request.statistic), runs_of(request)))
+def requests_ahead(session: Session, first: int) -> list[Recorded]:
+    """What a session now waits on, and what it has announced; at its end, what had been announced."""
+    current, found = session.running.request, list[Recorded]()
+    for request in (*([current] if isinstance(current, Pull) else []), *session.running.announced):
+        found.append(_recorded(request, found[-1].end if found else first))
     return found
+
+
+def _recorded(request: Pull, first: int) -> Recorded:
+    return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
 
 def replay(
@@ -63,9 +60,9 @@ def replay(
     """
     start = position
     for recorded in requests:
-        request = session.running.request
         if session.finished:  # what was announced and evaluated, but is not needed any more
             break
+        request = session.running.request
         if recorded != next_request(session, position) or not isinstance(request, Pull):
             raise TranscriptError(
                 f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "

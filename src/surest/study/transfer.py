@@ -14,7 +14,7 @@ from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
 from surest.study.records import arms_of
-from surest.study.replay import later_arms, next_requests, replay
+from surest.study.replay import later_arms, replay, requests_ahead
 from surest.study.settings import checked_settings
 from surest.study.stores import store_of
 
@@ -264,5 +264,5 @@ def _check_open_part(study: Export, session: Session, end: int) -> None:
     left = [_recorded(request) for request in study.requests if request.first >= end]
     arms = [ticket.arm for ticket in study.tickets[end:]]
     expected = [arm for one in left for arm in np.repeat(*arms_of(one.runs)).tolist()]
-    if left != next_requests(session, end)[: len(left)] or arms != expected[: len(arms)]:
+    if left != requests_ahead(session, end)[: len(left)] or arms != expected[: len(arms)]:
         raise UsageError(f"its requests or tickets from {end} on are not what the algorithm asks for")

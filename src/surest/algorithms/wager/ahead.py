@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surest.core.protocol import IntArray
+from surest.core.protocol import FloatArray, IntArray
 
 GROWTH = 0.02
 """A batch, as a part of what was pulled so far."""
@@ -38,7 +38,11 @@ def batch_size(least: int, workers: int, pulls: int) -> int:
 
 
 def plan_ahead(
-    planned: list[IntArray], counts: IntArray, least: int, workers: int, next_batch: Callable[[int, IntArray], IntArray]
+    planned: list[IntArray],
+    counts: FloatArray,
+    least: int,
+    workers: int,
+    next_batch: Callable[[int, IntArray], IntArray],
 ) -> None:
     """Add batches to the plan until the window is full; at least one, where none is left.
 
