@@ -16,67 +16,104 @@ import numpy as np
 
 from surest.algorithms import start
 from surest.api import identify
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1, parse_source
+from surest.bench.run import order_of
+from surest.bench.suites import instances_of
 from surest.core.procedure import Running
 from surest.theory.characteristic import characteristic
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
-H100 = "bernoulli:0.5," + ",".join(["0.3"] * 99)
-# source, instance, δ, runs, at most, aim
-ROWS = [
-    ("bernoulli:0.5,0.45,0.43,0.4", None, 0.1, 1000, 7_200, 5_000),
-    ("bernoulli:0.5,0.45,0.43,0.4", None, 0.01, 400, 10_400, 7_000),
-    ("bernoulli:0.3,0.21,0.2,0.19,0.18", None, 0.1, 1000, 2_200, 1_500),
-    ("example1:10", None, 0.1, 1000, 780, 550),
-    ("example1:100", None, 0.01, 100, 15_500, 10_000),
-    ("example1:1000", None, 0.01, 40, 155_000, 105_000),
-    (H100, None, 0.01, 100, 12_500, 10_000),
-    ("goodbooks.csv.gz", "books_top20", 0.05, 50, 40_000, 25_000),
-    ("goodbooks.csv.gz", "books_n1000_hard", 0.05, 20, 930_000, 600_000),
-    ("livecodebench.csv.gz", "lcb_repair", 0.05, 200, 3_700, 2_500),
-    ("caption_contest.csv.gz", "c540u_n20_mid", 0.05, 50, 45_000, 30_000),
-    ("autotune_conv.csv.gz", "convA4000_top100", 0.05, 50, 21_000, 14_000),
+FIRST_SEED = 1_000_000
+"""Seeds from here on were used for no choice of a constant."""
+
+
+def near_one(n: int) -> FiniteArms:
+    """Arms with means .9990, .9975, .9960, …, each uniform on ± .0008 (161 points)."""
+    around = np.linspace(-0.0008, 0.0008, 161)
+    return finite_arms([(0.9990 - 0.0015 * k + around, np.ones(161)) for k in range(n)])
+
+
+# instance, δ, runs, at most, aim
+ROWS: list[tuple[str, float, int, float, float]] = [
+    ("convA100_top20", 0.05, 100, 225, 150),
+    ("convA4000_top100", 0.05, 60, 10_500, 8_500),
+    ("skewed", 0.1, 100, 1_850, 1_500),
+    ("narrow:2", 0.1, 100, 395, 300),
+    ("narrow:10", 0.1, 100, 715, 620),
+    ("two arms near 1", 0.05, 100, 5_850, 4_500),
+    ("twenty arms near 1", 0.05, 100, 7_164, 5_511),
+    ("bernoulli:0.5,0.45,0.43,0.4", 0.1, 200, 5_700, 5_000),
+    ("bernoulli:0.5,0.45,0.43,0.4", 0.01, 100, 8_700, 7_500),
+    ("bernoulli:0.3,0.21,0.2,0.19,0.18", 0.1, 100, 1_780, 1_500),
+    ("example1:10", 0.1, 200, 600, 520),
+    ("example1:100", 0.01, 40, 11_800, 10_000),
+    ("one arm at .5, 99 at .3", 0.01, 40, 12_500, 10_000),
+    ("books_top20", 0.05, 100, 19_500, 16_000),
+    ("lcb_repair", 0.05, 100, 2_450, 2_100),
+    ("c540u_n20_mid", 0.05, 40, 45_000, 30_000),
 ]
+FILES = {"conv": "autotune_conv", "book": "goodbooks", "lcb_": "livecodebench", "c540": "caption_contest"}
 
 
-def one(source: str, instance: str | None, delta: float, seed: int) -> tuple[int, bool, int]:
-    arms = parse_source(source, instance)
-    result = identify(arms, delta, seed=seed)
-    return result.pulls, result.index == int(arms.means.argmax()), len(result.nominees)
+def arms_of(name: str, data: Path) -> FiniteArms:
+    if name in ("two arms near 1", "twenty arms near 1"):
+        return near_one(2 if name.startswith("two ") else 20)
+    if name == "one arm at .5, 99 at .3":
+        return bernoulli([0.5] + [0.3] * 99)
+    if name[:4] in FILES:
+        return parse_source(str(data / f"{FILES[name[:4]]}.csv.gz"), name)
+    return instances_of(name)[0].arms
 
 
-def several(job: tuple[str, str | None, float, range]) -> list[tuple[int, bool, int]]:
-    source, instance, delta, seeds = job
-    return [one(source, instance, delta, seed) for seed in seeds]
+def one(arms: FiniteArms, delta: float, seed: int) -> tuple[int, bool, list[float]]:
+    """Pulls, whether the answer was right, and each arm's share of the pulls. The arms come in a random order."""
+    order = order_of(seed, len(arms.means))
+    result = identify(arms.reordered(order), delta, seed=seed)
+    shares = np.empty(len(order))
+    shares[order] = np.array(list(result.pulls_per_arm.values())) / result.pulls
+    return result.pulls, order[result.index] == arms.means.argmax(), shares.tolist()
 
 
-def table(data: Path, factor: float, pool: ProcessPoolExecutor) -> str:
+def several(job: tuple[str, Path, float, range]) -> list[tuple[int, bool, list[float]]]:
+    name, data, delta, seeds = job
+    arms = arms_of(name, data)
+    return [one(arms, delta, seed) for seed in seeds]
+
+
+def tables(data: Path, factor: float, pool: ProcessPoolExecutor) -> dict[str, str]:
     lines = [
-        "| instance | δ | runs | mean pulls | 95 % | max | wrong | over lower bound | at most | aim |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| instance | δ | runs | mean pulls | max | wrong | over lower bound | at most | aim |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    for source, instance, delta, runs, most, aim in ROWS:
-        name = (
-            "one arm at .5, 99 at .3"
-            if source == H100
-            else source
-            if instance is None
-            else f"{source.split('.')[0]}/{instance}"
-        )
-        path = source if instance is None else str(data / source)
-        runs = max(10, int(runs * factor))
-        jobs = [(path, instance, delta, range(first, min(first + 10, runs))) for first in range(0, runs, 10)]
-        found = [row for part in pool.map(several, jobs) for row in part]
+    allocations = [
+        "| instance | best arm: ideal | actual | second: ideal | actual |",
+        "|---|---|---|---|---|",
+    ]
+    for name, delta, usual, most, aim in ROWS:
+        runs, arms = max(10, int(usual * factor)), arms_of(name, data)
+        seeds = range(FIRST_SEED, FIRST_SEED + runs)
+        found = [
+            row
+            for part in pool.map(several, [(name, data, delta, seeds[i : i + 10]) for i in range(0, runs, 10)])
+            for row in part
+        ]
         pulls = np.array([p for p, _, _ in found])
-        wrong = sum(not right for _, right, _ in found)
-        ratio = pulls.mean() / characteristic(parse_source(path, instance)).lower_bound(delta)
+        ideal = characteristic(arms)
         error = pulls.std(ddof=1) / np.sqrt(runs)
         lines.append(
-            f"| {name} | {delta:g} | {runs:,} | {pulls.mean():,.0f} ± {error:,.0f} | {np.quantile(pulls, 0.95):,.0f} "
-            f"| {pulls.max():,} | {wrong} | {ratio:.2f} | {most:,} | {aim:,} |"
+            f"| {name} | {delta:g} | {runs:,} | {pulls.mean():,.0f} ± {error:,.0f} | {pulls.max():,} "
+            f"| {sum(not right for _, right, _ in found)} | {pulls.mean() / ideal.lower_bound(delta):.2f} | {most:,} | {aim:,} |"
         )
         print(lines[-1], flush=True)
-    return "\n".join(lines)
+        if len(allocations) < 9:  # those of small variance come first
+            first, second = np.argsort(-arms.means)[:2]
+            actual = np.mean([shares for _, _, shares in found], axis=0)
+            allocations.append(
+                f"| {name} | {ideal.weights[first]:.2f} | {actual[first]:.2f} "
+                f"| {ideal.weights[second]:.2f} | {actual[second]:.2f} |"
+            )
+    return {"pulls": "\n".join(lines), "shares": "\n".join(allocations)}
 
 
 def deciding_share(n: int) -> tuple[int, float, float]:
@@ -110,7 +147,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     with ProcessPoolExecutor(options.workers) as pool:
-        found = {"pulls": table(options.data, options.runs_factor, pool)}
+        found = tables(options.data, options.runs_factor, pool)
     found["speed"] = speed()
     page = PAGE.read_text()
     for name, text in found.items():

@@ -24,6 +24,8 @@ if _TYPE_CHECKING:
     from surest.core.tickets import Ticket as Ticket
     from surest.drivers.asynchronous import aidentify as aidentify
     from surest.errors import Stop as Stop
+    from surest.evaluation import aevaluate as aevaluate
+    from surest.evaluation import evaluate as evaluate
     from surest.result.data import Result as Result
     from surest.study.study import Study as Study
     from surest.study.study import delete_study as delete_study
@@ -45,9 +47,11 @@ _HOMES = {
     "Stop": "errors",
     "Study": "study.study",
     "Ticket": "core.tickets",
+    "aevaluate": "evaluation",
     "aidentify": "drivers.asynchronous",
     "bernoulli": "arms.finite",
     "delete_study": "study.study",
+    "evaluate": "evaluation",
     "identify": "api",
     "import_study": "study.transfer",
     "list_studies": "study.study",

@@ -1,14 +1,16 @@
 """Mistakes put into the source of the evidence on lists of items, to see them noticed."""
 
+import re
 from pathlib import Path
 from types import ModuleType
 
-from surest.evidence import items
+from surest.evidence import item_bets, items
 
 
 def mutant(*changes: tuple[str, str]) -> ModuleType:
-    """The module with changes in its source, each of which must apply, not compiled."""
-    source = Path(items.__file__).read_text()
+    """Both modules in one, with changes in the source, each of which must apply, not compiled."""
+    sources = [Path(module.__file__ or "").read_text() for module in (item_bets, items)]
+    source = "\n".join(re.sub(r"from surest.evidence.item_bets import .*", "", text) for text in sources)
     for old, new in changes:
         assert source.count(old) == 1, old
         source = source.replace(old, new)

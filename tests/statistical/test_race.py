@@ -8,7 +8,8 @@ from scipy.stats import binom
 
 from statistical.race_mutants import mutant
 from surest.bench.items import run_on_table
-from surest.evidence import item_units, items
+from surest.evidence import item_units
+from surest.evidence.item_bets import WEIGHTS
 from surest.evidence.item_intervals import interval
 from surest.evidence.item_units import in_random_order
 from surest.evidence.item_verdict import Verdict
@@ -78,10 +79,15 @@ def losses(table: Table, delta: float, orders: int, seed: int) -> int:
     return sum(0 not in play_out(table, rng.permutation(table.shape[1]), delta).play for _ in range(orders))
 
 
-@pytest.mark.parametrize("name", [name for name in HARD if name != "300 arms"])
+LOST = {"one item apart": 36, "a lottery": 16, "ties": 38, "twins": 0, "five items": 0}
+
+
+@pytest.mark.parametrize("name", LOST)
 def test_a_best_arm_is_lost_with_probability_at_most_delta(name: str) -> None:
     """300 orders at δ = 0.2; the slow test has 10,000 at three levels."""
-    assert losses(HARD[name](), 0.2, 300, 1) <= most_allowed(300, 0.2)
+    lost = losses(HARD[name](), 0.2, 300, 1)
+    assert lost == LOST[name]
+    assert lost <= most_allowed(300, 0.2)
 
 
 @pytest.mark.slow
@@ -95,7 +101,8 @@ def test_a_best_arm_is_lost_with_probability_at_most_delta_in_many_orders(name: 
 def test_losses_come_near_to_delta_where_arms_are_hard_to_tell_apart() -> None:
     """Otherwise the tests above would not notice a threshold that is a few times too low."""
     lost = losses(independent(10, 100, 50), 0.5, 300, 3)
-    assert 30 < lost <= most_allowed(300, 0.5)
+    assert lost == 104
+    assert lost <= most_allowed(300, 0.5)
 
 
 def test_achieved_delta_is_a_p_value() -> None:
@@ -144,14 +151,14 @@ def test_a_level_that_ignores_dropped_arms_is_noticed() -> None:
 def test_an_interval_of_one_arm_holds_at_all_times() -> None:
     """400 orders of a 0/1 row and of a skew one, α = 0.2, looked at after every fifth item."""
     rng = np.random.default_rng(6)
-    for row in (np.repeat([0.0, 1.0], 30), rng.random(60) ** 4):
+    for row, pinned in ((np.repeat([0.0, 1.0], 30), 30), (rng.random(60) ** 4, 28)):
         missed = 0
         for _ in range(400):
             path = rng.permutation(row)
             ends = [interval(path[:t], np.ones(60), 60.0, 0.2) for t in range(5, 61, 5)]
             missed += any(not low - 1e-9 <= row.mean() <= high + 1e-9 for low, high in ends)
+        assert missed == pinned
         assert missed <= most_allowed(400, 0.2)
-        assert missed >= 4  # the bound is not empty
 
 
 def test_the_leaders_interval_needs_its_share_of_alpha() -> None:
@@ -313,4 +320,4 @@ def test_wealth_leaves_an_arm_out_at_one_over_its_share_of_delta() -> None:
         standings.count(np.array([0.6, 0.5]))
     assert 0.7 * before < 20 <= 0.7 * float(standings.current()[1])
     assert standings.most[1] == pytest.approx(0.7 * float(standings.current()[1]))
-    assert items.WEIGHTS.sum() == pytest.approx(1)
+    assert WEIGHTS.sum() == pytest.approx(1)

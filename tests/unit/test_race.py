@@ -158,15 +158,23 @@ def test_new_arms_catch_up_and_take_part() -> None:
     arrivals: list[Any] = []
     procedure = race(np.arange(2), 0.05, items=200, rng=np.random.default_rng(1), arrivals=arrivals, reserve=0.5)
     request, requests = next(procedure), []
-    with pytest.raises(StopIteration) as end:
-        while True:
-            requests.append((request.arms.tolist(), len(request.items)))
-            if len(requests) == 5:
-                arrivals.append(1)
-            request = procedure.send(table[np.ix_(request.arms, request.items)])
+    for _ in range(7):
+        requests.append((request.arms.tolist(), len(request.items)))
+        if len(requests) == 5:
+            arrivals.append(1)
+        request = procedure.send(table[np.ix_(request.arms, request.items)])
     assert requests[5] == ([2], 5)
     assert 2 in requests[6][0]
-    assert end.value.value.arm == 2
+    assert finish(procedure, request, table).arm == 2
+
+
+def finish(procedure: Any, request: Any, table: np.ndarray) -> Answer:
+    """Answer all further requests."""
+    while True:
+        try:
+            request = procedure.send(table[np.ix_(request.arms, request.items)])
+        except StopIteration as end:
+            return end.value
 
 
 def test_new_arms_wait_for_the_first_item_without_a_cell() -> None:
@@ -175,11 +183,10 @@ def test_new_arms_wait_for_the_first_item_without_a_cell() -> None:
     arrivals: list[Any] = [(1, 7)]
     procedure = race(np.arange(1), 0.05, items=200, rng=np.random.default_rng(1), arrivals=arrivals, reserve=0.5)
     request, requests = next(procedure), []
-    with pytest.raises(StopIteration):
-        while True:
-            requests.append((request.arms.tolist(), len(request.items)))
-            request = procedure.send(table[np.ix_(request.arms, request.items)])
-    assert requests[:8] == [([0], 1)] * 7 + [([1], 7)]
+    for _ in range(8):
+        requests.append((request.arms.tolist(), len(request.items)))
+        request = procedure.send(table[np.ix_(request.arms, request.items)])
+    assert requests == [([0], 1)] * 7 + [([1], 7)]
 
 
 def test_without_a_reserve_new_arms_are_out_for_certain_only() -> None:
@@ -264,3 +271,17 @@ def test_rivals_find_a_clear_best_arm(name: str) -> None:
     run = run_on_table(table, 0.05, 3, algorithm=ALGORITHMS[name])
     assert run.regret == 0
     assert run.cells < table.size
+
+
+def test_the_command_prints_a_row_a_method(tmp_path: Any) -> None:
+    from click.testing import CliRunner
+
+    from surest.cli.bench_items import items
+
+    table = noisy(3, 50, step=0.3)
+    lines = [f"a{j},q{i},{table[j, i]}" for j in range(3) for i in range(50)]
+    (tmp_path / "small.csv").write_text("arm,item,value\n" + "\n".join(lines))
+    names = "race,wager-on-marginals"
+    run = CliRunner().invoke(items, ["--data", str(tmp_path), "--orders", "2", "--algorithms", names])
+    assert run.exit_code == 0, run.output
+    assert [line.split(" | ")[3] for line in run.output.splitlines()[2:]] == names.split(",")

@@ -131,14 +131,20 @@ def test_a_bet_that_knows_the_item_is_noticed(mistake: str) -> None:
     module = mutant(
         change,
         ("    j: int,\n", "    now: FloatArray, j: int,\n"),
-        ("            j, top, sums", "            values, j, top, sums"),
+        ("bets_against(j, top", "bets_against(values, j, top"),
         # cross products with any arm, so that anybody can be an opponent
-        ("cross[where[i], opponents[k]]", "products[opponents[i], opponents[k]]"),
-        ("- cross[where[i], j] - cross[where[k], j]", "- products[opponents[i], j] - products[opponents[k], j]"),
+        ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
+        (
+            "- cross[where[i], j] - cross[where[k], j]",
+            "- all_products[opponents[i], j] - all_products[opponents[k], j]",
+        ),
     )
     sound = mutant(
-        ("cross[where[i], opponents[k]]", "products[opponents[i], opponents[k]]"),
-        ("- cross[where[i], j] - cross[where[k], j]", "- products[opponents[i], j] - products[opponents[k], j]"),
+        ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
+        (
+            "- cross[where[i], j] - cross[where[k], j]",
+            "- all_products[opponents[i], j] - all_products[opponents[k], j]",
+        ),
     )
     for each in (module, sound):
         _with_all_products(each)
@@ -152,7 +158,7 @@ def _with_all_products(module: ModuleType) -> None:
 
     def counting(self: items.Standings, values: np.ndarray) -> None:
         past = np.nan_to_num(self.scores[: self.t])
-        module.__dict__["products"] = past.T @ past
+        module.__dict__["all_products"] = past.T @ past
         module.__dict__["leading_now"] = lambda sums: [self.play[np.argmax(sums[self.play])]]
         count(self, values)
 

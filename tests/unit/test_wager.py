@@ -247,3 +247,14 @@ def test_batches_of_ten_million_end() -> None:
     result = identify(bernoulli([0.5, 0.45]), 0.05, seed=0, batch=10_000_000, budget=100_000_000)
     assert result.certified
     assert result.index == 0
+
+
+@pytest.mark.parametrize("low", [0.0, 0.25, 0.499])
+def test_constant_rewards_at_equal_distances_end(low: float) -> None:
+    """The nearest common mean lies exactly between the arms: a search for it must keep its bets."""
+    session = Session(2, 0.05)
+    while not session.finished and session.running.pulls < 20_000:
+        for ticket in session.ask(8):
+            session.tell(ticket.id, 1 - low if ticket.arm else low)
+    assert session.result().best == "1"
+    assert session.finished

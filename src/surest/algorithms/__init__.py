@@ -16,6 +16,7 @@ from surest.errors import UsageError
 
 MODULES = {
     "wager": "wager.entry",
+    "race": "race",
     "vd-best-arm-id": "paper.vd_best_arm_id",
     "vd-best-arm-id-star": "paper.expected_time",
     "naive-best-arm": "paper.naive",
@@ -207,6 +208,7 @@ def start_on(problem: Problem, arrivals: list[int] | None = None) -> Procedure[A
         seed=problem.seed,
         arrivals=arrivals,
         items=problem.items,
+        target=problem.target,
         **problem.options,
     )
 

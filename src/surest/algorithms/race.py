@@ -1,14 +1,16 @@
 """Race: the best arm on a list of items. All arms go through the items in one random order, and weak arms drop out.
 
-What makes its answer right is in evidence/items.py: wealths against each arm, valid because the order is random. The theorem
-and its proof are in docs/items.md.
+What makes its answer right is in evidence/items.py; the theorem and its proof are in docs/items.md.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from surest.core.protocol import Answer, Cells, IntArray, Procedure
+from surest.algorithms.entry import Entry, Task
+from surest.algorithms.options import Option
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
 from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
@@ -33,10 +35,10 @@ def race(
 ) -> Procedure[Answer]:
     """The arm with the best mean on a list of items (or one within ε of it), wrong with probability at most δ.
 
-    Scores lie in [0, 1]. The items are taken in a random order drawn from `rng` before anything is known. `budget` is in cells. `reserve`
-    is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is looked at before
-    each request. An addition may also be a pair: how many, and the number of items of which a cell had been
-    evaluated when it was made; the new arms then take part after these.
+    Scores lie in [0, 1]. The items are taken in a random order, drawn from `rng` before anything is known. `budget` is in
+    cells. `reserve` is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is
+    looked at before each request. An addition may also be a pair: how many, and how many units (items or clusters, in
+    order) had a cell evaluated when it was made; the new arms then take part after these.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
     >>> procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1)), None
@@ -48,59 +50,48 @@ def race(
     ...     print(end.value.arm, end.value.reason)
     0 exact: no other arm can catch up
     """
-    units = _checked_units(items, rng, target, group, weights)
-    share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
-    n = len(arms)
-    standings = Standings(n, units.weights, delta * (1 - reserve), share=share, population=target == "population")
+    if target not in TARGETS:
+        raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
+    units, population = in_random_order(items, rng, group, weights), target == "population"
+    if population and not np.allclose(units.weights, 1):
+        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
+    n, share = len(arms), SHARE_WITH_EPSILON if epsilon > 0 else SHARE
+    standings = Standings(n, units.weights, delta * (1 - reserve), share=share, population=population)
     verdict = Verdict(standings, delta, epsilon, np.full(n, (1 - reserve) / n))
     spent = additions = 0
     while True:
-        waiting = False
-        while additions < len(arrivals) and not waiting:
-            more, first = _addition(arrivals[additions], standings.t)
-            waiting = first > standings.t and standings.t < len(units)
-            if waiting:
-                break
-            seen = units.items[: units.starts[standings.t]]
-            if budget is not None and spent + more * len(seen) > budget:
-                return Answer(int(arms[standings.leader]), False, "budget spent", verdict.status())
-            additions += 1
-            arms = np.append(arms, arms.max() + 1 + np.arange(more))
-            catching_up = np.zeros((0, more))
-            if len(seen):
-                reply = yield Cells(arms[-more:], seen, units.items[len(seen) :], verdict.status)
-                catching_up = units.values(reply, 0, standings.t)
-                spent += more * len(seen)
-            part = reserve / (additions * (additions + 1))
-            standings.grow(catching_up, delta * part)
-            verdict.grow(np.full(more, part / more))
-        if standings.t == len(units) or (verdict.chosen is not None and not waiting):
+        t, waiting = standings.t, False
+        if additions < len(arrivals):
+            more, first = _addition(arrivals[additions], t)
+            waiting = first > t and t < len(units)
+            if not waiting:
+                cost = more * int(units.starts[t])
+                if budget is not None and spent + cost > budget:
+                    return Answer(int(arms[standings.leader]), False, "budget spent", verdict.status())
+                additions, spent = additions + 1, spent + cost
+                arms = np.append(arms, arms.max() + 1 + np.arange(more))
+                part = reserve / (additions * (additions + 1))
+                standings.grow((yield from _catch_up(arms[-more:], units, t, verdict)), delta * part)
+                verdict.grow(np.full(more, part / more))
+                continue
+        if t == len(units) or (verdict.chosen is not None and not waiting):
             return _answer(arms, standings, verdict, len(units))
-        t, end = standings.t, units.starts[standings.t + 1]
         cost = len(standings.play) * len(units.of(t))
         if budget is not None and spent + cost > budget:
             return Answer(int(arms[standings.leader]), False, "budget spent", verdict.status())
-        reply = yield Cells(arms[standings.play], units.of(t), units.items[end:], verdict.status)
+        reply = yield Cells(arms[standings.play], units.of(t), units.items[units.starts[t + 1] :], verdict.status)
         spent += cost
         standings.count(units.values(reply, t, t + 1)[0])
         verdict.look()
 
 
-def _checked_units(
-    items: int,
-    rng: np.random.Generator,
-    target: str,
-    group: Sequence[int] | None,
-    weights: Sequence[float] | None,
-) -> Units:
-    if target not in TARGETS:
-        raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
-    if items < 1:
-        raise UsageError("there are no items; give at least one")
-    units = in_random_order(items, rng, group, weights)
-    if target == "population" and not np.allclose(units.weights, 1):
-        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
-    return units
+def _catch_up(arms: IntArray, units: Units, t: int, verdict: Verdict) -> Procedure[FloatArray]:
+    """Evaluate new arms on the units that were counted: their sums are needed."""
+    if t == 0:
+        return np.zeros((0, len(arms)))
+    end = units.starts[t]
+    reply = yield Cells(arms, units.items[:end], units.items[end:], verdict.status)
+    return units.values(reply, 0, t)
 
 
 def _addition(given: int | tuple[int, int], t: int) -> tuple[int, int]:
@@ -117,9 +108,45 @@ def _answer(arms: IntArray, standings: Standings, verdict: Verdict, units: int) 
     sure = "exact: " if bool(standings.certain[out].all()) and not standings.population else ""
     if standings.t == units and not standings.population:
         how = "all items seen" if len(verdict.tied) == 1 else "tied"
-        return Answer(int(arms[verdict.tied[0]]), True, sure + how, status)
+        tied = [int(arms[arm]) for arm in verdict.tied]
+        return Answer(tied[0], True, sure + how, status, contenders=tied)
     if len(arms) == 1:
         return Answer(int(arms[0]), True, "the only arm", status)
     if len(standings.play) > 1:
         return Answer(int(arms[status.leader]), True, "certified ε-optimal", status)
     return Answer(int(arms[status.leader]), True, f"{sure}no other arm can catch up" if sure else "certified", status)
+
+
+def _start(task: Task, **options: Any) -> Procedure[Answer]:
+    assert task.items is not None
+    return race(
+        task.arms,
+        task.delta,
+        items=task.items,
+        rng=task.rng,
+        epsilon=task.epsilon,
+        target=task.target,
+        budget=task.budget,
+        arrivals=task.arrivals,
+        **options,
+    )
+
+
+ENTRIES = (
+    Entry(
+        name="race",
+        start=_start,
+        goal="either",
+        standing="proven",
+        reference="docs/items.md",
+        summary="The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
+        options={
+            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
+            "group": Option("value", "the cluster of each item, for items that belong together"),
+            "weights": Option("value", "the weight of each item in the mean; equal unless told"),
+        },
+        works_on="items",
+        growing=True,
+        reserve="reserve",
+    ),
+)

@@ -6,17 +6,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from surest.algorithms.item_rivals import ITEM_RIVALS
 from surest.algorithms.race import race
+from surest.algorithms.wager.wager import wager
+from surest.arms.finite import recorded
 from surest.core.protocol import Answer, FloatArray, Procedure
+from surest.drivers.simulate import simulate
 from surest.errors import UsageError
 
 ItemAlgorithm = Callable[..., Procedure[Answer]]
+MARGINALS = "wager-on-marginals"
+"""Wager, which takes each cell for a fresh draw of its arm, and knows neither pairs nor the end of the list."""
+MOST_TABLES = 20
+"""Wager on marginals is stopped after so many times the number of cells."""
 ALGORITHMS: dict[str, ItemAlgorithm] = {"race": race, **{name: rival.start for name, rival in ITEM_RIVALS.items()}}
-STANDINGS = {"race": "proven", **{name: rival.standing for name, rival in ITEM_RIVALS.items()}}
+STANDINGS = {"race": "proven", MARGINALS: "proven", **{name: rival.standing for name, rival in ITEM_RIVALS.items()}}
 
 
 @dataclass(frozen=True)
@@ -76,13 +84,24 @@ def run_on_table(
     cells, reply = 0, None
     while True:
         try:
-            request = procedure.send(reply)
+            request: Any = procedure.send(reply)
         except StopIteration as end:
             means = values.mean(axis=1)
             regret = max(float(means.max() - means[end.value.arm]), 0.0)
             return Run(end.value, cells, 0.0 if regret < 1e-12 else regret, perf_counter() - begin)
         cells += request.total
-        reply = values[request.arms][:, request.items]
+        reply = values[np.ix_(request.arms, request.items)]
+
+
+def wager_on_marginals(values: FloatArray, delta: float, seed: Sequence[int], epsilon: float = 0.0) -> Run:
+    """Run Wager on items drawn with replacement, each arm by itself; an evaluation is a pull."""
+    n, begin = len(values), perf_counter()
+    procedure = wager(np.arange(n), delta, epsilon=epsilon, rng=np.random.default_rng(seed))
+    pulls = int(np.random.default_rng([*seed, 1]).integers(2**31))
+    done = simulate(procedure, recorded(list(values)).simulate(seed=pulls), budget=MOST_TABLES * values.size)
+    answer = done.value or Answer(int(np.nan_to_num(done.means).argmax()), certified=False, reason="budget spent")
+    means = values.mean(axis=1)
+    return Run(answer, done.pulls, max(float(means.max() - means[answer.arm]), 0.0), perf_counter() - begin)
 
 
 def read_table(path: Path) -> FloatArray:
@@ -131,9 +150,9 @@ def bench_items(
         if only is not None and name not in only:
             continue
         for algorithm in algorithms:
-            if algorithm not in ALGORITHMS:
+            if algorithm not in STANDINGS:
                 raise UsageError(
-                    f"there is no method {algorithm!r} for lists of items; there are {', '.join(ALGORITHMS)}"
+                    f"there is no method {algorithm!r} for lists of items; there are {', '.join(STANDINGS)}"
                 )
             yield row_of(name, table, algorithm, orders, delta, epsilon, seed)
 
@@ -142,17 +161,20 @@ def row_of(
     name: str, table: FloatArray, algorithm: str, orders: int, delta: float, epsilon: float, seed: int
 ) -> ItemRow:
     """One method on one table."""
-    options = {"epsilon": epsilon} if epsilon > 0 else {}
-    runs = [
-        run_on_table(table, delta, [seed, order], algorithm=ALGORITHMS[algorithm], **options) for order in range(orders)
-    ]
+    if algorithm == MARGINALS:
+        runs = [wager_on_marginals(table, delta, [seed, order], epsilon) for order in range(orders)]
+    else:
+        options = {"epsilon": epsilon} if epsilon > 0 and algorithm == "race" else {}
+        method = ALGORITHMS[algorithm]
+        runs = [run_on_table(table, delta, [seed, order], algorithm=method, **options) for order in range(orders)]
     shares = np.array([run.cells for run in runs]) / table.size
     best, second = np.sort(table.mean(axis=1))[::-1][:2]
     return ItemRow(
         name,
         algorithm,
         STANDINGS[algorithm],
-        *table.shape,
+        len(table),
+        table.shape[1],
         float(best - second),
         delta,
         epsilon,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from surest.cli.reproduce import command_again
-from surest.core.problem import DEFAULT_ALGORITHM, SETTINGS
+from surest.core.problem import DEFAULT_ALGORITHM, ITEMS_ALGORITHM, SETTINGS
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
 from surest.masking import masked
@@ -19,7 +19,7 @@ from surest.study.settings import Handling
 from surest.study.stores import STORAGE
 from surest.study.study import Study, open_study
 
-KNOWN = {*SETTINGS, *Handling.__struct_fields__}
+KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
 """What `open_study` takes by name; other settings are the algorithm's own options."""
 
 
@@ -31,7 +31,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
     """
     scratch = None if given["study"] is not None else _scratch()
     storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
-    name = "identify" if scratch is not None else given["study"]
+    name = str(click.get_current_context().command.name) if scratch is not None else given["study"]
     study = _opened(storage, name, labels, workers, settings)
     try:
         yield study
@@ -48,7 +48,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
 def _scratch() -> Path:
     """A new file in this folder, or where there is room for passing things."""
     folder = Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
-    return folder / f"surest-identify-{secrets.token_hex(4)}.db"
+    return folder / f"surest-{click.get_current_context().command.name}-{secrets.token_hex(4)}.db"
 
 
 def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:
@@ -58,7 +58,7 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
     try:
         found = open_study(storage, name)
     except UsageError:  # there is none yet; a mistake in what was given is told below
-        algorithm = own.get("algorithm", DEFAULT_ALGORITHM)
+        algorithm = own.get("algorithm", ITEMS_ALGORITHM if "items" in own else DEFAULT_ALGORITHM)
         return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
     kept_options = {**found.settings.problem.options, **options} if options else {}
     return open_study(storage, name, labels, **own, **kept_options)

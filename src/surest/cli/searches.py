@@ -1,14 +1,16 @@
 """Searches whose evaluations are dear, commands and Python arms, are kept in a study while they run."""
 
 import functools
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 
+from surest.arms.items import read_items
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.kept_search import kept
 from surest.cli.output import show_result
@@ -17,6 +19,7 @@ from surest.core.scale import Scale
 from surest.drivers.call import work_of
 from surest.drivers.commands import Command, Runner, parse_commands
 from surest.errors import Stop
+from surest.evaluation import item_keys
 from surest.study.work import work_on
 
 
@@ -28,6 +31,8 @@ class Search:
     pool: Executor
     workers: int
     seeded: bool = False
+    items: Sequence[str] = ()
+    """What the arms are evaluated on, where there is a list of items."""
     end: Callable[[], None] = lambda: None
     """Ends what is under way, before the pool is waited for."""
     said: Mapping[str, str] = field(default_factory=dict)
@@ -58,6 +63,20 @@ def identify_commands(given: Mapping[str, Any], settings: Mapping[str, Any], sca
         return _searched(given, settings, scale, how)
 
 
+def evaluate_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    """Run commands on the items of a file, several at a time."""
+    commands = parse_commands(given["commands"])
+    runner = Runner(scale, given["timeout"])
+    workers = given["workers"] or 1
+    items = [
+        item.value if isinstance(item.value, str) else json.dumps(item.value) for item in read_items(given["items"])
+    ]
+    arms = {command.label: runner.arm(command) for command in commands}
+    with ThreadPoolExecutor(workers) as pool:
+        how = Search(arms, pool, workers, seeded=True, items=items, end=runner.stop, said=runner.said)
+        return _searched(given, settings, scale, how)
+
+
 def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
     """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
     source = kind_of_arms(arms, scale)
@@ -76,12 +95,14 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
     if given["on_failure"] is not None:
         reward = scale.number(given["on_failure"], "--on-failure")
         settings |= {"on_failure": reward, "retries": given["retries"] or 0}
+    if how.items:
+        settings["items"] = item_keys(how.items)
     labels = tuple(how.arms)
     stopped, began = None, time.perf_counter()
     with kept(given, labels, how.workers, settings) as study:
         with Watch(labels, quiet=given["quiet"]) as watch:
             arms = list(how.arms.values()) if how.seeded else [watch.arm(*pair) for pair in how.arms.items()]
-            work = work_of(arms, study.settings.problem.seed, seeded=how.seeded)
+            work = work_of(arms, study.settings.problem.seed, seeded=how.seeded, items=how.items or None)
             try:
                 work_on(study, work, how.pool, in_flight=how.workers, retries=given["retries"], on_request=watch)
             except Stop as stop:

@@ -1,25 +1,45 @@
 """The settings of a problem as options of a command: made from the fields of `surest.core.problem.Problem`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
 from surest.cli.options import option_option, parse_options
 from surest.cli.values import parse_bounds, whole_budget
-from surest.core.problem import DEFAULTS, SETTINGS
+from surest.core.problem import DEFAULTS, SETTINGS, TARGETS
 
 Command = Callable[..., Any]
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
 """How a text or number on the command line becomes a setting, where click does not know."""
-TYPES: dict[str, Any] = {"budget": float, "bounds": str, "seed": int, "algorithm": str}
+TYPES: dict[str, Any] = {
+    "budget": float,
+    "bounds": str,
+    "seed": int,
+    "algorithm": str,
+    "target": click.Choice(TARGETS),
+}
 """What click reads, where the default does not tell."""
+
+
+ON_ITEMS = ("target", "repeats")
+"""Settings that make sense on a list of items only."""
 
 
 def problem_options(command: Command) -> Command:
     """Give a command an option for each setting of a problem, and ``--option`` for the algorithm's own."""
+    return _with_options(command, [name for name in SETTINGS if name not in ON_ITEMS])
+
+
+def item_problem_options(command: Command) -> Command:
+    """The same for a command that works on a list of items."""
+    return _with_options(command, [name for name in SETTINGS if name != "repeats"])
+
+
+def _with_options(command: Command, names: Sequence[str]) -> Command:
     command = option_option(command)
-    for name, meta in reversed(SETTINGS.items()):
+    for name in reversed(names):
+        meta = SETTINGS[name]
         default, flag = DEFAULTS[name], isinstance(DEFAULTS[name], bool)
         shown = "0,1" if name == "bounds" else default if name not in ("budget", "seed") and not flag else None
         command = click.option(
@@ -33,7 +53,7 @@ def problem_options(command: Command) -> Command:
 
 def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of a command's parameters: those that were given, the algorithm's options among them."""
-    given = {name: params.pop(name) for name in SETTINGS}
+    given = {name: params.pop(name, None) for name in SETTINGS}
     options = parse_options(params.pop("options"))
     found = {
         name: PARSERS.get(name, _same)(value)

@@ -18,7 +18,9 @@ import numpy as np
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
 
-DEFAULT_ALGORITHM = "wager"
+DEFAULT_ALGORITHM, ITEMS_ALGORITHM = "wager", "race"
+"""What is used where nothing else is said: for fresh pulls, and on a list of items."""
+TARGETS = ("items", "population")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -45,6 +47,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     bounds: Annotated[tuple[float, float], _said("The lowest and the highest possible reward.", "LO,HI")] = (0.0, 1.0)
     minimise: Annotated[bool, _said("Small numbers are good: times, costs, losses.")] = False
     seed: Annotated[int, _said("Makes random choices, and so the run, repeatable.", "S")] = 0
+    target: Annotated[
+        str, _said("On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT")
+    ] = "items"
+    repeats: Annotated[int, _said("On a list of items: how many evaluations a cell is the mean of.", "R")] = 1
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
     items: int | None = None
     """How many items the arms are compared on; None where every evaluation is a fresh draw."""
@@ -88,6 +94,8 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     """
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
+    if given.get("items") is not None:
+        own.setdefault("algorithm", ITEMS_ALGORITHM)
     return checked(
         Problem(
             labels=labels_of(arms), **own, options={**(given.get("options") or {}), **more}, items=given.get("items")
@@ -106,6 +114,10 @@ def checked(problem: Problem) -> Problem:
     epsilon = _number("epsilon", problem.epsilon, "a number ≥ 0 in the units of the rewards")
     if not 0 <= epsilon < math.inf:
         raise UsageError(f"epsilon is {problem.epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
+    if problem.target not in TARGETS:
+        raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
+    if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
+        raise UsageError(f"repeats is {problem.repeats!r}; it is a number of evaluations a cell, from 1 on")
     return msgspec.structs.replace(
         problem,
         delta=delta,

@@ -82,7 +82,9 @@ class Status:
     nominees: tuple[int, ...] = ()
     """The arms nominated so far (Wager)."""
     intervals: tuple[FloatArray, FloatArray] | None = None
-    """Each arm's confidence bounds, per arm, not simultaneous."""
+    """Each arm's confidence bounds. Whether they hold for each arm or for all at once, the algorithm's page says."""
+    differences: tuple[FloatArray, FloatArray] | None = None
+    """Bounds of each arm's mean less the leader's, for all arms at once, where the algorithm compares arms item by item."""
 
 
 class Point(NamedTuple):

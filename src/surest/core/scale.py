@@ -95,7 +95,17 @@ class Scale:
         if intervals is not None:
             low, high = (self.from_unit(end) for end in intervals)
             intervals = (high, low) if self.minimise else (low, high)
-        return replace(status, epsilon_certified=None if epsilon is None else epsilon * self.width, intervals=intervals)
+        differences = status.differences
+        if differences is not None:
+            sign = -1.0 if self.minimise else 1.0
+            low, high = (sign * self.width * end for end in differences)
+            differences = (high, low) if self.minimise else (low, high)
+        return replace(
+            status,
+            epsilon_certified=None if epsilon is None else epsilon * self.width,
+            intervals=intervals,
+            differences=differences,
+        )
 
     def _advice(self, reward: object, value: object) -> str:
         if isawaitable(reward):

@@ -4,6 +4,7 @@ Rewards count in the order in which they were asked for, whatever the order in w
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import Any, SupportsFloat
 
@@ -13,11 +14,11 @@ import numpy as np
 from surest.algorithms import lookup, start_on
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
-from surest.core.protocol import Cells, FloatArray, Point, Pull, Status
+from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
-from surest.result.data import Result, result_of, status_of
+from surest.result.data import Result, listed_of, result_of, status_of
 
 
 class Session:
@@ -150,7 +151,7 @@ class Session:
 
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
-        found: list[Cell] = self._tickets.wanted(k, taken)
+        found: list[Cell] = self._tickets.wanted(k, taken, len(taken))
         return found
 
     def feed(self, rewards: FloatArray) -> None:
@@ -207,18 +208,35 @@ class Session:
         status = status_of(self.running)
         return Status(leader=self.result().index) if status is None else self.scale.status(status)
 
-    def result(self, history: tuple[Point, ...] = ()) -> Result:
-        """The verdict; before the end, the answer so far, not certified. `history` is evidence over time, if it was kept."""
+    def result(
+        self, history: tuple[Point, ...] = (), *, items: Sequence[Any] | None = None, stopped: str | None = None
+    ) -> Result:
+        """The verdict; before the end, the answer so far, not certified.
+
+        `history` is evidence over time, if it was kept. `items` says what the items of a list are called; `stopped` says why
+        the search ends before its end.
+        """
         health = {label: dict(of_arm) for label, of_arm in self.health.items()}
         standing = lookup(self.problem.algorithm).standing
-        return result_of(
+        found = result_of(
             self.running,
             self.problem,
             standing=standing,
             history=history,
             health=health,
             evaluations=self.evaluations,
+            stopped=stopped,
         )
+        if self.problem.items is None:
+            return found
+        names = range(self.problem.items) if items is None else items
+        return replace(found, listed=listed_of(self.running, self.problem, names, self._cells()))
+
+    def _cells(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Arms, items and rewards of all cells so far, in the user's units."""
+        known: dict[Cell, float] = self._tickets.values
+        places = np.array(list(known), np.int64).reshape(-1, 2)
+        return places[:, 0], places[:, 1], self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""

@@ -174,12 +174,15 @@ class CellTickets:
         """Rewards taken so far, those of known cells included."""
         return len(self.values)
 
-    def wanted(self, k: int, taken: Collection[Cell]) -> list[Cell]:
-        """The first k cells that the algorithm needs now, or will need next, of those not taken and not known."""
+    def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
+        """The first k cells, of those not taken and not known, that the algorithm needs now or, if others are under way, next.
+
+        Who works alone never evaluates ahead: it would only be wasted on arms that drop out.
+        """
         if self.request is None:
             return []
         arms, found = self.request.arms.tolist(), list[Cell]()
-        limit, early = AHEAD * (k + self.pending), 0
+        limit, early = AHEAD * (k + under_way) if under_way else 0, 0
         for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
             for arm in arms:
                 early += place >= len(self.request.items)
@@ -196,7 +199,8 @@ class CellTickets:
         again = [number for number, _ in zip(self.again, range(k), strict=False)]
         for number in again:
             del self.again[number]
-        cells = self.wanted(k - len(again), self.numbers) if k > len(again) else []
+        out = self.pending
+        cells = self.wanted(k - len(again), self.numbers, out) if k > len(again) else []
         fresh = list(range(len(self.tickets), len(self.tickets) + len(cells)))
         self.tickets += cells
         self.numbers.update(zip(cells, fresh, strict=True))

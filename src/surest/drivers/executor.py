@@ -132,6 +132,19 @@ class Jobs:
             future.cancel()
 
 
+class Inline(Executor):
+    """Calls functions where it is asked to, at once, in this thread."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """What the function gives, or raises."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **more))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
 def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]:
     """An executor, and how to get another one when it breaks."""
     if isinstance(executor, Executor):

@@ -11,7 +11,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.items import CAP, MEMORY, PRIOR, STEPS, TOLERANCE, bounded
+from surest.evidence.item_bets import CAP, MEMORY, PRIOR, STEPS, TOLERANCE, bounded
 
 BISECTIONS = 24
 

@@ -32,6 +32,8 @@ class Units:
     def values(self, scores: FloatArray, first: int, end: int) -> FloatArray:
         """The values of units `first` to `end` from scores of arms (rows) on their items: a row a unit, a column an arm."""
         low, high = self.starts[first], self.starts[end]
+        if high - low == end - first:  # single items
+            return np.asarray(scores, dtype=np.float64).T
         weighted = np.asarray(scores, dtype=np.float64) * self.inner[low:high]
         sums: FloatArray = np.add.reduceat(weighted, self.starts[first:end] - low, axis=1).T
         return sums
@@ -52,6 +54,8 @@ def in_random_order(
     >>> [units.of(k).tolist() for k in range(2)], units.weights
     ([[3, 4], [0, 1, 2]], array([0.8, 1.2]))
     """
+    if items < 1:
+        raise UsageError("there are no items; give at least one")
     each = np.ones(items) if weights is None else np.asarray(weights, dtype=np.float64)
     if each.shape != (items,) or not (np.isfinite(each) & (each > 0)).all():
         raise UsageError(f"weights must be {items} finite numbers above 0, one an item; got {weights!r}")

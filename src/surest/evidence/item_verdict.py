@@ -1,13 +1,13 @@
 """What can be said while arms go through a list of items: who leads, how surely, who may still be best, how close it is."""
 
-from dataclasses import dataclass
 from math import inf, log
 
 import numpy as np
 
 from surest.core.protocol import FloatArray, Status
+from surest.evidence.item_bets import MEMORY, PRIOR
 from surest.evidence.item_intervals import Pairs, differences, intervals
-from surest.evidence.items import MEMORY, PRIOR, Standings
+from surest.evidence.items import Standings
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
@@ -15,17 +15,6 @@ SHARE_WITH_EPSILON = 0.7
 """The same when an arm within ε of the best will do."""
 GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
 """The ε at which it is seen how close the leader is to the best."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemStatus(Status):
-    """A status with the arms' differences from the leader."""
-
-    contenders: tuple[int, ...] | None = None
-    """The arms in play. A given best arm is among them at all times with probability at least 1 − δ."""
-    differences: tuple[FloatArray, FloatArray] | None = None
-    """Bounds of each arm's mean on the list less the leader's. With probability 1 − δ the intervals of all pairs of arms hold
-    at all times, so that the leader may be chosen by the data."""
 
 
 class Verdict:
@@ -127,7 +116,7 @@ class Verdict:
             needed = np.minimum(np.where(gain > 0, 2 * wanted * second / gain**2, inf), units)
         return float(needed.sum() + needed.max())
 
-    def status(self) -> ItemStatus:
+    def status(self) -> Status:
         """All that can be said at this moment."""
         st, n = self.standings, len(self.standings.sums)
         a = st.leader if self.chosen is None else self.chosen
@@ -136,7 +125,7 @@ class Verdict:
         weakest = float(levels.min())
         scores, seen, pairs = st.scores[: st.t], st.seen, max(n * (n - 1) // 2, 1)
         total = inf if st.population else st.total
-        return ItemStatus(
+        return Status(
             leader=a,
             achieved_delta=min(1.0, 1 / weakest) if weakest > 0 else 1.0,
             epsilon_certified=self.smallest_epsilon(a),

@@ -29,7 +29,7 @@ def arm_table(arms: ArmTable, most: int = SHOWN) -> Table:
     heads, rows = arms.cells(most)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in heads:
-        table.add_column(head, justify="right" if head in ("mean", "pulls", "share") else "left", no_wrap=True)
+        table.add_column(head, justify="right" if head in ("mean", arms.counted, "share") else "left", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
     if len(arms) > len(rows):

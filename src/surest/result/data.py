@@ -1,5 +1,6 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.errors import UsageError
 from surest.result.json import to_json
+from surest.result.listed import Listed
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import cost, verdict
 from surest.text import decimals
@@ -67,6 +69,10 @@ class Result:
     """Rewards taken, those included that wait for others before they count."""
     wanted: dict[Any, int] = field(default_factory=dict)
     """Evaluations that the algorithm asks for next, by label, where recorded rewards did not suffice."""
+    listed: Listed | None = None
+    """On a list of items: the items, and the cells that were evaluated."""
+    wanted_cells: tuple[tuple[Any, Any], ...] = ()
+    """On a table with gaps that did not suffice: the next cells to evaluate, arm and item, in order."""
     resampled: bool = False
     """Whether this was a simulation that drew, with replacement, from recorded rewards."""
     health: dict[str, dict[str, int]] | None = None
@@ -128,6 +134,36 @@ class Result:
         return self.problem.minimise
 
     @property
+    def exact(self) -> bool:
+        """Whether nothing was left to chance: on a list of items, no arm that was not fully evaluated could catch up."""
+        return self.certified and self.reason.startswith("exact")
+
+    @property
+    def cells(self) -> int:
+        """On a list of items: all cells there are, arms times items."""
+        return len(self.labels) * len(self._on_items().items)
+
+    @property
+    def items_used(self) -> int:
+        """On a list of items: how many of them counted."""
+        return self._on_items().items_used
+
+    @property
+    def table(self) -> dict[Any, dict[Any, float]]:
+        """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
+        return self._on_items().table(self.labels)
+
+    @property
+    def differences(self) -> tuple[FloatArray, FloatArray] | None:
+        """On a list of items: bounds of each arm's mean less the chosen arm's, for all pairs at once, at 1 − δ."""
+        return self._on_items().differences
+
+    def _on_items(self) -> Listed:
+        if self.listed is None:
+            raise AttributeError("this result is about fresh pulls; surest.evaluate compares arms on a list of items")
+        return self.listed
+
+    @property
     def arms(self) -> ArmTable:
         """A row for each arm: label, pulls, mean, and the confidence bounds of the mean.
 
@@ -138,7 +174,8 @@ class Result:
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
-        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise, left)
+        counted = "pulls" if self.listed is None else "items"
+        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise, counted, left)
 
     def as_resampled(self) -> "Result":
         """The same result, of a simulation that drew from recorded rewards."""
@@ -242,6 +279,18 @@ def result_of(
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
+
+
+def listed_of(
+    running: Running[Answer],
+    problem: Problem,
+    items: Sequence[Any],
+    cells: tuple[IntArray, IntArray, FloatArray],
+) -> Listed:
+    """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
+    status = status_of(running)
+    differences = None if status is None else problem.scale.status(status).differences
+    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
 
 
 def status_of(running: Running[Answer]) -> Status | None:

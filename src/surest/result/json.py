@@ -12,6 +12,7 @@ from surest.errors import UsageError
 
 if TYPE_CHECKING:
     from surest.result.data import Result
+    from surest.result.listed import Listed
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -52,6 +53,33 @@ class Document(msgspec.Struct):
 
 def to_json(result: "Result") -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
+    if result.listed is not None:
+        return _listed_json(result, result.listed)
+    return _plain_json(result)
+
+
+def _listed_json(result: "Result", listed: "Listed") -> dict[str, Any]:
+    """A result on a list of items: evaluations instead of pulls."""
+    data = _plain_json(result)
+    per_arm = data.pop("pulls_per_arm")
+    for name in ("pulls", "rounds", "nominees", "history"):
+        del data[name]
+    low, high = listed.differences or (None, None)
+    return {
+        **data,
+        "exact": result.exact,
+        "evaluations": result.evaluations,
+        "cells": result.cells,
+        "items": len(listed.items),
+        "items_used": listed.items_used,
+        "evaluations_per_arm": per_arm,
+        "target": result.problem.target,
+        "differences_low": None if low is None else _list(low),
+        "differences_high": None if high is None else _list(high),
+    }
+
+
+def _plain_json(result: "Result") -> dict[str, Any]:
     problem = result.problem
     low, high = result.intervals or (None, None)
     settings: dict[str, Any] = {

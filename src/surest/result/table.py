@@ -44,6 +44,8 @@ class ArmTable:
     decimals: int = 4
     smallest: bool = False
     """Whether small means lead: times, costs."""
+    counted: str = "pulls"
+    """What the arms' evaluations are called: pulls, or, on a list, items."""
     contenders: tuple[int, ...] | None = None
     """The arms that may still be the best, where that is known and more than one: the table marks them."""
 
@@ -79,7 +81,7 @@ class ArmTable:
         bounded = any(not math.isnan(row.low) for row in self.rows)
         marked = self.contenders is not None and len(self.contenders) > 1
         total = max(sum(row.pulls for row in self.rows), 1)
-        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), "pulls", "share"]
+        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted, "share"]
         rows = []
         for i in self.leading(most):
             row = self.rows[i]
@@ -99,7 +101,7 @@ class ArmTable:
 
     def __repr__(self) -> str:
         heads, rows = self.cells()
-        lines = aligned([heads, *rows], right={"mean", "pulls", "share"})
+        lines = aligned([heads, *rows], right={"mean", self.counted, "share"})
         if len(self.rows) > len(rows):
             lines.append(f"… {len(self.rows) - len(rows):,} more")
         return "\n".join(lines)

@@ -1,7 +1,8 @@
 """What to say of a result: the one text of every verdict, for Python, the command line and pages."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from surest.text import count, percent, visible
 
@@ -23,10 +24,13 @@ def verdict(result: "Result") -> str:
 
 def _verdict(result: "Result") -> str:
     name = arm_name(result)
+    if result.listed is not None and result.certified and len(result.labels) > 1:
+        return _on_items(result)
     if result.reason == "the only arm":
         return f"{name} is the only arm: nothing had to be pulled."
     if not result.certified and result.pulls == 0:
-        return f"Not decided ({result.reason}). No pull has been counted yet."
+        nothing = "No pull" if result.listed is None else "No item"
+        return f"Not decided ({result.reason}). {nothing} has been counted yet."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
@@ -37,6 +41,34 @@ def _verdict(result: "Result") -> str:
     return f"{name} {what}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
 
 
+def _on_items(result: "Result") -> str:
+    """The verdict on a list of items: what it is about, and how sure it is."""
+    name, count_ = arm_name(result), len(result.listed.items if result.listed is not None else ())
+    these = f"on these {count_:,} items"
+    if result.problem.target == "population":
+        these = f"in the population that these {count_:,} items are a sample of"
+    tied = result.contenders or ()
+    if result.reason.endswith("tied") and len(tied) > 1:
+        return f"{_named(tied)} have the same mean {these}, and it is the best: {_sure(result)}."
+    what = "has the best mean" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best mean"
+    if result.standing != "proven":
+        return f"{name} {what} {these}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
+    return f"{name} {what} {these}: {_sure(result)}."
+
+
+def _sure(result: "Result") -> str:
+    if result.exact:
+        return "exactly, no arm that was left out can catch up"
+    return f"wrong with probability at most {result.delta:g}"
+
+
+def _named(labels: Sequence[Any]) -> str:
+    names = [visible(str(label)) for label in labels]
+    if len(names) > NAMED:
+        return f"{len(names):,} arms"
+    return "Arms " + " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def arm_name(result: "Result") -> str:
     """The chosen arm in a sentence."""
     return f"Arm {visible(str(result.best))}"
@@ -45,7 +77,7 @@ def arm_name(result: "Result") -> str:
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
     epsilon, level = result.epsilon_certified, result.achieved_delta
-    sentences = [contenders_left(result)] if result.contenders is not None and result.standing == "proven" else []
+    sentences = []
     if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
     elif epsilon is not None:
@@ -53,6 +85,8 @@ def so_far(result: "Result") -> list[str]:
     if level is not None:
         what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
         sentences.append(f"That it is {what} has reached error level {at_most(level)}; {result.delta:g} was asked for.")
+    if result.contenders is not None and result.standing == "proven":
+        sentences.append(contenders_left(result))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -84,6 +118,13 @@ def at_most(value: float) -> str:
 def cost(result: "Result") -> str:
     """What the answer cost."""
     seconds = "" if math.isnan(result.seconds) else f", {result.seconds:.2f} s"
+    if result.listed is not None:
+        share = result.evaluations / max(result.cells, 1)
+        used, items = result.listed.items_used, len(result.listed.items)
+        return (
+            f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}), on {used:,} of {items:,} "
+            f"items{seconds}."
+        )
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
     return f"It took {pulls} in {rounds}{seconds}."

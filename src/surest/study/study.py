@@ -10,7 +10,7 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from surest.core.problem import labels_of, takes_settings
+from surest.core.problem import ITEMS_ALGORITHM, labels_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray
 from surest.core.session import Session, Ticket
@@ -85,7 +85,7 @@ def open_study(
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     if listed:
-        given["items"] = len(listed)
+        given = {"algorithm": ITEMS_ALGORITHM, **given, "items": len(listed)}
     storable(name, "a study's name")
     store = store_of(storage)
     store.prepare(create=arms is not None)
@@ -305,7 +305,8 @@ class Study:
         """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
         looks = history_hook()
         session = self.session(on_request=looks) if history else self._current()
-        return replace(session.result(tuple(looks.points)), health=self.health())
+        names = [item.key for item in self.items] or None
+        return replace(session.result(tuple(looks.points), items=names), health=self.health())
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""

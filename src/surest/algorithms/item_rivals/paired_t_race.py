@@ -24,6 +24,7 @@ def paired_t_race(
         spread = apart.std(axis=0, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(spread > 0, apart.mean(axis=0) / spread * t**0.5, 0.0)
-        return play[2 * (1 - stdtr(t - 1, statistic)) >= delta]
+        stays: IntArray = play[2 * (1 - stdtr(t - 1, statistic)) >= delta]
+        return stays
 
     return elimination(arms, items, rng, survivors)

@@ -8,7 +8,7 @@ import numpy as np
 
 from surest.algorithms.item_rivals.common import elimination
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
-from surest.evidence.items import CAP, MEMORY, PRIOR, TOLERANCE
+from surest.evidence.item_bets import CAP, MEMORY, PRIOR, TOLERANCE
 
 
 def averaged_opponents(arms: IntArray, delta: float, *, items: int, rng: np.random.Generator) -> Procedure[Answer]:

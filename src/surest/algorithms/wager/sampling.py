@@ -225,7 +225,7 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
                 key, part = _narrow_key(j, leader, moved, seen, rejected, epsilon)
             else:
                 key, part = _key(j, leader, moved, means, spreads, rejected, epsilon)
-            if key <= keys[0]:
+            if not key > keys[0]:
                 break
             keys[0] = key
             _sift(keys, arms, 0)

@@ -28,14 +28,14 @@ def _sums(
     """Σ s/(1 + bet·s), Σ s²/(1 + bet·s)² and Σ 1/(1 + bet·s)² over an arm's rewards, s being what each is ahead of x."""
     worst = -x if is_above else x - 1.0
     share = 1.0 / (1.0 + bet * worst)
-    slope, curve, spread = HALF * worst * share, HALF * (worst * share) ** 2, HALF * share * share
+    slope, curve, spread = HALF * worst * share, HALF * worst * share * (worst * share), HALF * share * share
     for values, weights, size in (before, since):
         for p in range(size[arm]):
             won = values[arm, p] - x if is_above else x - values[arm, p]
             share = 1.0 / (1.0 + bet * won)
             weight = scale * weights[arm, p]
             slope += weight * won * share
-            curve += weight * (won * share) ** 2
+            curve += weight * (won * share) * (won * share)
             spread += weight * share * share
     return slope, curve, spread
 
@@ -106,9 +106,11 @@ def transport(
         else:
             high = x
         move = x - slope / curve
-        previous, x = x, move if low < move < high else 0.5 * (low + high)
-        if abs(x - previous) <= CLOSE * (high - low) or abs(slope) <= 0.01 * ours * bet:
+        move = move if low < move < high else 0.5 * (low + high)
+        # The bets suit this x: a search that ends here must not move on without them.
+        if abs(slope) <= 0.01 * ours * bet or abs(move - x) <= CLOSE * (high - low):
             break
+        x = move
     own = _gain(leader, before, since, leader_scale, x, bet, True)
     others = _gain(j, before, since, scale, x + epsilon, other, False)
     if own + others <= 0.0:

@@ -34,7 +34,9 @@ LOOK = 0.5
 """Certificates are computed where the separation is this part of the goal, and now and then everywhere."""
 EVERYWHERE = 16
 SPARED = 0.02
-"""The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, after `LONG` pulls."""
+"""The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, …"""
+LONG_PER_ARM = 200
+"""… once there were so many pulls an arm, beyond `LONG`."""
 FIRST_SHARE = 0.75
 """π_1: most searches need one nomination only."""
 MANY = 2_000
@@ -267,7 +269,8 @@ class Ledger:
             leader = self.leader  # it need not be the best: see that it is good enough
         rejected = self.certified >= self.goal
         total = self.counts.sum() + pending.sum()
-        spared = int(SPARED * (total + size)) - int(SPARED * total) if total >= LONG else 0
+        late = total >= LONG + LONG_PER_ARM * len(self.counts)
+        spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
         return plan(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:

@@ -1,0 +1,99 @@
+"""``surest evaluate``: the best arm on a list of items, from a table of scores or by running commands."""
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from surest.cli.settings import item_problem_options, settings_given
+from surest.core.problem import DEFAULTS
+from surest.core.scale import checked_scale
+
+COLUMNS = ("arm", "item", "value")
+
+
+@click.command()
+@click.argument("table", required=False)
+@item_problem_options
+@click.option(
+    "--suggest", type=click.IntRange(1), metavar="K", help="Print the next K cells to evaluate, as CSV, and no more."
+)
+@click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
+@click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
+@click.option("--value-column", metavar="NAME", help="The column that holds the score.  [default: value]")
+@click.option("--items", metavar="FILE", help="The items to run commands on: lines of text, .jsonl or .csv.")
+@click.option(
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="An arm: a command whose last line of output is its score; {item} is replaced by the item, or else the item comes on "
+    "standard input. Repeat for each arm.",
+)
+@click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound.")
+@click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
+@click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
+@click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
+@click.option("--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X.")
+@click.option("--study", metavar="NAME", help="Keep the scores in a study; go on with it if it is there.")
+@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
+@click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def evaluate(**given: Any) -> int:
+    """Find the arm with the best mean on a list of items.
+
+    TABLE is a CSV file with a row for each score (columns arm,item,value). A complete table shows what would have been spent; one
+    with gaps is what is known so far: it decides, or says what to evaluate next. Without a TABLE, each --command is an arm,
+    run on the --items.
+
+    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
+    """
+    from surest.cli import searches
+    from surest.report import plots
+
+    if given["picture"] is not None:
+        plots.checked_path(given["picture"])
+    settings = settings_given(given)
+    scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
+    if given["table"] is None:
+        if given["items"] is None or not given["commands"]:
+            raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
+        return searches.evaluate_commands(given, settings, scale)
+    wrong = next(
+        (name for name in ("items", "commands", "workers", "timeout", "on_failure", "study") if given[name]), None
+    )
+    if wrong is not None:
+        raise click.UsageError(f"--{wrong.removesuffix('s').replace('_', '-')} goes without a TABLE")
+    return _table(given, settings)
+
+
+def _table(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
+    from surest.arms.tables import table_of
+    from surest.cli.output import show_result
+    from surest.evaluation import evaluate as find_best
+
+    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
+    table = table_of(given["table"], columns or None)
+    # The next call on a fuller table must continue the same run: its order of the items is the same unless told.
+    order = {} if table.complete else {"seed": 0}
+    result = find_best(table, **{**order, **settings})
+    if given["suggest"] is not None and not result.certified:
+        click.echo(_as_csv(result.wanted_cells[: given["suggest"]]), nl=False)
+        return 3
+    more = len(result.wanted_cells)
+    lines = (
+        [f"Next: {result.wanted_cells[0][0]} on {result.wanted_cells[0][1]}; --suggest K lists more."] if more else []
+    )
+    show_result(result, given, lines=lines)
+    return 0 if result.certified else 3
+
+
+def _as_csv(cells: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS[:2])
+    writer.writerows(cells)
+    return text.getvalue()

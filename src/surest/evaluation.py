@@ -1,0 +1,279 @@
+"""The front door for lists of items: `evaluate`, and `aevaluate` for async functions."""
+
+import inspect
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from surest.algorithms import lookup, start_on
+from surest.arms.tables import Table, table_of
+from surest.core.problem import labels_of, problem_of, takes_settings
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
+from surest.core.session import Session
+from surest.drivers import asynchronous
+from surest.drivers.call import Work, scored, work_of
+from surest.drivers.cells import missing_cells, read_off
+from surest.drivers.desk import Hook
+from surest.drivers.executor import IN_FLIGHT, Inline, Workers
+from surest.drivers.executor import evaluate as evaluate_tickets
+from surest.errors import Stop, UsageError
+from surest.loading import resolved
+from surest.result.data import Result, listed_of, result_of
+
+
+@takes_settings
+def evaluate(
+    arms: Any,
+    items: Sequence[Any] | None = None,
+    delta: float = 0.05,
+    *,
+    score: Callable[..., Any] | None = None,
+    seed: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    executor: Workers | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    storage: Any = None,
+    name: str | None = None,
+    progress: Hook | bool | None = None,
+    **settings: Any,
+) -> Result:
+    """Find the arm with the best mean on a list of items, wrong with probability at most `delta`.
+
+    All arms are evaluated on the same items, in one random order; weak arms drop out, and no cell (an arm on an item) is
+    evaluated twice. The guarantee assumes nothing of the scores but their range: the only randomness is the order.
+
+    Parameters
+    ----------
+    arms : mapping, sequence or table
+        ``{label: function(item)}``; or labels, with ``score(arm, item)``; or, without `items`, a table of scores: a
+        DataFrame (columns arm, item, value, or a column for each arm), ``{arm: {item: value}}``, a 2-D array (a row an arm), a
+        CSV file. A table may have gaps: it is then what is known so far.
+    items : sequence, optional
+        The items: questions, instances, folds, seeds.
+    delta : float
+        The allowed probability of a wrong answer.
+    score : callable, optional
+        ``score(arm, item)``, for arms that are labels.
+    epsilon : float
+        How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
+    budget : int, optional
+        The most cells to evaluate. When they do not suffice, the answer so far is returned, with its contenders.
+    target : {"items", "population"}
+        Whether the verdict is about the mean on these items, or about what they are a random sample of.
+    repeats : int
+        Evaluations that a cell is the mean of.
+    bounds : (float, float)
+        The lowest and the highest possible score.
+    minimise : bool
+        Scores are costs, times or losses: the smallest mean is the best.
+    seed : int, optional
+        Draws the order of the items. Fresh, and reported, if not given. Choosing the best of several seeds voids the claim.
+    columns : mapping, optional
+        Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
+    executor, in_flight, retries, on_failure
+        As for `identify`. Idle workers evaluate ahead; the transcript is that of a single worker.
+    storage, name : str, optional
+        Keep the evaluations in a study: the same call goes on where it was.
+    progress : callable, optional
+        Called with the state of the run before each item. It may raise `surest.Stop`.
+    **settings
+        The algorithm's own options, such as ``group`` and ``weights``.
+
+    Returns
+    -------
+    Result
+        With `.best`, `.contenders`, `.certified`, `.exact`, `.evaluations`, `.cells`, `.table`, `.differences` and more.
+
+    Examples
+    --------
+    >>> questions = [f"question {i}" for i in range(400)]
+    >>> judges = {"terse": lambda q: len(q) % 2, "kind": lambda q: 1.0, "wordy": lambda q: 0.5}
+    >>> result = evaluate(judges, questions, seed=1)
+    >>> result.best, result.certified, result.evaluations < result.cells / 10
+    ('kind', True, True)
+    """
+    began = time.perf_counter()
+    hook = progress if callable(progress) else None
+    given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
+    given |= resolved(settings)
+    if items is None:
+        _refuse(score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name)
+        found = _from_table(table_of(arms, columns), given, hook)
+    else:
+        labels, functions = _functions(arms, score, asynchronous=False)
+        listed = list(items)
+        work = _repeated(functions, listed, given.get("repeats", 1))
+        how: dict[str, Any] = {"in_flight": in_flight if executor is not None else 1, "retries": retries}
+        pool = Inline() if executor is None else executor
+        if storage is not None or name is not None:
+            kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
+            found = _in_study(storage, name, labels, listed, kept, work, pool, hook, on_failure, how)
+        else:
+            session = Session.of(problem_of(labels, items=_count(listed), **given))
+            stopped = None
+            try:
+                evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=hook, **how)
+            except Stop as stop:
+                stopped = str(stop) or "stopped"
+            found = session.result(items=listed, stopped=stopped)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+@takes_settings
+async def aevaluate(
+    arms: Any,
+    items: Sequence[Any],
+    delta: float = 0.05,
+    *,
+    score: Callable[..., Any] | None = None,
+    seed: int | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    progress: Hook | bool | None = None,
+    **settings: Any,
+) -> Result:
+    """`evaluate` for async functions: up to `in_flight` of them are awaited at a time.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def judged(arm, item):
+    ...     return float(arm == "kind")
+    >>> result = asyncio.run(aevaluate(["terse", "kind"], range(100), score=judged, seed=1))
+    >>> result.best, result.certified
+    ('kind', True)
+    """
+    began = time.perf_counter()
+    labels, functions = _functions(arms, score, asynchronous=True)
+    listed = list(items)
+    if settings.get("repeats", 1) != 1:
+        raise UsageError("aevaluate evaluates each cell once; average repeats in the function itself")
+    given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
+    session = Session.of(problem_of(labels, items=_count(listed), **given, **resolved(settings)))
+    how: dict[str, Any] = {"in_flight": in_flight, "retries": retries, "on_failure": on_failure}
+    stopped = None
+    try:
+        work = work_of(functions, session.problem.seed, items=listed)
+        await asynchronous.evaluate(session, work, on_request=progress if callable(progress) else None, **how)
+    except Stop as stop:
+        stopped = str(stop) or "stopped"
+    return replace(session.result(items=listed, stopped=stopped), seconds=time.perf_counter() - began)
+
+
+def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Result:
+    problem = problem_of(list(table.labels), items=len(table.items), **given)
+    known = ~np.isnan(table.values)
+    units = np.full(table.values.shape, np.nan)
+    units[known] = problem.scale.to_unit(problem.scale.numbers(table.values[known], "a cell of the table"))
+    running: Running[Answer] = Running(
+        start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
+        items=problem.items,
+    )  # fmt: skip
+    stopped = None
+    try:
+        used = read_off(running, units, hook)
+    except Stop as stop:
+        used, stopped = np.zeros_like(known), str(stop) or "stopped"
+    if running.request is not None and stopped is None:
+        stopped = "more cells needed"
+    arms, places = np.nonzero(used)
+    listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
+    standing = lookup(problem.algorithm).standing
+    found = result_of(running, problem, standing=standing, stopped=stopped, evaluations=int(used.sum()))
+    wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]
+    return replace(found, listed=listed, wanted_cells=tuple(wanted))
+
+
+MOST_WANTED = 10_000
+"""Cells to evaluate next that a result lists, at most."""
+
+
+def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any, ...], list[Callable[..., Any]]]:
+    """Labels, and a function of an item for each."""
+    if isinstance(arms, Mapping):
+        if score is not None:
+            raise UsageError("score goes with labels; these arms are functions already")
+        labels, functions = labels_of(list(arms)), list(arms.values())
+    elif score is not None:
+        labels = labels_of(arms)
+        functions = scored(score, labels)
+    else:
+        raise UsageError("give arms as {label: function of an item}, or labels and score=function(arm, item)")
+    for label, function in zip(labels, functions, strict=True):
+        if not callable(function):
+            raise UsageError(
+                f"arm {label!r} is {function!r:.60}; give a function of an item, or leave out items for a table"
+            )
+        inner = getattr(function, "func", function)
+        if inspect.iscoroutinefunction(inner) != asynchronous:
+            hint = "await surest.aevaluate(…)" if not asynchronous else "surest.evaluate(…)"
+            kind = "not an async function" if asynchronous else "an async function"
+            raise UsageError(f"arm {label!r} is {kind}; use {hint} instead")
+    return labels, functions
+
+
+def _repeated(functions: Sequence[Callable[..., Any]], items: Sequence[Any], repeats: int) -> Work:
+    if repeats == 1:
+        return work_of(functions, 0, items=items)
+    return lambda ticket: (mean_of, functions[ticket.arm], items[ticket.item or 0], repeats)
+
+
+def mean_of(function: Callable[..., Any], item: Any, repeats: int) -> float:
+    """The mean of several evaluations of one cell."""
+    return sum(float(function(item)) for _ in range(repeats)) / repeats
+
+
+def _count(items: Sequence[Any]) -> int:
+    if not items:
+        raise UsageError("there are no items; give at least one")
+    return len(items)
+
+
+def _refuse(**given: Any) -> None:
+    """Refuse what a table has no use for."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} goes with functions and items; a table is read as it is")
+
+
+def item_keys(items: Sequence[Any]) -> list[str]:
+    """What a study calls items: their text, or, where that is long or not one of its kind, position and digest.
+
+    >>> item_keys(["q1", "q2"]), item_keys([1, 1])
+    (['q1', 'q2'], ['0-6b86b273ff34', '1-6b86b273ff34'])
+    """
+    texts = [str(item) for item in items]
+    plain = len(set(texts)) == len(texts) and all(0 < len(text) <= 200 and text.isprintable() for text in texts)
+    if plain and all(text.strip() for text in texts):
+        return texts
+    return [f"{i}-{sha256(text.encode(errors='replace')).hexdigest()[:12]}" for i, text in enumerate(texts)]
+
+
+def _in_study(
+    storage: Any, name: str | None, labels: tuple[Any, ...], items: list[Any], given: dict[str, Any], work: Work,
+    pool: Workers, hook: Hook | None, on_failure: float | None, how: dict[str, Any],
+) -> Result:  # fmt: skip
+    from surest.study.study import open_study
+    from surest.study.work import work_on
+
+    if storage is None or name is None:
+        raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='prompts'")
+    study = open_study(
+        storage, name, [str(label) for label in labels], items=item_keys(items), on_failure=on_failure, **given
+    )
+    stopped = None
+    try:
+        work_on(study, work, pool, on_request=hook, **how)
+    except Stop as stop:
+        stopped = str(stop) or "stopped"
+    found = study.session().result(items=items, stopped=stopped)
+    return replace(found, problem=problem_of(labels, **{**study.settings.problem.settings(), "items": len(items)}))
