@@ -40,11 +40,25 @@ def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_before
         Workers(8, draw).work(SessionDesk(session))
         found.append(transcript(session.running))
         assert session.evaluations >= session.running.pulls
+        assert session.health == {}  # what runs at the end is not needed, and was not interrupted
     alone = Session(4, 0.05, workers=8, seed=3, record=True)
     while not alone.finished:
         for ticket in alone.ask(1):
             alone.tell(ticket.id, reward(ticket, 3))
     assert found == [transcript(alone.running)] * 3
+
+
+def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
+    found = []
+    for options in ({}, {"workers": 1}):
+        session = Session(4, 0.05, seed=3, record=True, **options)
+        while not session.finished:
+            assert not session.running.announced
+            for ticket in session.ask(100):
+                session.tell(ticket.id, reward(ticket, 3))
+        assert session.evaluations == session.running.pulls
+        found.append(transcript(session.running))
+    assert found[0] == found[1]
 
 
 def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
@@ -74,8 +88,14 @@ def test_what_was_announced_must_follow() -> None:
         yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN)])
         yield Pull([0], 1, Statistic.MEAN)
 
-    with pytest.raises(ContractError, match="announced"):
+    def forgetful() -> object:
+        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
+        yield Pull([1], 1, Statistic.MEAN)
+
+    with pytest.raises(ContractError, match="is not Pull.* announced"):
         Running(fickle(), 2).send(np.array([0.5]))
+    with pytest.raises(ContractError, match="no longer announces Pull.*times=.2."):
+        Running(forgetful(), 2).send(np.array([0.5]))
 
 
 def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path) -> None:
@@ -98,6 +118,8 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
             alone.tell(ticket.id, reward(ticket, 3))
     assert study.finished
     again = open_study(url, "s")
+    assert again.ask(100) == []  # what was announced is not needed any more
+    assert (again.status().out, again.status().waiting, again.health()) == (0, 0, {})
     assert again.result().pulls_per_arm.tolist() == alone.result().pulls_per_arm.tolist()
     assert again.session().finished
     done = open_study(url, import_study(url, json.dumps(again.export()), "done"))

@@ -93,7 +93,7 @@ class Pulls:
         self.store.check(log)
         session = self._begun(log, record=record)
         self._feed_rows(log, session, on_request)
-        log.read_told(self.study, self.position)
+        log.read_told(self.study, self.position)  # what is under way is checked too
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
@@ -163,7 +163,8 @@ class Pulls:
 
     def _waits(self, log: Log) -> bool:
         """Whether the algorithm is known to need rewards that are out, so that there is no need to catch up."""
-        return self.session is not None and not self._announced and log.count_open(self.study) > 0
+        last = None if self.session is None or self._announced else log.last_request(self.study)
+        return last is not None and last.first == self.position and log.count_open(self.study) > 0
 
     def record_next(self, log: Log) -> bool:
         """Write down what the algorithm asks next, or has announced; False where it first needs rewards, and at its end."""
