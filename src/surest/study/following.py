@@ -158,8 +158,10 @@ class Pulls:
 
     @property
     def _announced(self) -> bool:
-        """Whether the algorithm is known to announce requests."""
-        return self.session is not None and bool(self.session.running.announced)
+        """Whether the algorithm announces requests, as far as that is known without a replay."""
+        if self.session is None:
+            return bool(self.settings.problem.options.get("workers", 1) > 1)
+        return bool(self.session.running.announced)
 
     def _waits(self, log: Log) -> bool:
         """Whether the algorithm is known to need rewards that are out, so that there is no need to catch up."""

@@ -62,6 +62,8 @@ def wager(
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
+    if workers < 1:
+        raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, from 1 on")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
     if reserve > 0 and workers > 1:  # arms may be added before the next request: it cannot be announced
         batch, workers = max(batch, 2 * workers), 1
