@@ -93,9 +93,9 @@ def test_what_was_announced_must_follow() -> None:
         yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
         yield Pull([1], 1, Statistic.MEAN)
 
-    with pytest.raises(ContractError, match="is not Pull.* announced"):
+    with pytest.raises(ContractError, match=r"is not Pull.* announced"):
         Running(fickle(), 2).send(np.array([0.5]))
-    with pytest.raises(ContractError, match="no longer announces Pull.*times=.2."):
+    with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
         Running(forgetful(), 2).send(np.array([0.5]))
 
 
