@@ -20,24 +20,25 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks(ROOT / "README.md", "python")
-    assert len(example.strip().splitlines()) <= 12
-    names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)
-    printed = capsys.readouterr().out
-    assert printed.startswith("step by step True ")
-    assert names["result"].pulls > 0
+    examples = blocks(ROOT / "README.md", "python")
+    assert len(examples) == 2
+    for example, best in zip(examples, ("step by step", "large button"), strict=True):
+        assert len(example.strip().splitlines()) <= 12
+        names: dict[str, object] = {}
+        exec(compile(example, "README.md", "exec"), names)
+        assert capsys.readouterr().out.startswith(f"{best} True ")
+        assert names["result"].pulls > 0
 
 
 def test_the_contributing_example_is_an_algorithm() -> None:
     import numpy as np
 
-    from surest.core.protocol import Pull, Statistic
+    import surest
 
     (example,) = blocks(ROOT / "CONTRIBUTING.md", "python")
-    names: dict[str, object] = {"Pull": Pull, "Statistic": Statistic}
+    names: dict[str, object] = {"surest": surest}
     exec(compile(example, "CONTRIBUTING.md", "exec"), names)
-    procedure = names["larger_mean"](np.array([3, 5]), 10)
+    procedure = names["larger_mean"](np.array([3, 5]), 0.05, times=10)
     assert next(procedure).total == 20
     with pytest.raises(StopIteration) as ended:
         procedure.send(np.array([0.2, 0.7]))

@@ -73,7 +73,7 @@ def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("arm,value\na,1\nb,nan\n", r"line 3: value 'nan' is not in \[0, 1\]"),
-        ("arm,value\na,1\n\nb,1.5\n", r"line 4: value '1.5' is not in \[0, 1\]; rescale"),
+        ("arm,value\na,1\n\nb,1.5\n", r"line 4: value '1.5' is not in \[0, 1\]; give the range"),
         ("arm,value\na,-0.1\n", r"line 2: value '-0.1'"),
         ("arm,value\na,inf\n", r"line 2: value 'inf'"),
         ("arm,value\na,high\n", r"line 2: value 'high' is not a number"),

@@ -20,7 +20,7 @@ SEARCH = """
 import numpy as np
 from surest.evidence.kernels import kl, kl_upper
 from surest import compiled
-from surest.algorithms import REGISTRY, Problem
+from surest.algorithms import REGISTRY, Task
 from surest.arms.finite import bernoulli
 from surest.drivers.blocks import simulate_blocks
 
@@ -28,7 +28,7 @@ said = []
 compiled.on_compile(lambda: said.append("compiling"))
 compiled.prefer_machine_code()
 print(kl(0.5, 1.0), kl_upper(0.0, 1.0).hex(), compiled.keeps_machine_code(), said)
-problem = Problem(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
+problem = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
 done = simulate_blocks(REGISTRY["successive-elimination"].stepwise(problem), bernoulli([0.8, 0.2]).simulate(1))
 print(done.value.reason, done.pulls)
 """

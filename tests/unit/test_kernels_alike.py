@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import surest.compiled
-from surest.algorithms import REGISTRY, Problem
+from surest.algorithms import REGISTRY, Task
 from surest.algorithms.stepwise import ASKED, absorb
-from surest.algorithms.wager import sampling
+from surest.algorithms.wager import sampling, transport
 from surest.algorithms.wager.wager import Ledger
 from surest.compiled import Kernel, run_plainly
 from surest.evidence import betting, certificate, digest
@@ -68,7 +68,10 @@ def test_wager_decides_alike(seed: int) -> None:
     seen = book.counts, book.means, book.spreads
     both(sampling.update_optimistic, book.optimistic, np.arange(n), *seen)
     both(sampling.separations, a, *seen, book.epsilon)
-    both(sampling.plan, a, *seen, rng.random(n) < 0.3, book.epsilon, rng.random(30))
+    both(sampling.plan, a, book._seen(), rng.random(n) < 0.3, book.epsilon, rng.random(30), 1)
+    for j in (j for j in range(n) if j != a):
+        digests = book._seen().before, book._seen().since
+        both(transport.transport, a, j, book.counts, book.empirical, 1.0, 1.5, *digests, book.epsilon)
     for mean, spread, x in rng.random((20, 3)):
         both(sampling.divergence, mean, 1 / spread, x)
 
@@ -115,7 +118,8 @@ def test_digests_and_mixtures_are_alike(seed: int) -> None:
         bets = both(wide_bets, first.counts, first.sums, is_above)
         both(betting._mixtures, first.values, first.weights, first.size, bets, rng.random(3), is_above)
         both(betting.mixture, first.values[0], first.weights[0], int(first.size[0]), 20, float(rng.random()), is_above)
-    both(betting._bounds, first.values, first.weights, first.size, first.counts, first.sums, 3.7)
+    rows = [(part.values, part.weights, part.size) for part in parts]
+    both(betting._bounds, np.arange(3), *rows, first.counts + second.counts, first.sums + second.sums, 3.7)
 
 
 def test_both_speak_alike_of_what_is_an_error_in_python() -> None:
@@ -131,7 +135,7 @@ def test_rules_that_decide_pull_by_pull_are_alike(name: str) -> None:
     rng = np.random.default_rng(1)
     options = {"h1": 100.0} if name in {"ucb-e", "ugape-b"} else {}
     for kind in range(2):
-        problem = Problem(np.arange(4), 0.1, 0.0, 400, np.random.default_rng(2))
+        problem = Task(np.arange(4), 0.1, 0.0, 400, np.random.default_rng(2))
         decide, state, *_ = REGISTRY[name].stepwise(problem, **options)
         for _ in range(120):
             asked = both(decide, state)

@@ -15,8 +15,6 @@ PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": wh
 TYPES: dict[str, Any] = {
     "budget": float,
     "bounds": str,
-    "seed": int,
-    "algorithm": str,
     "target": click.Choice(TARGETS),
 }
 """What click reads, where the default does not tell."""
@@ -41,12 +39,12 @@ def _with_options(command: Command, names: Sequence[str]) -> Command:
     for name in reversed(names):
         meta = SETTINGS[name]
         default, flag = DEFAULTS[name], isinstance(DEFAULTS[name], bool)
-        shown = "0,1" if name == "bounds" else default if name not in ("budget", "seed") and not flag else None
+        shown = "0,1" if name == "bounds" else default if name != "seed" and not flag and default != "" else None
         command = click.option(
             f"--{name}",
             metavar=None if flag else (meta.extra or {})["metavar"],
             help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
-            **({"is_flag": True} if flag else {"type": TYPES.get(name, float)}),
+            **({"is_flag": True} if flag else {"type": TYPES.get(name, type(default))}),
         )(command)
     return command
 

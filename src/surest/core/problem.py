@@ -51,6 +51,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         str, _said("On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT")
     ] = "items"
     repeats: Annotated[int, _said("On a list of items: how many evaluations a cell is the mean of.", "R")] = 1
+    note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
     items: int | None = None
     """How many items the arms are compared on; None where every evaluation is a fresh draw."""

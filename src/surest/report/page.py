@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from surest import __version__
+from surest.core.problem import DEFAULTS
 from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
-from surest.result.table import ArmRow, ArmTable
+from surest.result.table import ArmTable
 from surest.result.words import cost, verdict
 from surest.study.health import health_line
-from surest.text import count, percent, visible
+from surest.text import count, visible
 
 MOST = 100
 """Arms in the table of a page. JSON has all of them."""
@@ -113,7 +114,8 @@ def summary(report: Report) -> list[str]:
     result = report.result
     lines = [cost(result)]
     if not result.certified and result.forecast is not None:
-        lines.append(f"About {count(result.forecast)} more pulls may be needed for a decision.")
+        what = "pulls" if result.listed is None else "evaluations"
+        lines.append(f"About {count(result.forecast)} more {what} may be needed for a decision.")
     return lines
 
 
@@ -138,8 +140,12 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
-    beyond = {key.replace("_", " "): value for key, value in report.settings.items() if value not in (None, {})}
-    return rows + [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in beyond.items()]
+    named = ("algorithm", "delta", "epsilon", "bounds", "minimise", "seed")
+    said = {name: getattr(result.problem, name) for name in DEFAULTS if name not in named}
+    unusual = {name: value for name, value in said.items() if value != DEFAULTS[name]}
+    beyond = {**unusual, **{name: value for name, value in report.settings.items() if value not in (None, {})}}
+    shown = {name.replace("_", " "): v if isinstance(v, str) else json.dumps(v) for name, v in beyond.items()}
+    return [*rows, *shown.items()]
 
 
 def reproduction(report: Report) -> list[tuple[str, str]]:
@@ -168,17 +174,8 @@ def evidence_text(report: Report) -> str:
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
     """The table of the leading arms: its head, rows with the arm's position, and how many arms are left out."""
     arms = report.arms
-    bounded = report.result.intervals is not None
-    total = max(sum(row.pulls for row in arms), 1)
-    head = ["arm", "mean", *([f"{percent(1 - arms.delta)} interval"] if bounded else []), "pulls", "share"]
-
-    def cells(row: ArmRow) -> list[str]:
-        interval = "–" if math.isnan(row.low) else f"{arms.number(row.low)} – {arms.number(row.high)}"
-        middle = [arms.number(row.mean), *([interval] if bounded else [])]
-        return [row.label, *middle, count(row.pulls), f"{row.pulls / total:.1%}"]
-
-    shown = arms.leading(MOST)
-    return head, [(i, cells(arms[i])) for i in shown], len(arms) - len(shown)
+    head, rows = arms.cells(MOST, longest=None)
+    return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms) - len(rows)
 
 
 # HTML
@@ -238,12 +235,17 @@ def _picture(heading: str, kind: Any, note: str, arms: ArmTable, history: tuple[
 def _interval_note(report: Report) -> str:
     if report.result.intervals is None:
         return f"Means only: {report.result.algorithm} tells no intervals."
+    if report.result.listed is not None:
+        return "All intervals hold at once, at any time. The diamond leads."
     return "Each interval holds at any time, for its arm, not for all arms at once. The diamond leads."
 
 
 def _share(report: Report) -> str:
     result = report.result
-    return f"{count(int(result.pulls_per_arm[result.index]))} of {count(result.pulls)} pulls went to arm {result.best}."
+    what = "pulls" if result.listed is None else "evaluations"
+    return (
+        f"{count(int(result.pulls_per_arm[result.index]))} of {count(result.pulls)} {what} went to arm {result.best}."
+    )
 
 
 def _html_table(report: Report) -> str:

@@ -150,24 +150,27 @@ def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
     """Means with their confidence intervals, the leader on top with a mark of its own."""
     shown = _rows(ax, arms)
     for row, i in enumerate(shown):
-        arm, colour = arms[i], LEADER if i == arms.leader else OTHER
+        arm, colour = arms.rows[i], LEADER if i == arms.leader else OTHER
+        out = arms.contenders is not None and i not in arms.contenders  # drawn hollow and pale
         if not math.isnan(arm.low):
-            ax.hlines(row, arm.low, arm.high, color=colour, linewidth=2.2, alpha=0.75)
+            ax.hlines(row, arm.low, arm.high, color=colour, linewidth=2.2, alpha=0.3 if out else 0.75)
         if not math.isnan(arm.mean):
-            ax.plot(arm.mean, row, "D" if i == arms.leader else "o", color=colour, markersize=6, zorder=3)
-    leader = arms[arms.leader]
+            mark, inside = "D" if i == arms.leader else "o", "none" if out else colour
+            ax.plot(arm.mean, row, mark, color=colour, markersize=6, markerfacecolor=inside, zorder=3)
+    leader = arms.rows[arms.leader]
     if not math.isnan(leader.mean) and len(arms) > 1:
         ax.axvline(leader.mean, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
-    bounded = any(not math.isnan(arms[i].low) for i in shown)
+    bounded = any(not math.isnan(arms.rows[i].low) for i in shown)
     what = "mean" if arms.smallest else "mean reward"
-    ax.set_xlabel(f"{what}, {percent(1 - arms.delta)} interval of each arm" if bounded else what)
+    note = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
+    ax.set_xlabel(f"{what}, {percent(1 - arms.delta)} interval of each arm{note}" if bounded else what)
     ax.margins(x=0.04)
 
 
 def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     """How many pulls each arm got."""
     shown = _rows(ax, arms)
-    pulls = [arms[i].pulls for i in shown]
+    pulls = [arms.rows[i].pulls for i in shown]
     colours = [LEADER if i == arms.leader else OTHER for i in shown]
     ax.barh(range(len(shown)), pulls, color=colours, height=0.62, alpha=0.85)
     for row, number in enumerate(pulls):
@@ -176,11 +179,11 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     ax.locator_params(axis="x", nbins=4)
     ax.xaxis.set_major_formatter(_short)
     total = sum(arm.pulls for arm in arms)
-    ax.set_xlabel(f"pulls (of {count(total)})")
+    ax.set_xlabel(f"{arms.counted} (of {count(total)})")
     rest = len(arms) - len(shown)
     if rest:
         part = (total - sum(pulls)) / max(total, 1)
-        ax.set_xlabel(f"pulls (of {count(total)},\n{part:.0%} on arms not shown)")
+        ax.set_xlabel(f"{arms.counted} (of {count(total)},\n{part:.0%} on arms not shown)")
 
 
 def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
@@ -206,7 +209,7 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
 def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
     """Give each arm that is shown a row, the leader's on top; which arms these are."""
     shown = arms.leading(MOST)
-    ax.set_yticks(range(len(shown)), [_short_label(arms[i].label) for i in shown])
+    ax.set_yticks(range(len(shown)), [_short_label(str(arms.rows[i].label)) for i in shown])
     ax.tick_params(axis="y", length=0, labelsize="small")
     for label, i in zip(ax.get_yticklabels(), shown, strict=True):
         if i == arms.leader:

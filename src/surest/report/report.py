@@ -1,7 +1,7 @@
 """A report on a result or a stored study: where its facts come from, and the file it is written to."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from surest.core.problem import DEFAULTS
 from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
-from surest.result.json import from_json
+from surest.result.json import ALWAYS, from_json
 from surest.study.additions import additions_of
 from surest.study.health import last_failures_of
 from surest.study.study import Study
@@ -83,10 +83,9 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
     first, *later = additions_of(study)
     numbered = first.labels == tuple(str(i) for i in range(len(first.labels)))
     arms = [f"--arms={len(first.labels)}"] if numbered else [f"--arm={label}" for label in first.labels]
-    options = [
-        *command_words(settings.problem.settings(), DEFAULTS),
-        *command_words(msgspec.to_builtins(settings.handling)),
-    ]
+    asked = settings.problem.settings()
+    said = {name: asked[name] for name in DEFAULTS if name in ALWAYS or asked[name] != DEFAULTS[name]}
+    options = [*command_words(said), *command_words(msgspec.to_builtins(settings.handling))]
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]
     made = ["surest", "study", "create", *where, *arms, *options, "--", name]
     commands = {"Start the same study anew": shell_line(made)}
@@ -97,8 +96,8 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
     return commands
 
 
-def command_words(settings: Mapping[str, Any], known: Collection[str] | None = None) -> list[str]:
-    """Settings as options of a command; those that are not set, or not `known`, are left out.
+def command_words(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as options of a command; those that are not set are left out.
 
     >>> command_words({"delta": 0.1, "budget": None, "minimise": True, "bounds": (0.0, 5.0), "on_failure": 1.0})
     ['--delta=0.1', '--minimise', '--bounds=0.0,5.0', '--on-failure=1.0']
@@ -106,7 +105,7 @@ def command_words(settings: Mapping[str, Any], known: Collection[str] | None = N
     words = []
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"
-        if value is None or value is False or (known is not None and name not in known):
+        if value is None or value is False:
             continue
         shown = ",".join(map(repr, value)) if isinstance(value, tuple | list) else str(value)
         words.append(option if value is True else f"{option}={shown}")

@@ -9,10 +9,10 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
+from surest.result.listed import Listed
 
 if TYPE_CHECKING:
     from surest.result.data import Result
-    from surest.result.listed import Listed
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -58,7 +58,7 @@ def to_json(result: "Result") -> dict[str, Any]:
     return _plain_json(result)
 
 
-def _listed_json(result: "Result", listed: "Listed") -> dict[str, Any]:
+def _listed_json(result: "Result", listed: Listed) -> dict[str, Any]:
     """A result on a list of items: evaluations instead of pulls."""
     data = _plain_json(result)
     per_arm = data.pop("pulls_per_arm")
@@ -117,8 +117,9 @@ def _plain_json(result: "Result") -> dict[str, Any]:
 
 def from_json(raw: Any, source: str) -> dict[str, Any]:
     """The fields of a result that parsed JSON holds, checked. Messages call it `source`."""
+    listed = isinstance(raw, dict) and "evaluations_per_arm" in raw
     try:
-        data = msgspec.convert(raw, Document)
+        data = msgspec.convert(_as_pulls(raw) if listed else raw, Document)
         settings = {name: raw[name] for name in DEFAULTS if raw.get(name) is not None}
         problem = checked(msgspec.convert({**settings, "labels": data.labels}, Problem))
     except msgspec.ValidationError as error:
@@ -141,6 +142,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         )
     same = ("certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast")
     return {
+        **(_listed_fields(raw, problem) if listed else {"evaluations": data.pulls}),
         **{name: getattr(data, name) for name in (*same, "health", "resampled")},
         "problem": problem,
         "indices": (data.index,),
@@ -151,6 +153,34 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "nominees": tuple(data.nominees),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
+    }
+
+
+def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a result on a list of items, with evaluations called pulls."""
+    per_arm = raw["evaluations_per_arm"]
+    total = sum(per_arm) if isinstance(per_arm, list) and all(isinstance(n, int) for n in per_arm) else None
+    return {**raw, "pulls_per_arm": per_arm, "pulls": total, "rounds": raw.get("items_used")}
+
+
+class _Cells(msgspec.Struct):
+    """What the JSON of a result on a list of items has beside."""
+
+    evaluations: Whole
+    items: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    items_used: Whole
+    differences_low: list[float | None] | None = None
+    differences_high: list[float | None] | None = None
+
+
+def _listed_fields(raw: dict[str, Any], problem: Problem) -> dict[str, Any]:
+    data = msgspec.convert(raw, _Cells)
+    low, high = data.differences_low, data.differences_high
+    differences = None if low is None or high is None else (_array(low), _array(high))
+    empty = np.empty(0, np.int64)
+    return {
+        "evaluations": data.evaluations,
+        "listed": Listed(range(data.items), data.items_used, empty, empty, np.empty(0), differences),
     }
 
 

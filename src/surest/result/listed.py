@@ -1,5 +1,6 @@
 """What a result on a list of items has beside any other result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from surest.core.protocol import FloatArray, IntArray
 class Listed:
     """A list of items, and the cells that were evaluated: arms on items, by position, with their values."""
 
-    items: tuple[Any, ...]
+    items: Sequence[Any]
     """What the items are called, in the order of the list."""
     items_used: int
     """How many of them have counted."""

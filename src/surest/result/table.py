@@ -76,8 +76,8 @@ class ArmTable:
         """A mean or a bound, as it is printed."""
         return "–" if math.isnan(value) else f"{value:.{self.decimals}f}"
 
-    def cells(self, most: int = SHOWN) -> tuple[list[str], list[list[str]]]:
-        """The heads and the rows of the leading arms, as text."""
+    def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
+        """The heads and the rows of the leading arms, as text, with labels of at most so many letters."""
         bounded = any(not math.isnan(row.low) for row in self.rows)
         marked = self.contenders is not None and len(self.contenders) > 1
         total = max(sum(row.pulls for row in self.rows), 1)
@@ -87,7 +87,7 @@ class ArmTable:
             row = self.rows[i]
             interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
             shown = [
-                shortened(visible(str(row.label)), LONGEST),
+                str(row.label) if longest is None else shortened(visible(str(row.label)), longest),
                 self.number(row.mean),
                 *([interval] if bounded else []),
             ]

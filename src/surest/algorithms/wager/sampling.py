@@ -12,9 +12,11 @@ from surest.core.protocol import BoolArray, FloatArray, IntArray
 OPTIMISM = 4.5
 """Nats by which the sampling leader is judged optimistically."""
 NARROW = 1.5
-"""An arm is narrow when a Bernoulli arm of its mean has so many times its variance: then all of its rewards are looked at, …"""
+"""Where a Bernoulli arm of the same mean has so many times an arm's variance, the level between two arms is searched for."""
 KNOWN = 10
-"""… once there are so many."""
+"""Pulls from which on all rewards of an arm may be looked at, …"""
+NARROW_GROWTH, NARROWEST = 0.05, 6.0
+"""… which pays at first for moderately narrow arms too, and after many pulls only where the ratio is larger than this."""
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 REJECTED = 4.0
 """Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
@@ -142,9 +144,9 @@ class Seen(NamedTuple):
 @compiled
 def narrow_pairs(a: int, seen: Seen) -> BoolArray:
     """Where all rewards of an arm and of arm `a` should be looked at, and suffice for it."""
-    narrow: BoolArray = (np.maximum(seen.spreads, seen.spreads[a]) > NARROW) & (
-        np.minimum(seen.counts, seen.counts[a]) >= KNOWN
-    )
+    known = np.minimum(seen.counts, seen.counts[a])
+    least = np.minimum(NARROWEST, 1.0 + NARROW_GROWTH * known)
+    narrow: BoolArray = (np.maximum(seen.spreads, seen.spreads[a]) > least) & (known >= KNOWN)
     return narrow
 
 
