@@ -64,8 +64,7 @@ def on_compile(callback: Callable[[], None]) -> None:
     It is called once in a process, and never where nothing needs compiling. `keeps_machine_code` tells whether the next
     process will find what is compiled now.
 
-    >>> said = []
-    >>> on_compile(lambda: said.append("compiling, once: about 10 s"))
+    >>> on_compile(lambda: None)  # or print("compiling, once: about 10 s")
     """
     _state.callbacks.append(callback)
 

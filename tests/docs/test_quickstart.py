@@ -58,7 +58,7 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(sys, "path", list(sys.path))
     (source,) = blocks("cli.md", "python")
     (tmp_path / "prompts.py").write_text(source)
-    (commands,) = blocks("cli.md", "sh")
+    commands = blocks("cli.md", "sh")[0]
     statuses, outputs = [], []
     for line in commands.splitlines():
         with pytest.raises(SystemExit) as ended:

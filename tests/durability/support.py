@@ -64,7 +64,7 @@ def rewards_of(study: Study) -> list[float]:
 
 
 def undisturbed(study: Study, rewards: list[float]) -> Session:
-    """A run in memory, told the same rewards one after the other: what a study must come to whatever befell it."""
+    """A run in memory, told the same rewards one after the other: what a study must come to whatever happened to it."""
     session = study.settings.session([arm.label for arm in study._arms if arm.added_at == 0], record=True)
     for reward in rewards:
         (ticket,) = session.ask()

@@ -205,9 +205,9 @@ def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, floa
         (([float("nan")], [1]), "outside"),
         (([0.5], [1, 2]), "each value needs one weight"),
         (([], []), "weights"),
-        (([0.5], [0]), "no distribution"),
-        (([0.5], [-1]), "no distribution"),
-        (([0.5], [float("inf")]), "no distribution"),
+        (([0.5], [0]), "not a distribution"),
+        (([0.5], [-1]), "not a distribution"),
+        (([0.5], [float("inf")]), "not a distribution"),
     ],
 )
 def test_what_is_no_law_is_refused(law: tuple, message: str) -> None:

@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_entries_name_parameters_that_exist() -> None:
-    given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals"}
+    given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals", "script"}
     functions = {
         "wager": wager,
         "naive-best-arm": naive_best_arm,

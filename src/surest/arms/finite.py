@@ -95,7 +95,7 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
             raise SourceError(f"arm {arm!r}: a value outside [0, 1] ({v.tolist()}); rescale the rewards first")
         if not ((w >= 0).all() and 0 < w.sum() < np.inf):
             raise SourceError(
-                f"arm {arm!r}: weights {w.tolist()} are no distribution; they must be ≥ 0 with a positive sum"
+                f"arm {arm!r}: weights {w.tolist()} are not a distribution; they must be ≥ 0 with a positive sum"
             )
         atoms, where = np.unique(v + 0.0, return_inverse=True)
         mass = np.bincount(where, w) / w.sum()

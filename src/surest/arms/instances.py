@@ -63,7 +63,9 @@ def parse_source(source: str, instance: str | None = None, bounds: tuple[float, 
         return KINDS[kind](rest, source)
     if colon and not _exists(source) and "/" not in kind and "." not in kind:
         near = get_close_matches(kind, KINDS, 1)
-        raise SourceError(f"{source!r} is no source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}")
+        raise SourceError(
+            f"{source!r} is not a source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}"
+        )
     if not _exists(source):
         raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
     return read_csv(source, instance, bounds)

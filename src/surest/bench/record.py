@@ -115,7 +115,7 @@ def _read(path: Path) -> Old:
             old[case][fields["run"]] = Replication(per_arm=None if per_arm is None else tuple(per_arm), **fields)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(
-                f"{path}, line {number}: not a finished replication; it is no file of 'surest bench'"
+                f"{path}, line {number}: not a finished replication; this is not a file of 'surest bench'"
             ) from None
     if whole < len(text):
         with path.open("r+b") as file:

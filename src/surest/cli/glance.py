@@ -12,7 +12,7 @@ from surest.text import count, visible
 
 
 def show_result(found: Result) -> None:
-    """The verdict, and what befell evaluations."""
+    """The verdict, and what happened to evaluations."""
     console = Output(highlight=False)
     console.print(emphasised(found))
     _warn(console, found)

@@ -210,7 +210,7 @@ class Session:
             self.note(int(ticket), kind)
 
     def note(self, ticket: int, kind: str) -> None:
-        """Count what befell a ticket of the current request, for the health line."""
+        """Count what happened to a ticket of the current request, for the health line."""
         ((arm, _),) = self._tickets.cells([ticket])
         of_arm = self.health.setdefault(str(self.labels[arm]), {})
         of_arm[kind] = of_arm.get(kind, 0) + 1

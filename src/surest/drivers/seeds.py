@@ -10,7 +10,7 @@ _MASK = 2**BITS - 1
 def ticket_seed(seed: int, ticket: int) -> int:
     """The seed of one evaluation. No two of the first 2^31 tickets of a run share one.
 
-    Equal seeds would repeat a reward that was already counted. So this is no hash: each step (multiplying by an odd number,
+    Equal seeds would repeat a reward that was already counted. So this is not a hash: each step (multiplying by an odd number,
     adding, folding the upper bits into the lower) can be undone modulo 2^31.
 
     >>> [ticket_seed(7, ticket) for ticket in range(3)]

@@ -39,7 +39,7 @@ def iterated_log(count: float, failure: float, epsilon: float) -> float:
     """Radius valid at all counts together; fails with probability `lil_factor(epsilon)`·failure, one-sided.
 
     Jamieson, Malloy, Nowak, Bubeck 2014, Lemma 1. The inner logarithm is not taken below 1: at count 1 and ε = 0 it would
-    be 0, whose logarithm is no number. A larger radius is as valid.
+    be 0, whose logarithm is not a number. A larger radius is as valid.
 
     >>> iterated_log(1, 0.01, 0.0) == sqrt(log(100) / 2)
     True

@@ -119,7 +119,7 @@ def write_report(report: Report, path: str | Path) -> None:
     forms = {"html": to_html, "md": to_markdown, "json": to_json}
     text = forms[checked_form(path)](report)
     try:
-        # What is no text, such as half of a surrogate pair in a label, must not keep the rest from being written.
+        # What is not text, such as half of a surrogate pair in a label, must not keep the rest from being written.
         Path(path).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"the report cannot be written to {path}: {error.strerror or error}") from None
@@ -140,4 +140,4 @@ def to_json(report: Report) -> str:
     try:
         return msgspec.json.encode(report.to_json()).decode() + "\n"  # which has no NaN
     except UnicodeEncodeError as error:
-        raise UsageError(f"a label or a command is no text: {error}") from None
+        raise UsageError(f"a label or a command is not text: {error}") from None

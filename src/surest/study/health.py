@@ -42,7 +42,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """A guess at the time still needed, where the algorithm ventures one."""
+        """A guess at the time still needed, where the algorithm makes one."""
         if self.result.forecast is None or not self.per_second:
             return None
         return self.result.forecast / self.per_second
@@ -78,7 +78,7 @@ def health_line(health: Health) -> str:
 
 
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
-    """What befell the tickets of each arm, where anything did."""
+    """What happened to the tickets of each arm, where anything did."""
     found: Health = defaultdict(dict)
     for arm, kind, number in log.count_events(study):
         found[labels[arm]][kind] = number

@@ -99,7 +99,7 @@ class History(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What befell a ticket."""
+    """What happened to a ticket."""
 
     ticket: int
     arm: int
@@ -218,7 +218,7 @@ class Log(Protocol):
         """When the rewards of the last tickets came."""
 
     def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what befell a ticket."""
+        """Write down what happened to a ticket."""
 
     def count_events(self, study: int) -> list[tuple[int, str, int]]:
         """Arm, kind, and how often; sorted."""

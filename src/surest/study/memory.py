@@ -279,7 +279,7 @@ class MemoryLog:
         return [told[number] for number in sorted(told, reverse=True)[:most]]
 
     def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what befell a ticket."""
+        """Write down what happened to a ticket."""
         said = reason.replace("\x00", "�").encode(errors="replace").decode()
         self._changed(lease.study).events.append(Event(number, arm, kind, said, lease.worker, lease.at))
 

@@ -69,7 +69,7 @@ class ItemRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EventRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """What befell a ticket."""
+    """What happened to a ticket."""
 
     ticket: Count
     arm: ArmNumber

@@ -216,7 +216,7 @@ def cells_are_unique(make: Callable[[], Store]) -> None:
 
 
 def events_are_counted(make: Callable[[], Store]) -> None:
-    """What befell tickets is counted by arm and kind, and the last reasons are kept."""
+    """What happened to tickets is counted by arm and kind, and the last reasons are kept."""
     store = make()
     with store.writing() as log:
         study = _added(log, "events", "{}", ["a", "b"])

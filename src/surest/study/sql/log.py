@@ -220,7 +220,7 @@ class SqlLog(SqlBulk):
         return [row[0] for row in self.execute(query, study, most)]
 
     def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what befell a ticket."""
+        """Write down what happened to a ticket."""
         said = reason.replace("\x00", "�").encode(errors="replace").decode()  # no database takes these
         insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
         self.execute(insert, lease.study, number, arm, kind, said, lease.worker, lease.at)
