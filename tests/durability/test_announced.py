@@ -1,12 +1,15 @@
 """Studies whose algorithm plans ahead for many workers: other versions wrote the log, or a snapshot says how it stands."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from surest.algorithms.wager import wager
+from surest.algorithms import REGISTRY
+from surest.algorithms.wager import ahead, wager
+from surest.errors import TranscriptError
 from surest.study import following, snapshot
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
@@ -54,8 +57,9 @@ def ended_with_tickets_out(storage: str) -> Study:
     return study
 
 
-def another_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wager, "FIRST", 3)
+    monkeypatch.setattr(ahead, "PORTION", 8)
 
 
 def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +71,7 @@ def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_study_that_another_version_ended_stays_ended(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
-        another_first_request(other)
+        other_requests(other)
         ended = ended_with_tickets_out(storage)
         expected, told = outcome(ended), ended.status().told
         assert told > ended.result().pulls  # some were evaluated beforehand, and not needed
@@ -81,7 +85,7 @@ def test_a_study_that_another_version_ended_stays_ended(storage: str, monkeypatc
 
 def test_workers_go_on_with_what_another_version_announced(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
-        another_first_request(other)
+        other_requests(other)
         study = open_study(storage, "s", 3, 0.05, workers=8, seed=5, lease_seconds=0.01)
         go_on(study, 100)
         go_on(study, 100, keep=5)
@@ -102,7 +106,10 @@ def test_workers_go_on_with_what_another_version_announced(storage: str, monkeyp
 def test_a_log_goes_on_where_this_version_ends(storage: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
         later_end(other)
-        finish(open_study(storage, "s", 3, 0.05, workers=workers, seed=5))
+        finish(open_study(storage, "s", 3, 0.05, workers=workers, seed=5), most=5)
+    document = open_study(storage, "s").export()
+    if workers > 1:  # there are free places that nobody needs
+        assert document["requests"][-1]["first"] + document["requests"][-1]["total"] > len(document["tickets"])
     study = open_study(storage, "s")
     pulls, told = study.result().pulls, study.status().told
     assert study.finished
@@ -110,8 +117,27 @@ def test_a_log_goes_on_where_this_version_ends(storage: str, workers: int, monke
     assert told >= 300
     assert pulls == told if workers == 1 else pulls < 300  # one at a time, all were asked for; else some were announced
     assert study.session().finished
+    assert study.ask(100) == []
     again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
     assert outcome(again) == outcome(study)
+
+
+def test_a_log_that_goes_on_is_refused_where_requests_matter(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        later_end(other)
+        finish(open_study(storage, "s", 3, 0.05, seed=5))
+    monkeypatch.setitem(REGISTRY, "wager", replace(REGISTRY["wager"], any_sampling=False))
+    with pytest.raises(TranscriptError, match="the log says"):
+        open_study(storage, "s").result()
+
+
+def left_of(study: Study) -> int:
+    """What the current request lacks, counted ticket by ticket."""
+    request, document = study.running.request, study.export()
+    if request is None:
+        return 0
+    end = study.running.pulls + request.total
+    return end - sum(reward is not None for _, reward, *_ in document["tickets"][:end])
 
 
 def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +153,9 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
     while not study.finished:
         held = study.ask(1)
         go_on(study, 6)
+        held += study.ask(1)
         assert said(open_study(storage, "s")) == said(open_study(storage, "s"))
+        assert open_study(storage, "s").status().request_left == left_of(open_study(storage, "s"))
         with monkeypatch.context() as watched:
             watched.setattr(following.Pulls, "_caught_up", counted)
             kept = said(open_study(storage, "s"))
@@ -135,6 +163,13 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
             assert kept == said(open_study(storage, "s"))
             looks += 1
         study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
+    ended = said(open_study(storage, "s"))
+    assert study.status().told > study.result().pulls
+    with monkeypatch.context() as watched:
+        watched.setattr(following.Pulls, "_caught_up", counted)
+        before = replays[0]
+        assert said(open_study(storage, "s")) == ended
+        assert replays[0] == before
     assert looks > 5
     assert replays[0] < 2 * looks  # each look without snapshots is a replay; most of the others are not
 
