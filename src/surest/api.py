@@ -22,7 +22,7 @@ from surest.drivers.looks import history as history_hook
 from surest.drivers.recorded import RECORDED_BATCH, feed
 from surest.drivers.simulate import simulate
 from surest.errors import Stop, UsageError
-from surest.loading import resolved
+from surest.loading import entry_of, resolved
 from surest.result.data import Result, result_of
 
 Progress = Callable[[Running[Answer]], None]
@@ -108,6 +108,7 @@ def identify(
     >>> result.best, result.certified
     ('new', True)
     """
+    _refuse_items(settings)
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     wants = "a count" if vectorised else "a seed" if seeded else ""
     source = kind_of_arms(arms, scale, resample=resample, wants=wants)
@@ -161,6 +162,17 @@ def identify(
         wanted={source.labels[arm]: times for arm, times in wanted.items()},
         resampled=isinstance(source, Simulated) and source.resampled,
     )
+
+
+def _refuse_items(settings: dict[str, Any]) -> None:
+    """Refuse what belongs to lists of items: its rules prove nothing about fresh draws."""
+    algorithm = settings.get("algorithm")
+    on_items = algorithm is not None and lookup(entry_of(algorithm)).works_on == "items"
+    if "items" in settings or on_items:
+        raise UsageError(
+            "identify draws fresh rewards, and rules for a list of items prove nothing about those; to compare arms on a list of "
+            "items use surest.evaluate(arms, items)"
+        )
 
 
 class _Watched:

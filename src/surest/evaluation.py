@@ -57,7 +57,7 @@ def evaluate(
         DataFrame (columns arm, item, value, or a column for each arm), ``{arm: {item: value}}``, a 2-D array (a row an arm), a
         CSV file. A table may have gaps: it is then what is known so far.
     items : sequence, optional
-        The items: questions, instances, folds, seeds.
+        The items: questions, instances, folds, seeds. An item that stands twice counts twice.
     delta : float
         The allowed probability of a wrong answer.
     score : callable, optional
@@ -75,7 +75,8 @@ def evaluate(
     minimise : bool
         Scores are costs, times or losses: the smallest mean is the best.
     seed : int, optional
-        Draws the order of the items. Fresh, and reported, if not given. Choosing the best of several seeds voids the claim.
+        Draws the order of the items. Fresh, and reported, if not given; 0 for a table with gaps, so that the order stays the same
+        while it is filled. Choosing the best of several seeds voids the claim.
     columns : mapping, optional
         Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
     executor, in_flight, retries, on_failure
@@ -106,10 +107,13 @@ def evaluate(
     given |= resolved(settings)
     if items is None:
         _refuse(score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name)
-        found = _from_table(table_of(arms, columns), given, hook)
+        table = table_of(arms, columns)
+        if seed is None and not table.complete:
+            given["seed"] = 0  # the next call, on a fuller table, must continue the same run
+        found = _from_table(table, given, hook)
     else:
         labels, functions = _functions(arms, score, asynchronous=False)
-        listed = list(items)
+        listed = _checked_list(items)
         work = _repeated(functions, listed, given.get("repeats", 1))
         how: dict[str, Any] = {"in_flight": in_flight if executor is not None else 1, "retries": retries}
         pool = Inline() if executor is None else executor
@@ -154,7 +158,7 @@ async def aevaluate(
     """
     began = time.perf_counter()
     labels, functions = _functions(arms, score, asynchronous=True)
-    listed = list(items)
+    listed = _checked_list(items)
     if settings.get("repeats", 1) != 1:
         raise UsageError("aevaluate evaluates each cell once; average repeats in the function itself")
     given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
@@ -230,6 +234,18 @@ def _repeated(functions: Sequence[Callable[..., Any]], items: Sequence[Any], rep
 def mean_of(function: Callable[..., Any], item: Any, repeats: int) -> float:
     """The mean of several evaluations of one cell."""
     return sum(float(function(item)) for _ in range(repeats)) / repeats
+
+
+def _checked_list(items: Any) -> list[Any]:
+    """The items as a list, refused where it is not clear what an item is."""
+    if (
+        hasattr(items, "columns")
+        or isinstance(items, Mapping | str | bytes | set | frozenset)
+        or not hasattr(items, "__iter__")
+    ):
+        hint = "; for the rows of a data frame: frame.to_dict('records')" if hasattr(items, "columns") else ""
+        raise UsageError(f"items are {type(items).__name__}; give a list: questions, instances, numbers{hint}")
+    return list(items)
 
 
 def _count(items: Sequence[Any]) -> int:

@@ -329,3 +329,36 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert before >= 6
     assert max(asked.values()) <= 2
     assert sum(asked.values()) <= int(evaluations) + 1, "only the cell under way was evaluated again"
+
+
+def test_a_leader_that_can_only_be_tied_is_called_that() -> None:
+    result = surest.evaluate({"x": {1: 1.0, 2: None}, "y": {1: 0.0, 2: 1.0}}, seed=0)
+    assert not result.certified
+    assert "No other arm can overtake it on this list any more; whether one ties with it is open." in str(result)
+
+
+def test_rules_for_lists_are_refused_on_fresh_draws() -> None:
+    """On fresh draws the rule for lists would certify wrong arms in a third of the runs."""
+    arms = {"a": lambda: 0.5, "b": lambda: 0.6}
+    for settings in ({"algorithm": "race", "items": 20}, {"algorithm": "race"}, {"items": 20}):
+        with pytest.raises(UsageError, match=r"use surest\.evaluate"):
+            surest.identify(arms, **settings)
+
+
+def test_a_table_with_gaps_goes_through_its_items_in_the_same_order_each_time() -> None:
+    table = {"a": dict.fromkeys(range(40)), "b": dict.fromkeys(range(40), 0.5)}
+    assert surest.evaluate(table).wanted_cells == surest.evaluate(table).wanted_cells
+
+
+@pytest.mark.parametrize("items", ["abc", {"q": 1}, {1, 2}, 100])
+def test_items_are_a_list(items: object) -> None:
+    with pytest.raises(UsageError, match="items are"):
+        surest.evaluate({"a": float, "b": float}, items)
+
+
+def test_intervals_for_a_population_are_informative() -> None:
+    rng = np.random.default_rng(1)
+    values = (rng.random((2, 400)) < np.array([[0.9], [0.1]])).astype(float)
+    low, high = surest.evaluate(values, target="population", seed=1).intervals
+    assert (low > [0.02, -1e-9]).all()
+    assert (high < [1 + 1e-9, 0.98]).all()

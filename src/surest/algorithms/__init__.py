@@ -247,7 +247,7 @@ def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | Non
 def _check_items(entry: Entry, items: int | None) -> None:
     """Refuse an algorithm for fresh pulls on a list of items, and the other way round."""
     if items is None and entry.works_on == "items":
-        raise UsageError(f"{entry.name} compares arms on a list of items: give the number of items")
+        raise UsageError(f"{entry.name} compares arms on a list of items, not on fresh draws: use surest.evaluate")
     if items is not None and entry.works_on == "fresh pulls":
         able = ", ".join(e.name for e in all_entries() if e.works_on != "fresh pulls")
         raise UsageError(

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from surest.cli.settings import item_problem_options, settings_given
 from surest.cli.streams import say
 from surest.core.problem import DEFAULTS
-from surest.core.scale import checked_scale
+from surest.core.scale import Scale, checked_scale
 
 COLUMNS = ("arm", "item", "value")
 
@@ -67,17 +68,22 @@ def evaluate(**given: Any) -> int:
         (name for name in ("items", "commands", "workers", "timeout", "on_failure", "study") if given[name]), None
     )
     if wrong is not None:
-        raise click.UsageError(f"--{wrong.removesuffix('s').replace('_', '-')} goes without a TABLE")
-    return _table(given, settings)
+        shown = {"commands": "--command", "on_failure": "--on-failure"}.get(wrong, f"--{wrong}")
+        raise click.UsageError(f"{shown} goes without a TABLE")
+    return _table(given, settings, scale)
 
 
-def _table(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
+def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    import numpy as np
+
     from surest.arms.tables import table_of
     from surest.cli.output import show_result
     from surest.evaluation import evaluate as find_best
 
     columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
     table = table_of(given["table"], columns or None)
+    if given["clip"]:
+        table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     # The next call on a fuller table must continue the same run: its order of the items is the same unless told.
     order = {} if table.complete else {"seed": 0}
     result = find_best(table, **{**order, **settings})

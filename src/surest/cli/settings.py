@@ -7,7 +7,7 @@ import click
 
 from surest.cli.options import option_option, parse_options
 from surest.cli.values import parse_bounds, whole_budget
-from surest.core.problem import DEFAULTS, SETTINGS, TARGETS
+from surest.core.problem import DEFAULTS, ITEMS_ALGORITHM, SETTINGS, TARGETS
 
 Command = Callable[..., Any]
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
@@ -31,14 +31,15 @@ def problem_options(command: Command) -> Command:
 
 def item_problem_options(command: Command) -> Command:
     """The same for a command that works on a list of items."""
-    return _with_options(command, [name for name in SETTINGS if name != "repeats"])
+    return _with_options(command, [name for name in SETTINGS if name != "repeats"], ITEMS_ALGORITHM)
 
 
-def _with_options(command: Command, names: Sequence[str]) -> Command:
+def _with_options(command: Command, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"]) -> Command:
     command = option_option(command)
     for name in reversed(names):
         meta = SETTINGS[name]
-        default, flag = DEFAULTS[name], isinstance(DEFAULTS[name], bool)
+        default = algorithm if name == "algorithm" else DEFAULTS[name]
+        flag = isinstance(default, bool)
         shown = "0,1" if name == "bounds" else default if name != "seed" and not flag and default != "" else None
         command = click.option(
             f"--{name}",

@@ -81,7 +81,8 @@ OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
     "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
     "range": "bounds", "method": "algorithm", "callback": "on_request of identify", "n_trials": "budget",
-    "verbose": "on_request of identify", "clip": "min(max(reward, low), high) in the arm's own function",
+    "vectorized": "vectorised", "verbose": "on_request of identify",
+    "clip": "min(max(reward, low), high) in the arm's own function",
 }  # fmt: skip
 """What other libraries call these things."""
 
@@ -97,6 +98,8 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
     if given.get("items") is not None:
+        if isinstance(given["items"], bool) or not isinstance(given["items"], Integral) or given["items"] < 1:
+            raise UsageError(f"items is {given['items']!r:.60}; give their number (surest.evaluate takes a list)")
         own.setdefault("algorithm", ITEMS_ALGORITHM)
     return checked(
         Problem(

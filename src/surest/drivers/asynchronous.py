@@ -9,7 +9,7 @@ from inspect import isawaitable
 from typing import Any
 
 from surest import compiled
-from surest.algorithms import DEFAULT
+from surest.algorithms import DEFAULT, lookup
 from surest.arms.kinds import async_arms
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
@@ -63,6 +63,10 @@ async def aidentify(
     >>> result.best, result.certified
     ('kind', True)
     """
+    if "items" in settings or lookup(algorithm).works_on == "items":
+        raise UsageError(
+            "aidentify draws fresh rewards; for arms on a list of items await surest.aevaluate(arms, items)"
+        )
     began, compiling = time.perf_counter(), compiled.seconds_spent()
     source = async_arms(arms, seeded=seeded)
     seed = secrets.randbits(32) if seed is None else seed

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 
 from surest.core.scale import Scale
@@ -83,6 +84,11 @@ def parse_command(text: str) -> Command:
 
 def checked_command(command: Command) -> Command:
     """A command, refused where there is no such program."""
+    for word in command.words:
+        for name in re.findall(r"\{([a-z]+)\}", word):
+            near = get_close_matches(name, PLACES, 1, 0.7)
+            if name not in PLACES and near:
+                raise SourceError(f"command {command.label!r} says {{{name}}}; did you mean {{{near[0]}}}?")
     program = command.words[0]
     if not any(f"{{{place}}}" in program for place in PLACES) and shutil.which(program) is None:
         raise _not_startable(command.label, command.words, "there is no such program, or it may not be executed")

@@ -14,6 +14,8 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.evidence.item_bets import CAP, MEMORY, PRIOR, STEPS, TOLERANCE, bounded
 
 BISECTIONS = 24
+EDGE = 1e-12
+"""A mean this close to 0 or 1 is tried first: at the end itself no bet has room."""
 
 
 @compiled
@@ -73,7 +75,7 @@ def interval(path: FloatArray, weights: FloatArray, total: float, alpha: float) 
             return least, most
     low, high = least, most
     inside, outside = most, least
-    if log_wealth(path, weights, total, least, 1.0, bets) >= level:
+    if log_wealth(path, weights, total, max(least, EDGE), 1.0, bets) >= level:
         for _ in range(BISECTIONS):
             middle = (inside + outside) / 2
             if log_wealth(path, weights, total, middle, 1.0, bets) >= level:
@@ -82,7 +84,7 @@ def interval(path: FloatArray, weights: FloatArray, total: float, alpha: float) 
                 inside = middle
         low = outside
     inside, outside = least, most
-    if log_wealth(path, weights, total, most, -1.0, bets) >= level:
+    if log_wealth(path, weights, total, min(most, 1 - EDGE), -1.0, bets) >= level:
         for _ in range(BISECTIONS):
             middle = (inside + outside) / 2
             if log_wealth(path, weights, total, middle, -1.0, bets) >= level:

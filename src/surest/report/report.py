@@ -70,7 +70,7 @@ def report_of_study(study: Study) -> Report:
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
     result = study.result(history=True)
-    if len(result.labels) <= MOST_ARMS_NAMED:
+    if len(result.labels) + len(study.items) <= MOST_ARMS_NAMED:
         commands |= _anew(study, where)
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
@@ -87,7 +87,8 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
     said = {name: asked[name] for name in DEFAULTS if name in ALWAYS or asked[name] != DEFAULTS[name]}
     options = [*command_words(said), *command_words(msgspec.to_builtins(settings.handling))]
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]
-    made = ["surest", "study", "create", *where, *arms, *options, "--", name]
+    items = [f"--item={item.key}" for item in study.items]
+    made = ["surest", "study", "create", *where, *arms, *items, *options, "--", name]
     commands = {"Start the same study anew": shell_line(made)}
     for added in later:
         line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]

@@ -36,23 +36,29 @@ def _verdict(result: "Result") -> str:
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
     if result.standing == "proven":
         return f"{name} {what}: wrong with probability at most {result.delta:g}."
+    return f"{name} {what}, {_unproven(result)}."
+
+
+def _unproven(result: "Result") -> str:
+    asked = f"(asked for error {result.delta:g})"
     if result.standing.startswith("yours"):
-        return f"{name} {what}, says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})."
-    return f"{name} {what}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
+        return f"says {result.algorithm}, of which surest knows no proof {asked}"
+    return f"by a {result.standing} rule without a proof {asked}"
 
 
 def _on_items(result: "Result") -> str:
     """The verdict on a list of items: what it is about, and how sure it is."""
     name, count_ = arm_name(result), len(result.listed.items if result.listed is not None else ())
-    these = f"on these {count_:,} items"
+    listed = f"these {count_:,} items" if count_ > 1 else "this item"
+    these = f"on {listed}"
     if result.problem.target == "population":
-        these = f"in the population that these {count_:,} items are a sample of"
+        these = f"in the population of which {listed} are a sample"
     tied = result.contenders or ()
     if result.reason.endswith("tied") and len(tied) > 1:
         return f"{_named(tied)} have the same mean {these}, and it is the best: {_sure(result)}."
     what = "has the best mean" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best mean"
     if result.standing != "proven":
-        return f"{name} {what} {these}, by a {result.standing} rule without a proof (asked for error {result.delta:g})."
+        return f"{name} {what} {these}, {_unproven(result)}."
     return f"{name} {what} {these}: {_sure(result)}."
 
 
@@ -77,6 +83,8 @@ def arm_name(result: "Result") -> str:
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
     epsilon, level = result.epsilon_certified, result.achieved_delta
+    if result.listed is not None and level == 0:
+        return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
     sentences = []
     if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
@@ -121,9 +129,10 @@ def cost(result: "Result") -> str:
     if result.listed is not None:
         share = result.evaluations / max(result.cells, 1)
         used, items = result.listed.items_used, len(result.listed.items)
+        each = f", each the mean of {result.problem.repeats}" if result.problem.repeats > 1 else ""
         return (
-            f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}), on {used:,} of {items:,} "
-            f"items{seconds}."
+            f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}, on {used:,} of "
+            f"{items:,} items{seconds}."
         )
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"

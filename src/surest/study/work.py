@@ -13,7 +13,7 @@ from surest.drivers.call import Work
 from surest.drivers.desk import Hook
 from surest.drivers.executor import LOOK, Workers, drive
 from surest.drivers.failures import Failures, kind_of
-from surest.errors import RewardError, TicketError
+from surest.errors import EvaluationError, RewardError, TicketError
 from surest.study.leases import give_back, renew, take_over
 from surest.study.study import Study
 
@@ -108,7 +108,12 @@ class StudyDesk:
         except TicketError:  # another worker was faster: its reward counts
             return
         if self.study.settings.handling.on_failure is None:
-            self.failures.count(ticket, error)
+            try:
+                self.failures.count(ticket, error)
+            except EvaluationError as ended:
+                raise EvaluationError(
+                    f"{ended}. What was told is kept: mend the arm and call again. on_failure is fixed when a study is made"
+                ) from error
 
     def look(self) -> None:
         """Let the hook look at the run now and then: its state comes from the database."""

@@ -205,6 +205,8 @@ def driver_of(storage: str) -> Driver:
 
 def _check_port(rest: str, shown: str) -> None:
     """Refuse what is not a port here: the server's library would repeat it, and it may be a part of a password."""
+    if rest.partition("?")[0].count("@") > 1:
+        raise UsageError(f"storage {shown!r}: write an @ inside a password as %40")
     host = rest.partition("?")[0].rpartition("@")[2].partition("/")[0]
     for one in host.split(","):
         port = one.rpartition("]")[2].partition(":")[2]
