@@ -45,5 +45,5 @@ class Workers:
 
     def utilisation(self, begin: float) -> float:
         """The part of the workers' time that was spent evaluating, from a moment on."""
-        spent = sum(max(0.0, end - max(start, begin)) for start, end in self.busy)
+        spent = sum(max(0.0, min(end, self.now) - max(start, begin)) for start, end in self.busy)
         return spent / (self.number * (self.now - begin))

@@ -194,7 +194,7 @@ def _with_batch(problem: Problem, source: Functions | Records, executor: object,
     if isinstance(source, Records) and "batch" in options_of(problem.algorithm):
         least = {"batch": RECORDED_BATCH}
     elif executor is not None:
-        least = keep_busy(problem.algorithm, in_flight, {})
+        least = keep_busy(problem.algorithm, in_flight, problem.options)
     return msgspec.structs.replace(problem, options={**least, **problem.options})
 
 

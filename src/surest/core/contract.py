@@ -24,7 +24,22 @@ a request names each arm once, with the number of its pulls
     )
     if wrong is not None:
         raise _broken(name, request, *wrong)
+    if isinstance(request, Pull):
+        for later in request.ahead:
+            check_request(later, n, name, items)
     return request
+
+
+def check_announced(before: Request, request: Request, name: str) -> None:
+    """Refuse a request that breaks what the one before announced: what is announced may have been evaluated already."""
+    announced = before.ahead if isinstance(before, Pull) else ()
+    follows = [request, *(request.ahead if isinstance(request, Pull) else ())]
+    for place, expected in enumerate(announced):
+        if place == len(follows) or not expected.same_as(follows[place]):
+            did = "is not" if place == 0 else "no longer announces"
+            raise _broken(
+                name, request, f"{did} {_short(expected)}", "the request before had announced that in `ahead`"
+            )
 
 
 def check_reply(request: Request, reply: Any, bandit: str) -> Reply:

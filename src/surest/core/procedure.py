@@ -1,11 +1,12 @@
 """A procedure on its way: the request it waits on, what it has cost, how it ended. Drivers and sessions move it."""
 
 import math
+from itertools import accumulate
 from typing import Generic
 
 import numpy as np
 
-from surest.core.contract import check_reply, check_request
+from surest.core.contract import check_announced, check_reply, check_request
 from surest.core.protocol import (
     Atoms,
     Cells,
@@ -57,6 +58,8 @@ class Running(Generic[R]):
         """What the procedure returned."""
         self.unanswered: Request | None = None
         """The request that the budget did not allow."""
+        self.announced: tuple[Pull, ...] = ()
+        """The requests that follow, as far as the budget goes. Once it has ended, those that are not needed any more."""
         self.status: Status | None = None
         """The procedure's own word on its state when the budget was spent."""
         self.rounds = 0
@@ -117,12 +120,22 @@ class Running(Generic[R]):
             self.request, self.value = None, end.value
             return
         check_request(request, len(self.pulls_per_arm), self.name, self.items)
+        if self.request is not None:
+            check_announced(self.request, request, self.name)
         if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
             self.status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
-            self.request = request
+            self.request, self.announced = request, self._announced(request)
+
+    def _announced(self, request: Request) -> tuple[Pull, ...]:
+        """What a request announces, as far as the budget goes."""
+        ahead = request.ahead if isinstance(request, Pull) else ()
+        if self.budget is None or not ahead:
+            return ahead
+        costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
+        return tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:

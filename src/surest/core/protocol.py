@@ -143,9 +143,12 @@ class Pull:
 
     `status`, where an algorithm gives it, tells the state at the moment of the request; it is a function because
     most requests are never looked at. It must not be called once the procedure has gone on.
+
+    `ahead` are the requests that follow this one, unless the procedure ends, whatever the replies are. A driver with idle workers
+    may evaluate them beforehand; whether it does makes no difference to the algorithm.
     """
 
-    __slots__ = ("arms", "statistic", "status", "times")
+    __slots__ = ("ahead", "arms", "statistic", "status", "times")
 
     def __init__(
         self,
@@ -153,11 +156,13 @@ class Pull:
         times: npt.ArrayLike,
         statistic: Statistic,
         status: Callable[[], Status] | None = None,
+        ahead: Sequence["Pull"] = (),
     ) -> None:
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         self.times: IntArray = np.broadcast_to(np.asarray(times, dtype=np.int64), self.arms.shape)
         self.statistic = statistic
         self.status = status
+        self.ahead = tuple(ahead)
 
     def __repr__(self) -> str:
         return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"

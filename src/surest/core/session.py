@@ -17,7 +17,7 @@ from surest.algorithms.entry import Script
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
-from surest.core.tickets import Cell, CellDesk, PullDesk
+from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import Result, listed_of, result_of, status_of
@@ -71,6 +71,8 @@ class Session:
 
     def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
         self.problem, self.scale = problem, problem.scale
+        self.scripted = len(script) > 0
+        """Whether it was told what its first requests are to be."""
         self._arrivals: list[Any] = []
         self.running = Running(
             start_on(problem, self._arrivals, script),
@@ -82,7 +84,7 @@ class Session:
         )
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
-        self._desk: Any = PullDesk() if problem.items is None else CellDesk(may_go_ahead=problem.budget is None)
+        self._tickets: Any = PullTickets() if problem.items is None else CellTickets(may_go_ahead=problem.budget is None)
         self._move_on()
 
     @property
@@ -98,13 +100,13 @@ class Session:
     @property
     def pending(self) -> int:
         """How many tickets are handed out and not yet told."""
-        pending: int = self._desk.pending
+        pending: int = self._tickets.pending
         return pending
 
     @property
     def evaluations(self) -> int:
         """How many rewards were taken, counted yet or not."""
-        evaluations: int = self._desk.evaluations
+        evaluations: int = self._tickets.evaluations
         return evaluations
 
     def ask(self, k: int = 1) -> list[Ticket]:
@@ -113,13 +115,13 @@ class Session:
             raise UsageError(f"asked for {k!r} tickets; ask for a whole number, at least one")
         if self.finished:
             return []
-        again, fresh = self._desk.ask(int(k))
+        again, fresh = self._tickets.ask(int(k))
         for number in again:
             self.note(number, "retried")
         numbers, labels = [*again, *fresh], self.labels
         return [
             Ticket(number, arm, labels[arm], item)
-            for number, (arm, item) in zip(numbers, self._desk.cells(numbers), strict=True)
+            for number, (arm, item) in zip(numbers, self._tickets.cells(numbers), strict=True)
         ]
 
     def tell(self, ticket: int, reward: SupportsFloat) -> None:
@@ -127,7 +129,7 @@ class Session:
         value = self._value(ticket, reward)
         if self._agrees(ticket, value):
             return
-        self._desk.put(int(ticket), value)
+        self._tickets.put(int(ticket), value)
         self._move_on()
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
@@ -141,22 +143,22 @@ class Session:
             if self._agrees(ticket.id, value):
                 del fresh[ticket.id]
         for number, value in fresh.items():
-            self._desk.put(number, value)
+            self._tickets.put(number, value)
         self._move_on()
 
     def tell_cell(self, arm: int, item: int, reward: SupportsFloat) -> None:
         """Say what is known of a cell of a list of items, whoever evaluated it. No ticket is needed."""
-        known = self._desk.values.get((arm, item))
+        known = self._tickets.values.get((arm, item))
         value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r} on item {item}"))
         if known is not None and known != value:
             raise TicketError(f"arm {self.labels[arm]!r} on item {item} was already told another reward")
         if known is None:
-            self._desk.know((arm, item), value)
+            self._tickets.know((arm, item), value)
             self._move_on()
 
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
-        found: list[Cell] = self._desk.wanted(k, taken, len(taken))
+        found: list[Cell] = self._tickets.wanted(k, taken, len(taken))
         return found
 
     def feed(self, rewards: FloatArray) -> None:
@@ -168,15 +170,15 @@ class Session:
         1
         """
         request = self.running.request
-        if not isinstance(request, Pull) or self._desk.handed or len(rewards) != request.total:
+        if not isinstance(request, Pull) or self._tickets.handed > self._tickets.first or len(rewards) != request.total:
             total = 0 if request is None else request.total
             raise TicketError(f"{len(rewards)} rewards at once for {total} tickets, {self.pending} of them out")
-        self._desk.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
+        self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
         self._move_on()
 
     def items_met(self, out: Collection[Cell] = ()) -> int:
         """On a list of items: how many of them, in the algorithm's order, have a cell that is told, asked for or `out`."""
-        met: int = self._desk.met(self.problem.items, out)
+        met: int = self._tickets.met(self.problem.items, out)
         return met
 
     def grow(self, labels: Sequence[Any], after: int | None = None) -> None:
@@ -205,15 +207,15 @@ class Session:
     def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
         self._check_ticket(ticket)
-        if not isnan(self._desk.reward(int(ticket))):
+        if not isnan(self._tickets.reward(int(ticket))):
             why = f" ({reason})" if reason else ""
             raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
-        if self._desk.fail(int(ticket)):
+        if self._tickets.fail(int(ticket)):
             self.note(int(ticket), kind)
 
     def note(self, ticket: int, kind: str) -> None:
         """Count what happened to a ticket of the current request, for the health line."""
-        ((arm, _),) = self._desk.cells([ticket])
+        ((arm, _),) = self._tickets.cells([ticket])
         of_arm = self.health.setdefault(str(self.labels[arm]), {})
         of_arm[kind] = of_arm.get(kind, 0) + 1
 
@@ -248,37 +250,37 @@ class Session:
 
     def _cells(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Arms, items and rewards of all cells so far, in the user's units."""
-        known: dict[Cell, float] = self._desk.values
+        known: dict[Cell, float] = self._tickets.values
         places = np.array(list(known), np.int64).reshape(-1, 2)
         return places[:, 0], places[:, 1], self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""
-        running, desk = self.running, self._desk
-        if desk.request is running.request and not desk.complete:
+        running, tickets = self.running, self._tickets
+        if tickets.request is running.request and not tickets.complete:
             return
-        while desk.complete:
-            running.send(desk.reply())
+        while tickets.complete:
+            running.send(tickets.reply())
             self._open()
-        if desk.request is not running.request:
+        if tickets.request is not running.request:
             self._open()
 
     def _open(self) -> None:
         request = self.running.request
-        if request is not None and isinstance(request, Cells) != isinstance(self._desk, CellDesk):
+        if request is not None and isinstance(request, Cells) != isinstance(self._tickets, CellTickets):
             what = "items" if isinstance(request, Pull) else "fresh pulls"
             raise UsageError(f"{self.running.name} does not work on {what}; 'surest algorithms' says which do")
-        self._desk.open(request, self.running.name)
+        self._tickets.open(request, self.running.announced, self.running.name)
 
     def _check_ticket(self, ticket: int) -> None:
         if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
             raise TicketError(f"ticket {ticket!r} is not a ticket's id; tell the ids that ask() gave")
-        if not self._desk.is_out(int(ticket)):
+        if not self._tickets.is_out(int(ticket)):
             raise TicketError(f"ticket {ticket} was never handed out; tell the ids that ask() gave")
 
     def _agrees(self, ticket: int, value: float) -> bool:
         """Whether a ticket was told this reward before. Another one is refused."""
-        earlier = self._desk.reward(int(ticket))
+        earlier = self._tickets.reward(int(ticket))
         if isnan(earlier):
             return False
         if value != earlier:
@@ -295,9 +297,9 @@ class Session:
 
     def _named(self, ticket: int) -> str:
         """What a message calls a ticket."""
-        if not self._desk.is_current(ticket):
+        if not self._tickets.is_current(ticket):
             return f"ticket {ticket}"
-        ((arm, item),) = self._desk.cells([ticket])
+        ((arm, item),) = self._tickets.cells([ticket])
         on = "" if item is None else f" on item {item}"
         return f"ticket {ticket} (arm {self.labels[arm]!r}{on})"
 
@@ -306,7 +308,7 @@ class Session:
         if isinstance(rewards, np.ndarray) and rewards.ndim == 1 and rewards.dtype.kind in "fiub":
             numbers = rewards.astype(np.float64)
             inside = (self.scale.low <= numbers) & (numbers <= self.scale.high)
-            if inside.all() and all(self._desk.is_out(ticket.id) for ticket in tickets):
+            if inside.all() and all(self._tickets.is_out(ticket.id) for ticket in tickets):
                 values: list[float] = self.scale.to_unit(numbers).tolist()
                 return values
         return [self._value(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]

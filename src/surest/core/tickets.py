@@ -1,12 +1,12 @@
-"""Which evaluations a request stands for, which of them are out, and what came back: one desk for each kind of request.
+"""Which evaluations a request stands for, which of them are out, and what came back: one class for each kind of request.
 
-A desk hands out tickets by number and takes rewards on [0, 1]. Rewards count in the order of the request, whatever the order in
+Tickets are handed out by number, and rewards taken on [0, 1]. Rewards count in the order of the request, whatever the order in
 which they come.
 """
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -37,35 +37,46 @@ class Ticket(NamedTuple):
         return f"Ticket(id={self.id}, arm={self.arm}, label={self.label!r}{on})"
 
 
-class PullDesk:
-    """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request."""
+class PullTickets:
+    """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request.
+
+    Tickets of announced requests are handed out after those of the current one. Numbers do not depend on whether they are.
+    """
 
     def __init__(self) -> None:
-        self.first = 0  # the number of the current request's first ticket
-        self.told = array("d")  # every reward of the requests before, by ticket
-        self.open(None)
-
-    def open(self, request: Pull | None, name: str = "the algorithm") -> None:
-        """Prepare for the request that the procedure now waits on."""
-        self.request = request
-        self.handed = 0  # tickets of this request handed out so far
+        self.request: Pull | None = None
+        self.first = self.end = 0  # the tickets of the current request
+        self.rewards = array("d")  # of all tickets that there are, by number; NaN where nothing was told yet
+        self.handed = 0  # tickets handed out so far
+        self.taken = 0  # rewards taken so far
+        self.missing = 0  # rewards that the current request lacks
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
+        self.arms = np.empty(0, np.int64)  # of the current request, then of those announced …
+        self.ends = np.empty(0, np.int64)  # … and where the tickets of each end
+
+    def open(self, request: Pull | None, announced: Sequence[Pull] = (), name: str = "the algorithm") -> None:
+        """Prepare for the request that the procedure now waits on, and for those that it has announced."""
+        self.request = request
         if request is None:
-            self.rewards, self.ends, self.missing = array("d"), np.empty(0, np.int64), 0
             return
         if request.total > MOST_TICKETS:
             raise PullLimitError(
                 f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
                 f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
             )
-        self.ends = np.cumsum(request.times)
-        self.rewards = array("d", [nan]) * request.total  # NaN where nothing was told yet
+        requests = [request, *announced]
+        self.arms = np.concatenate([each.arms for each in requests])
+        self.ends = self.first + np.cumsum(np.concatenate([each.times for each in requests]))
+        self.end = self.first + request.total
+        self.rewards.extend(array("d", [nan]) * (int(self.ends[-1]) - len(self.rewards)))
         self.missing = request.total
+        if self.taken > self.first:  # some were evaluated beforehand
+            self.missing = sum(map(isnan, self.rewards[self.first : self.end]))
 
     @property
     def pending(self) -> int:
         """How many tickets are out."""
-        return self.handed - len(self.again) - (len(self.rewards) - self.missing)
+        return self.handed - len(self.again) - self.taken
 
     @property
     def complete(self) -> bool:
@@ -75,63 +86,63 @@ class PullDesk:
     @property
     def evaluations(self) -> int:
         """Rewards taken so far."""
-        return len(self.told) + len(self.rewards) - self.missing
+        return self.taken
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
-        again = [self.first + place for place, _ in zip(self.again, range(k), strict=False)]
+        again = [number for number, _ in zip(self.again, range(k), strict=False)]
         for number in again:
-            del self.again[number - self.first]
+            del self.again[number]
         fresh = range(self.handed, min(self.handed + k - len(again), len(self.rewards)))
         self.handed += len(fresh)
-        return again, [self.first + place for place in fresh]
+        return again, list(fresh)
 
     def is_out(self, number: int) -> bool:
         """Whether a ticket was ever handed out."""
-        return 0 <= number < self.first + self.handed
+        return 0 <= number < self.handed
 
     def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
-        """The arms of tickets of the current request."""
-        if self.request is None:
-            return []
-        places = np.asarray(numbers, np.int64) - self.first
-        arms = self.request.arms[np.searchsorted(self.ends, places, side="right")]
+        """The arms of tickets of the current request, and of those announced."""
+        arms = self.arms[np.searchsorted(self.ends, numbers, side="right")]
         return [(arm, None) for arm in arms.tolist()]
 
     def is_current(self, number: int) -> bool:
-        """Whether a ticket belongs to the current request."""
+        """Whether a ticket belongs to the current request, or to one that was announced."""
         return number >= self.first
 
     def reward(self, number: int) -> float:
         """What a ticket was told; NaN if nothing."""
-        return self.told[number] if number < self.first else self.rewards[number - self.first]
+        return self.rewards[number]
 
     def put(self, number: int, value: float) -> None:
         """Take the reward of a ticket that has none."""
-        self.again.pop(number - self.first, None)  # where it failed, and then came after all
-        self.rewards[number - self.first] = value
-        self.missing -= 1
+        self.again.pop(number, None)  # where it failed, and then came after all
+        self.rewards[number] = value
+        self.taken += 1
+        self.missing -= number < self.end
 
     def fail(self, number: int) -> bool:
         """Let a ticket be handed out again; False if that is so already."""
-        if number - self.first in self.again:
+        if number in self.again:
             return False
-        self.again[number - self.first] = None
+        self.again[number] = None
         return True
 
     def fill(self, values: FloatArray) -> None:
-        """Answer the whole request at once."""
-        self.rewards, self.missing = array("d", values.tobytes()), 0
+        """Answer the whole request at once: nothing of it was handed out."""
+        self.rewards[self.first : self.end] = array("d", values.tobytes())
+        self.handed = self.taken = self.end
+        self.missing = 0
 
     def reply(self) -> Reply:
         """The statistic that the request wants. Its tickets are history from then on."""
         assert self.request is not None
-        self.told.extend(self.rewards)
-        self.first += len(self.rewards)
-        return statistic_of(self.request, np.array(self.rewards))
+        rewards = np.array(self.rewards[self.first : self.end])
+        self.first = self.end
+        return statistic_of(self.request, rewards)
 
 
-class CellDesk:
+class CellTickets:
     """Tickets of cells: each cell of arms × items is evaluated once, asked for by the algorithm or ahead of it."""
 
     def __init__(self, *, may_go_ahead: bool = True) -> None:
@@ -144,8 +155,8 @@ class CellDesk:
         self.told = 0  # tickets, not cells: some cells are known without one
         self.open(None)
 
-    def open(self, request: Cells | None, name: str = "the algorithm") -> None:
-        """Prepare for the request that the procedure now waits on."""
+    def open(self, request: Cells | None, announced: Sequence[Pull] = (), name: str = "the algorithm") -> None:
+        """Prepare for the request that the procedure now waits on; it says itself which items come next."""
         self.request = request
         wanted = [] if request is None else list(_block(request.arms.tolist(), request.items.tolist()))
         self.missing = sum(cell not in self.values for cell in wanted)

@@ -21,8 +21,6 @@ from surest.loading import entry_of
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
-BATCHES = 2
-"""The least batch, in terms of what is in flight: workers wait at the end of each batch only."""
 LOOK = 0.2
 """Seconds after which the loop comes round again while nothing is done."""
 
@@ -180,13 +178,14 @@ def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
 
 
 def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The algorithm's options, with batches large enough for so many workers.
+    """The algorithm's options, with what it needs to know to keep so many workers busy.
 
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
-    ({'batch': 16}, {'batch': 1}, {})
+    ({'workers': 8}, {'batch': 1}, {})
     """
-    least = {"batch": BATCHES * checked_in_flight(in_flight)} if "batch" in (entry_of(algorithm).options or {}) else {}
-    return {**least, **options}
+    plans = "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
+    busy = checked_in_flight(in_flight) if plans else 1
+    return {**({"workers": busy} if busy > 1 else {}), **options}
 
 
 def _broken(error: BaseException, tickets: list[Ticket]) -> str:

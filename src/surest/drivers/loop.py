@@ -70,11 +70,13 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 except Stop as stop:
                     ending = stop
             flying.update((ticket.id, ticket) for ticket in fresh)
+            idle = ending is None and not fresh and len(flying) < in_flight
+            if idle and all(ticket.item is None for ticket in flying.values()) and desk.finished:
+                flying.clear()  # fresh pulls ahead of the algorithm are not needed; cells of a list are worth keeping
+                return
             if not flying:
                 if ending is not None:
                     raise ending
-                if desk.finished:
-                    return
                 desk.wait_for_others()
             try:
                 ended = yield Step(fresh, ending is not None)

@@ -22,8 +22,9 @@ from surest.study.log import (
     complete_requests,
     free_places,
     handed_out_again,
+    rewards_left,
 )
-from surest.study.replay import Departure, later_arms, next_request, replay, script_of
+from surest.study.replay import Departure, later_arms, replay, requests_ahead, script_of, unneeded
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -104,25 +105,32 @@ class Pulls:
 
     def _caught_up(self, log: Log) -> "Session":
         session, self.session = self.session, None  # what fails half-way is started again
-        if session is None or self._overtaken(log, session):
+        if session is not None and self._overtaken(log, session):
+            session = None
+        anew = session is None
+        if session is None:
             packed = log.read_packs(self.study, 0)
             if not len(packed):  # else all that is read has a checksum of its own, and little of the file is read
                 self.store.check(log)
             session = self._begun(log, record=False)
             self._feed_packs(log, session, packed)
         self._feed_rows(log, session, None)
+        if anew:
+            log.read_told(self.study, self.position)  # what is under way is checked too
         self._check_under_way(log, session)
         self.session = session
         return session
 
     def _check_under_way(self, log: Log, session: "Session") -> None:
-        """See that the request which is being answered is that of the session, where this can be mended."""
-        last = log.last_request(self.study)
-        if last is None or last.first != self.position or last == next_request(session, self.position):
-            return
-        if self.settings.any_sampling:
+        """See that the requests which are being answered are those of the session, where this can be mended."""
+        written, asked = log.read_requests(self.study, self.position), requests_ahead(session, self.position)
+        fits = written[: len(asked)] == asked[: len(written)]  # some are not written down yet, or others have gone on
+        if session.finished:
+            fits = unneeded(session, self.position, written)
+        if not fits and self.settings.any_sampling:
             raise Departure(
-                f"ticket {self.position}: the log says {last}, and {session.running.name} otherwise", last.first
+                f"ticket {self.position}: the log says {written[0]}, and {session.running.name} otherwise",
+                self.position,
             )
 
     def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
@@ -140,7 +148,10 @@ class Pulls:
         self.store.check(log)
         session = self._begun(log, record=record)
         self._feed_rows(log, session, on_request)
+        log.read_told(self.study, self.position)  # what is under way is checked too
         packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
+        if session.finished:  # it may have come to its end earlier than whoever packed them
+            packed = packed[: len(rewards)]
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
         self._check_under_way(log, session)
@@ -149,9 +160,6 @@ class Pulls:
 
     def _begun(self, log: Log, *, record: bool) -> "Session":
         self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
-        last = log.last_request(self.study)
-        if last is not None:  # it may be under way, and is then not read otherwise
-            log.read_told(self.study, last.first)
         script = script_of(log.read_requests(self.study), [a.added_at for a in self._arms]) if self._scripted else ()
         first = [arm.label for arm in self._arms if arm.added_at == 0]
         return self.settings.session(first, record=record, script=script)
@@ -169,7 +177,7 @@ class Pulls:
         packed = [request for request in log.read_requests(self.study) if request.end <= len(rewards)]
         self.position = self._replay(session, packed, None, rewards, None)
         self._packed = len(rewards)
-        if self.position != len(rewards):
+        if self.position != len(rewards) and not session.finished:
             raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
 
     def _feed_rows(self, log: Log, session: "Session", on_request: "Hook | None") -> None:
@@ -177,8 +185,8 @@ class Pulls:
         complete = complete_requests(log, self.study, self.position)
         if complete:
             arms, rewards = log.read_rewards(self.study, self.position, complete[-1].end)
-            self.position = self._replay(session, complete, arms, rewards, on_request)
-            self._loose.append(rewards)
+            start, self.position = self.position, self._replay(session, complete, arms, rewards, on_request)
+            self._loose.append(rewards[: self.position - start])
 
     def _replay(
         self,
@@ -194,52 +202,83 @@ class Pulls:
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
         """Lease tickets that failed or whose lease has run out, then fresh ones of the current request, or of the next."""
         again = log.expired(lease, most)
+        if (again or self._announced) and self.catch_up(log).finished:
+            return []  # what is left was announced, and is not needed any more
         handed_out_again(log, lease, again, until)
         handed = [Place(ticket.number, ticket.arm) for ticket in again]
         while len(handed) < most:
             free = free_places(log, self.study, most - len(handed))
-            if free is None:  # all of the request is handed out
-                if log.count_open(self.study) or not self.record_next(log):
+            if free is None:  # all that was written down is handed out
+                if self._waits(log) or not self.record_next(log):
                     break
                 continue
             log.lease_fresh(lease, free, until)
             handed += free
         return handed
 
+    @property
+    def _announced(self) -> bool:
+        """Whether the algorithm announces requests, as far as that is known without a replay."""
+        if self.session is None or self.session.scripted:
+            return self.settings.may_announce
+        return bool(self.session.running.announced)
+
+    def _waits(self, log: Log) -> bool:
+        """Whether the algorithm is known to need rewards that are out, so that there is no need to catch up."""
+        if self._announced or log.count_open(self.study) == 0:
+            return False
+        last = log.last_request(self.study)
+        return self.session is None or (last is not None and last.first == self.position)
+
     def record_next(self, log: Log) -> bool:
-        """Write down what the algorithm asks next; False at its end."""
-        request = next_request(self.catch_up(log), self.position)
+        """Write down what the algorithm asks next, or has announced; False where it first needs rewards, and at its end."""
+        session = self.catch_up(log)
+        last = log.last_request(self.study)
+        written = 0 if last is None else last.end
+        following = [] if session.finished else requests_ahead(session, self.position)
+        request = next((one for one in following if one.first >= written), None)
         if request is not None:
             log.write_request(self.study, request)
         if sum(map(len, self._loose)) >= PACK:
             self._pack(log)
-        if request is None or request.total >= LARGE:
+        if session.finished or (request is not None and request.total >= LARGE):
             self._keep(log)
         return request is not None
 
     def look(self, log: Log) -> "Look":
         """How the study stands. The log is replayed unless a snapshot says what that gives."""
-        from surest.study.snapshot import key_of, look_at, look_of
+        from surest.study.snapshot import look_at, look_of
 
         position = answered_to(log, self.study)
-        told = log.next_ticket(self.study) - log.count_open(self.study) - position
         if self.session is None:
             labels = [arm.label for arm in log.read_arms(self.study) if arm.added_at <= position]
-            key = key_of(self.settings, labels, position)
+            key = self._key(log, labels, position)
             text = None if key is None else log.read_snapshot(self.study, key)
             if text is not None:
                 look = look_of(text, self.settings, labels)
-                return look._replace(left=max(look.total - told, 0))
+                return look._replace(left=rewards_left(log, self.study, position, look.total))
         session = self.catch_up(log)
-        look = look_at(session, key_of(self.settings, list(session.labels), self.position))
-        return look._replace(left=max(look.total - told, 0))
+        look = look_at(session, self._key(log, session.labels, self._answered(position)))
+        return look._replace(left=rewards_left(log, self.study, self.position, look.total))
+
+    def _answered(self, position: int) -> int:
+        """Up to which ticket the session says how the study stands: at its end, up to any that was told."""
+        ended = self.session is not None and self.session.finished
+        return max(position, self.position) if ended else self.position
+
+    def _key(self, log: Log, labels: Sequence[str], position: int) -> str | None:
+        """The name of a snapshot."""
+        from surest.study.snapshot import key_of
+
+        last = log.last_request(self.study) if self.settings.may_announce else None
+        return key_of(self.settings, list(labels), position, position if last is None else last.end)
 
     def _keep(self, log: Log) -> None:
         """Keep a snapshot of the session, which is in step with the log."""
-        from surest.study.snapshot import key_of, look_at, text_of
+        from surest.study.snapshot import look_at, text_of
 
         assert self.session is not None
-        key = key_of(self.settings, list(self.session.labels), self.position)
+        key = self._key(log, self.session.labels, self._answered(answered_to(log, self.study)))
         if key is not None and log.read_snapshot(self.study, key) is None:
             log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
 

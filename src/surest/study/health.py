@@ -93,14 +93,15 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
 def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
     """How a study stands, and what is out."""
     handed, opened = log.next_ticket(study), log.count_open(study)
-    waiting = log.count_open(study, log.time())
+    unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
+    waiting = 0 if unneeded else log.count_open(study, log.time())
     health = health_of(log, study, labels)
     return Progress(
         name=name,
         finished=look.finished,
         result=look.result,
         told=handed - opened,
-        out=opened - waiting,
+        out=0 if unneeded else opened - waiting,
         waiting=waiting,
         request_left=look.left,
         per_second=_speed(log.told_times(study, RECENT)),

@@ -275,19 +275,35 @@ def free_places(log: Log, study: int, most: int) -> list[Place] | None:
 
 
 def answered_to(log: Log, study: int) -> int:
-    """The first ticket after the last request of which every reward has been told."""
-    last = log.last_request(study)
+    """The first ticket after the last request up to which every reward has been told."""
+    last, reached = log.last_request(study), told_to(log, study)
     if last is None:
         return 0
-    return last.first if log.next_ticket(study) < last.end or log.count_open(study) > 0 else last.end
+    if reached >= last.first:
+        return last.end if reached >= last.end else last.first
+    recent = log.read_requests(study, log.packed_to(study))  # later ones were announced, and may have rewards
+    return max(request.first for request in recent if request.first <= reached)
+
+
+def told_to(log: Log, study: int) -> int:
+    """The first ticket that has no reward, handed out or not."""
+    handed = log.next_ticket(study)  # first: a ticket that is handed out in between is not taken for told
+    opened = log.open_tickets(study)
+    return min(handed, opened[0].number) if opened else handed
+
+
+def rewards_left(log: Log, study: int, position: int, total: int) -> int:
+    """Rewards that the request from a ticket on still lacks, of so many."""
+    if total == 0:
+        return 0
+    handed, end = log.next_ticket(study), position + total
+    return sum(ticket.number < end for ticket in log.open_tickets(study)) + max(0, end - handed)
 
 
 def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:
-    """The requests from a ticket on, of which every reward has been told."""
-    found = log.read_requests(study, position)
-    if found and (log.next_ticket(study) < found[-1].end or log.count_open(study) > 0):
-        found.pop()  # only the last can be under way
-    return found
+    """The requests from a ticket on, one after the other, of which every reward has been told."""
+    reached = told_to(log, study)
+    return [request for request in log.read_requests(study, position) if request.end <= reached]
 
 
 def handed_out_again(log: Log, lease: Lease, tickets: Sequence[StoredTicket], until: float) -> None:

@@ -67,8 +67,26 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
 def next_request(session: "Session", first: int) -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
-    if not isinstance(request, Pull):
-        return None
+    return _recorded(request, first) if isinstance(request, Pull) else None
+
+
+def requests_ahead(session: "Session", first: int) -> list[Recorded]:
+    """What a session now waits on, and what it has announced; at its end, what had been announced."""
+    current, found = session.running.request, list[Recorded]()
+    for request in (*([current] if isinstance(current, Pull) else []), *session.running.announced):
+        found.append(_recorded(request, found[-1].end if found else first))
+    return found
+
+
+def unneeded(session: "Session", position: int, requests: Sequence[Recorded]) -> bool:
+    """Whether requests after the end had been announced, so that it may have come before they were needed.
+
+    A script does not say which of its requests had been announced; an algorithm that needs them all does not end before.
+    """
+    return session.scripted or list(requests) == requests_ahead(session, position)[: len(requests)]
+
+
+def _recorded(request: Pull, first: int) -> Recorded:
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
 
@@ -88,7 +106,9 @@ def replay(
     `on_request` looks at the run before each request is answered.
     """
     start = position
-    for recorded in requests:
+    for place, recorded in enumerate(requests):
+        if session.finished and unneeded(session, position, requests[place:]):
+            break
         request = session.running.request
         if recorded != next_request(session, position) or not isinstance(request, Pull):
             raise Departure(

@@ -49,6 +49,12 @@ class Settings(msgspec.Struct, frozen=True):
 
         return entry_of(self.problem.algorithm).any_sampling
 
+    @property
+    def may_announce(self) -> bool:
+        """Whether the algorithm may announce requests, as far as that is known without it."""
+        problem = self.problem
+        return bool(problem.options.get("workers", 1) > 1) or ".py:" in str(problem.algorithm)
+
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""
         both: dict[str, Any] = {**self.problem.settings(), **msgspec.to_builtins(self.handling)}

@@ -1,8 +1,9 @@
 """What the replay of a log last said, kept with the log: a look at a study need not run its algorithm over all rewards again.
 
 A snapshot is found under a digest of everything that it follows from but the rewards, which never change once they are told:
-the ticket up to which the log was replayed, the settings, the arms, and the code that replays. Where any of it differs the log
-is replayed. Results for reports, and what is asked next, always come from a replay.
+the ticket up to which the log was replayed, the one up to which requests are written down where they are announced, the
+settings, the arms, and the code that replays. Where any of it differs the log is replayed. Results for reports, and what is
+asked next, always come from a replay.
 """
 
 import json
@@ -54,14 +55,14 @@ def look_at(session: Session, key: str | None) -> Look:
     return Look(session.finished, session.status().in_play, total, session.result(), key=key)
 
 
-def key_of(settings: Settings, labels: list[str], position: int) -> str | None:
+def key_of(settings: Settings, labels: list[str], position: int, written: int) -> str | None:
     """Under which name a snapshot is kept; None where none is: there is little to replay, or the code is not all our own."""
     if position < LEAST or len(labels) > MOST_ARMS:
         return None
     algorithm, code = settings.problem.algorithm, code_digest()
     if code is None or ".py:" in algorithm or not lookup(algorithm).start.__module__.startswith("surest."):
         return None
-    return digest(json.dumps([position, settings.text(), labels, code]).encode())
+    return digest(json.dumps([position, written, settings.text(), labels, code]).encode())
 
 
 @cache

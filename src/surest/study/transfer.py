@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
-from surest.core.protocol import Pull
 from surest.core.session import Session
 from surest.errors import SurestError, UsageError
 from surest.result.data import Result
 from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
-from surest.study.replay import Departure, later_arms, next_request, replay, script_of
+from surest.study.records import arms_of
+from surest.study.replay import Departure, later_arms, replay, requests_ahead, script_of
 from surest.study.settings import checked_settings
 from surest.study.stores import store_of
 
@@ -259,22 +259,21 @@ def _check_requests(study: Export, session: Session) -> None:
     if any(ticket.item is not None for ticket in study.tickets):
         raise UsageError("a ticket names an item, but the study has none")
     told = [ticket.reward is not None for ticket in study.tickets]
-    complete = [r for r in study.requests if r.first + r.total <= len(told) and all(told[r.first : r.first + r.total])]
+    reached = next((place for place, known in enumerate(told) if not known), len(told))
+    complete = [request for request in study.requests if request.first + request.total <= reached]
     arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
     end = replay(session, 0, [_recorded(request) for request in complete], arms, rewards, additions)
-    _check_open_part(study, session, end, len(complete))
+    _check_open_part(study, session, end)
 
 
-def _check_open_part(study: Export, session: Session, end: int, complete: int) -> None:
-    """Check what follows the last complete request: at most one request under way, and its tickets."""
-    request = session.running.request
-    left = study.requests[complete:]
+def _check_open_part(study: Export, session: Session, end: int) -> None:
+    """Check what follows the requests that were answered: what the algorithm asks for or has announced, and its tickets."""
+    left = [_recorded(request) for request in study.requests if request.first >= end]
     arms = [ticket.arm for ticket in study.tickets[end:]]
-    expected = (
-        np.repeat(request.arms, request.times)[: len(arms)].tolist() if isinstance(request, Pull) and left else []
-    )
-    replay_of = [] if request is None or not left else [next_request(session, end)]
-    if [_recorded(r) for r in left] != replay_of or arms != expected:
+    expected = [arm for one in left for arm in np.repeat(*arms_of(one.runs)).tolist()]
+    follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
+    asked = left if session.scripted and follows else requests_ahead(session, end)[: len(left)]
+    if left != asked or arms != expected[: len(arms)]:
         raise Departure(f"its requests or tickets from {end} on are not what the algorithm asks for", end)

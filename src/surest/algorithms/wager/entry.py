@@ -25,6 +25,9 @@ ENTRIES = (
         options={
             "batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told"),
             "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
+            "workers": Option(
+                "whole number", "evaluations under way at a time, for which it plans ahead; 1 unless told"
+            ),
         },
         growing=True,
         reserve="reserve",

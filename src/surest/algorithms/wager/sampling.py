@@ -131,6 +131,8 @@ class Seen(NamedTuple):
     """What was seen of all arms."""
 
     counts: FloatArray
+    planned: FloatArray
+    """The counts to be, with the pulls that are under way."""
     means: FloatArray
     """With a pseudo-reward that is half 0, half 1; so are the spreads."""
     spreads: FloatArray
@@ -199,7 +201,7 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
     unlucky best arm would otherwise wait for e^separation times its pulls.
     """
     n, means, spreads = len(seen.counts), seen.means, seen.spreads
-    narrow, moved = narrow_pairs(leader, seen), seen.counts.copy()
+    narrow, moved = narrow_pairs(leader, seen), seen.planned.copy()
     times = np.zeros(n, np.int64)
     keys, arms = np.empty(n - 1), np.empty(n - 1, np.int64)
     size, starved, least = 0, leader, np.inf

@@ -6,10 +6,12 @@ when. What makes it frugal is where it pulls (sampling.py) and whom it nominates
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from surest.algorithms.entry import Script
+from surest.algorithms.wager.ahead import plan_ahead
 from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
@@ -19,8 +21,6 @@ from surest.evidence.digest import Digests
 
 FIRST = 2
 """Pulls of every arm to begin with."""
-GROWTH = 0.02
-"""A batch, as a part of what was pulled so far."""
 W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
 LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
@@ -51,42 +51,54 @@ def wager(
     epsilon: float = 0.0,
     rng: np.random.Generator,
     batch: int = 1,
+    workers: int = 1,
     reserve: float = 0.0,
     arrivals: Sequence[int] = (),
     script: Script = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
-    `batch` is the least number of pulls to ask for at a time, for those who evaluate many at once. `reserve` is the part of
-    δ kept for arms that may be added later; `arrivals` then says how many each addition brings, and is looked at before
-    each request. `script` says what the first requests are to be: those of a recorded search, whose rewards count as any do.
+    `batch` is the least number of pulls to ask for at a time. For many `workers`, requests are planned ahead of the rewards:
+    nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals`
+    then says how many each addition brings, and is looked at before each request. `script` says what the first requests are
+    to be: those of a recorded search, whose rewards count as any do. After them, no plans are made ahead.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
+    if workers < 1:
+        raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, from 1 on")
     ledger = Ledger(len(arms), delta, epsilon, reserve)
-    times = np.full(len(arms), FIRST)
+    planning = workers > 1 and reserve == 0  # else arms may be added before the next request: it cannot be announced
+    if workers > 1 and not (planning and len(script) == 0):
+        batch, workers = max(batch, 2 * workers), 1
+    planned = [np.full(len(arms), FIRST)]  # how often to pull each arm, in this request and in those that follow
     k = 0  # requests made
     while True:
         while ledger.additions < len(arrivals):
             more = arrivals[ledger.additions]
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
-            times = np.where(ledger.counts == 0, FIRST, 0)
-        pulled = np.flatnonzero(times)
-        often = times[pulled]
-        if k < len(script):
-            pulled, often = script[k]
+            planned = [np.where(ledger.counts == 0, FIRST, 0)]
+        pulled, often = script[k] if k < len(script) else _sparse(planned[0])
         k += 1
-        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status)
+        ahead = [Pull(arms[others], times, Statistic.ATOMS) for others, times in map(_sparse, planned[1:])]
+        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status, ahead)
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
-        if ledger.decided and k < len(script):
-            continue
+        if ledger.decided and k < len(script) and not planning:
+            continue  # whoever asked for more may have added arms; what a plan announced is not needed any more
         if ledger.decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
-        times = ledger.next_batch(rng, batch)
+        del planned[0]
+        plan_ahead(planned, ledger.counts, batch, workers, partial(ledger.next_batch, rng))
+
+
+def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
+    """The places of those that are pulled, and how often."""
+    pulled = np.flatnonzero(times)
+    return pulled, times[pulled]
 
 
 def slot_share(k: int) -> float:
@@ -249,10 +261,11 @@ class Ledger:
             self.guesses,
         )
 
-    def _seen(self) -> Seen:
+    def _seen(self, pending: IntArray | None = None) -> Seen:
         """What sampling goes by."""
         return Seen(
             self.counts,
+            self.counts if pending is None else self.counts + pending,
             self.means,
             self.spreads,
             self.empirical,
@@ -260,17 +273,16 @@ class Ledger:
             (self.since.values, self.since.weights, self.since.size),
         )
 
-    def next_batch(self, rng: np.random.Generator, least: int) -> IntArray:
-        """How often to pull each arm next."""
+    def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
+        """How often to pull each arm in the next `size` pulls, after those that are still pending."""
         leader = int(self.optimistic.argmax())
         if self.epsilon > 0 and self.leader == self.nominee:
             leader = self.leader  # it need not be the best: see that it is good enough
-        size = max(least, int(GROWTH * self.counts.sum()))
         rejected = self.certified >= self.goal
-        total = self.counts.sum()
+        total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        return plan(leader, self._seen(), rejected, self.epsilon, rng.random(size), spared)
+        return plan(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""

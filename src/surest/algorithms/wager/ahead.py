@@ -1,0 +1,56 @@
+"""How far Wager plans ahead of its rewards for many workers, so that nobody waits for the slowest evaluation.
+
+A pull that was planned early is planned on less evidence, and may turn out not to be the best one. So the window of planned pulls
+is small at the beginning, where plans age most quickly, and grows with the search.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, IntArray
+
+GROWTH = 0.02
+"""A batch, as a part of what was pulled so far."""
+WINDOW, WINDOW_GROWTH, WIDEST = 2, 1 / 4, 32
+"""Pulls planned and not yet counted: 2 for each worker and a fourth of what was pulled so far, at most 32 for each worker …"""
+PORTION = 4
+"""… in batches of a fourth of the workers, or of the window: what is known is counted soon."""
+
+
+def window(workers: int, pulls: int) -> int:
+    """How many pulls are planned and not yet counted, after so many counted ones. One worker needs no plans.
+
+    >>> window(1, 10_000), window(8, 0), window(8, 400), window(8, 10_000)
+    (0, 16, 116, 256)
+    """
+    return min(WIDEST * workers, WINDOW * workers + int(WINDOW_GROWTH * pulls)) if workers > 1 else 0
+
+
+def batch_size(least: int, workers: int, pulls: int) -> int:
+    """How many pulls the next batch has: it grows with the search; for many workers it is a small part of the window.
+
+    >>> batch_size(1, 1, 20), batch_size(1, 1, 1_000), batch_size(1, 32, 20), batch_size(1, 32, 100_000)
+    (1, 20, 8, 256)
+    """
+    least, size = max(least, workers // PORTION), int(GROWTH * pulls)
+    return max(least, size if workers == 1 else min(size, window(workers, pulls) // PORTION))
+
+
+def plan_ahead(
+    planned: list[IntArray],
+    counts: FloatArray,
+    least: int,
+    workers: int,
+    next_batch: Callable[[int, IntArray], IntArray],
+) -> None:
+    """Add batches to the plan until the window is full; at least one, where none is left.
+
+    `next_batch` makes a batch of a given size, after the pulls that are planned already.
+    """
+    pulls = int(counts.sum())
+    size, most = batch_size(least, workers, pulls), window(workers, pulls)
+    pending = np.sum([np.zeros(len(counts), np.int64), *planned], axis=0)
+    while not planned or pending.sum() + size <= most:
+        planned.append(next_batch(size, pending))
+        pending += planned[-1]

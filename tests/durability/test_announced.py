@@ -1,0 +1,184 @@
+"""Studies whose algorithm plans ahead for many workers: other versions wrote the log, or a snapshot says how it stands."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surest.algorithms import REGISTRY
+from surest.algorithms.wager import ahead, wager
+from surest.errors import TranscriptError
+from surest.study import following, snapshot
+from surest.study.study import Study, open_study
+from surest.study.transfer import import_study
+
+MEANS = (0.3, 0.5, 0.8)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/s.db"
+
+
+def go_on(study: Study, most: int, keep: int = 0) -> int:
+    """Evaluate up to so many tickets, and keep the last of them out; how many there were."""
+    tickets = study.ask(most)
+    done = tickets[: len(tickets) - keep]
+    rewards = [float(np.random.default_rng(ticket.id).random() < MEANS[ticket.arm]) for ticket in done]
+    study.tell_all(done, rewards)
+    return len(tickets)
+
+
+def finish(*studies: Study, most: int = 7) -> None:
+    for turn in range(2000):
+        if studies[0].finished:
+            return
+        go_on(studies[turn % len(studies)], most)
+    raise AssertionError("it does not end")
+
+
+def said(study: Study) -> str:
+    return json.dumps({**study.status().to_json(), "per_second": 0, "seconds_left": 0})
+
+
+def outcome(study: Study) -> tuple[object, ...]:
+    result = study.result()
+    return result.best, result.certified, result.pulls_per_arm.tolist(), result.achieved_delta
+
+
+def ended_with_tickets_out(storage: str) -> Study:
+    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
+    while not study.finished:
+        held = study.ask(1) if study.status().told > 8 else []
+        go_on(study, 100)
+        study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
+    return study
+
+
+def other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wager, "FIRST", 3)
+    monkeypatch.setattr(ahead, "PORTION", 8)
+
+
+def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = wager.Ledger.decided.fget
+    assert decided is not None
+    later = property(lambda ledger: decided(ledger) and ledger.counts.sum() >= 300)
+    monkeypatch.setattr(wager.Ledger, "decided", later)
+
+
+def test_a_study_that_another_version_ended_stays_ended(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other_requests(other)
+        ended = ended_with_tickets_out(storage)
+        expected, told = outcome(ended), ended.status().told
+        assert told > ended.result().pulls  # some were evaluated beforehand, and not needed
+    study = open_study(storage, "s")
+    assert study.session().scripted
+    assert (study.finished, study.ask(100), outcome(study)) == (True, [], expected)
+    assert (study.status().out, study.status().told) == (0, told)
+    again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
+    assert outcome(again) == expected
+
+
+def test_workers_go_on_with_what_another_version_announced(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other_requests(other)
+        study = open_study(storage, "s", 3, 0.05, workers=8, seed=5, lease_seconds=0.01)
+        go_on(study, 100)
+        go_on(study, 100, keep=5)
+        requests = study.export()["requests"]
+        assert len(requests) > 3
+    copy = open_study(storage, import_study(storage, json.dumps(open_study(storage, "s").export()), "copy"))
+    assert copy.export()["requests"] == requests
+    workers = [open_study(storage, "s") for _ in range(2)]
+    finish(*workers)
+    third = open_study(storage, "s")
+    assert outcome(workers[0]) == outcome(workers[1]) == outcome(third)
+    assert third.session().finished
+    finish(copy)
+    assert copy.result().best == third.result().best
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_a_log_goes_on_where_this_version_ends(storage: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        later_end(other)
+        finish(open_study(storage, "s", 3, 0.05, workers=workers, seed=5), most=5)
+    document = open_study(storage, "s").export()
+    if workers > 1:  # there are free places that nobody needs
+        assert document["requests"][-1]["first"] + document["requests"][-1]["total"] > len(document["tickets"])
+    study = open_study(storage, "s")
+    pulls, told = study.result().pulls, study.status().told
+    assert study.finished
+    assert study.result().certified
+    assert told >= 300
+    assert pulls == told if workers == 1 else pulls < 300  # one at a time, all were asked for; else some were announced
+    assert study.session().finished
+    assert study.ask(100) == []
+    again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
+    assert outcome(again) == outcome(study)
+
+
+def test_a_log_that_goes_on_is_refused_where_requests_matter(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        later_end(other)
+        finish(open_study(storage, "s", 3, 0.05, seed=5))
+    monkeypatch.setitem(REGISTRY, "wager", replace(REGISTRY["wager"], any_sampling=False))
+    with pytest.raises(TranscriptError, match="the log says"):
+        open_study(storage, "s").result()
+
+
+def left_of(study: Study) -> int:
+    """What the current request lacks, counted ticket by ticket."""
+    request, document = study.running.request, study.export()
+    if request is None:
+        return 0
+    end = study.running.pulls + request.total
+    return end - sum(reward is not None for _, reward, *_ in document["tickets"][:end])
+
+
+def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
+    monkeypatch.setattr(snapshot, "LEAST", 10)
+    replays, looks = [0], 0
+    caught_up = following.Pulls._caught_up
+
+    def counted(self: following.Pulls, log: object) -> object:
+        replays[0] += 1
+        return caught_up(self, log)  # type: ignore[arg-type]
+
+    while not study.finished:
+        held = study.ask(1)
+        go_on(study, 6)
+        held += study.ask(1)
+        assert said(open_study(storage, "s")) == said(open_study(storage, "s"))
+        assert open_study(storage, "s").status().request_left == left_of(open_study(storage, "s"))
+        with monkeypatch.context() as watched:
+            watched.setattr(following.Pulls, "_caught_up", counted)
+            kept = said(open_study(storage, "s"))
+            watched.setattr(snapshot, "LEAST", 10**9)
+            assert kept == said(open_study(storage, "s"))
+            looks += 1
+        study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
+    ended = said(open_study(storage, "s"))
+    assert study.status().told > study.result().pulls
+    with monkeypatch.context() as watched:
+        watched.setattr(following.Pulls, "_caught_up", counted)
+        before = replays[0]
+        assert said(open_study(storage, "s")) == ended
+        assert replays[0] == before
+    assert looks > 5
+    assert replays[0] < 2 * looks  # each look without snapshots is a replay; most of the others are not
+
+
+def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(open_study(storage, "s", 3, 0.05, seed=5).ask(100)) == 6
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the log was replayed")
+
+    monkeypatch.setattr(following.Pulls, "_caught_up", refuse)
+    assert open_study(storage, "s").ask(1) == []

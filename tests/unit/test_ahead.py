@@ -1,0 +1,149 @@
+"""Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulated_workers import Workers
+from surest import open_study
+from surest.algorithms.wager.ahead import window
+from surest.core.procedure import Running
+from surest.core.protocol import Pull, Statistic
+from surest.core.session import Session, Ticket
+from surest.drivers.call import call, work_of
+from surest.drivers.desk import SessionDesk
+from surest.drivers.executor import keep_busy
+from surest.drivers.seeds import ticket_seed
+from surest.errors import ContractError
+from surest.study.transfer import import_study
+from surest.study.work import work_on
+
+MEANS = (0.4, 0.5, 0.6, 0.8)
+
+
+def reward(ticket: Ticket, seed: int) -> float:
+    return float(np.random.default_rng(ticket_seed(seed, ticket.id)).random() < MEANS[ticket.arm])
+
+
+def transcript(running: Running[object]) -> list[tuple[object, ...]]:
+    return [(q.arms.tolist(), q.times.tolist(), r.values.tolist(), r.counts.tolist()) for q, r in running.transcript]
+
+
+def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_beforehand() -> None:
+    found = []
+    for order in range(3):
+        session = Session(4, 0.05, workers=8, seed=3, record=True)
+        rng = np.random.default_rng(order)
+        draw = lambda t, rng=rng: (rng.lognormal(0, 1), reward(t, 3))  # noqa: E731
+        Workers(8, draw).work(SessionDesk(session))
+        found.append(transcript(session.running))
+        assert session.evaluations >= session.running.pulls
+        assert session.health == {}  # what runs at the end is not needed, and was not interrupted
+    alone = Session(4, 0.05, workers=8, seed=3, record=True)
+    while not alone.finished:
+        for ticket in alone.ask(1):
+            alone.tell(ticket.id, reward(ticket, 3))
+    assert found == [transcript(alone.running)] * 3
+
+
+def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
+    found = []
+    for options in ({}, {"workers": 1}):
+        session = Session(4, 0.05, seed=3, record=True, **options)
+        while not session.finished:
+            assert not session.running.announced
+            for ticket in session.ask(100):
+                session.tell(ticket.id, reward(ticket, 3))
+        assert session.evaluations == session.running.pulls
+        found.append(transcript(session.running))
+    assert found[0] == found[1]
+
+
+def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
+    session = Session(4, 0.001, workers=8, seed=3, budget=100)
+    workers = Workers(8, lambda t: (1.0, reward(t, 3)))
+    workers.work(SessionDesk(session))
+    assert 90 <= session.evaluations == len(workers.busy) <= 100
+
+
+def test_failed_tickets_of_announced_requests_are_handed_out_again() -> None:
+    session = Session(4, 0.05, workers=4, seed=3)
+    first = session.ask(100)
+    session.tell_all(first[:8], [1.0] * 8)
+    later = session.ask(100)
+    assert len(later) == window(4, 8) == 10
+    session.fail(later[-1].id)
+    assert session.pending == len(later) - 1
+    for ticket in later[:-1]:
+        session.tell(ticket.id, reward(ticket, 3))
+    assert later[-1] in session.ask(100)
+    session.tell(later[-1].id, 1.0)
+    assert session.evaluations == 8 + 10
+
+
+def test_what_was_announced_must_follow() -> None:
+    def fickle() -> object:
+        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN)])
+        yield Pull([0], 1, Statistic.MEAN)
+
+    def forgetful() -> object:
+        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
+        yield Pull([1], 1, Statistic.MEAN)
+
+    with pytest.raises(ContractError, match=r"is not Pull.* announced"):
+        Running(fickle(), 2).send(np.array([0.5]))
+    with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
+        Running(forgetful(), 2).send(np.array([0.5]))
+
+
+def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+    study = open_study(url, "s", 4, 0.05, workers=4, seed=3)
+    first = study.ask(100)
+    study.tell_all(first, [reward(ticket, 3) for ticket in first])
+    later = study.ask(100)
+    assert len(later) == window(4, 8) == 10
+    study.tell_all(later[1:], [reward(ticket, 3) for ticket in later[1:]])  # the first request waits
+    assert study.ask(100) == []
+    copy = open_study(url, import_study(url, json.dumps(study.export()), "copy"))
+    assert copy.status().told == len(first) + len(later) - 1
+    study.tell(later[0].id, reward(later[0], 3))
+    with ThreadPoolExecutor(4) as pool:
+        work_on(study, lambda ticket: (reward, ticket, 3), pool, in_flight=4)
+    alone = Session(4, 0.05, workers=4, seed=3)
+    while not alone.finished:
+        for ticket in alone.ask(1):
+            alone.tell(ticket.id, reward(ticket, 3))
+    assert study.finished
+    again = open_study(url, "s")
+    assert again.ask(100) == []  # what was announced is not needed any more
+    assert (again.status().out, again.status().waiting, again.health()) == (0, 0, {})
+    assert again.result().pulls_per_arm.tolist() == alone.result().pulls_per_arm.tolist()
+    assert again.session().finished
+    done = open_study(url, import_study(url, json.dumps(again.export()), "done"))
+    assert done.result().pulls == alone.running.pulls
+
+
+def test_workers_are_busy_and_few_pulls_are_added() -> None:
+    """On a simulated clock: 8 workers, evaluations of 50 to 150 ms, 20 searches."""
+    busy, pulls, one = [], [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        session = Session(4, 0.05, seed=seed, **keep_busy("wager", 8, {}))
+        workers = Workers(8, lambda t, rng=rng, seed=seed: (rng.uniform(0.05, 0.15), reward(t, seed)))
+        workers.work(SessionDesk(session))
+        busy.append(workers.utilisation(0.3))
+        pulls.append(session.running.pulls)
+        alone = Session(4, 0.05, seed=seed)
+        call(alone, [lambda arm=arm, rng=rng: rng.random() < MEANS[arm] for arm in range(4)])
+        one.append(alone.running.pulls)
+    assert np.mean(busy) > 0.93
+    assert np.mean(pulls) < 1.25 * np.mean(one)  # the noise of 20 searches is large
+
+
+def test_work_takes_items() -> None:
+    work = work_of([min, max], 7, seeded=True, items=["x", "y"])
+    assert work(Ticket(3, 1, "b", 0)) == (max, "x", ticket_seed(7, 3))
