@@ -84,7 +84,9 @@ class Session:
         )
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
-        self._tickets: Any = PullTickets() if problem.items is None else CellTickets(may_go_ahead=problem.budget is None)
+        self._tickets: Any = (
+            PullTickets() if problem.items is None else CellTickets(may_go_ahead=problem.budget is None)
+        )
         self._move_on()
 
     @property
