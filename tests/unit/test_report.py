@@ -178,7 +178,7 @@ def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
     again = read_report(to_json(report))
     assert to_html(again) == to_html(report)
     assert to_json(again) == to_json(report)
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="not text"):
         to_json(replace(report, study="\ud800"))
 
 
