@@ -5,8 +5,9 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from surest.drivers.executor import evaluate as evaluate_tickets
 from surest.errors import Stop, UsageError
 from surest.loading import resolved
 from surest.result.data import Result, listed_of, result_of
+
+if TYPE_CHECKING:
+    from surest.study.study import Study
 
 
 @takes_settings
@@ -142,6 +146,8 @@ async def aevaluate(
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
     on_failure: float | None = None,
+    storage: Any = None,
+    name: str | None = None,
     progress: Hook | bool | None = None,
     **settings: Any,
 ) -> Result:
@@ -159,18 +165,37 @@ async def aevaluate(
     began = time.perf_counter()
     labels, functions = _functions(arms, score, asynchronous=True)
     listed = _checked_list(items)
-    if settings.get("repeats", 1) != 1:
-        raise UsageError("aevaluate evaluates each cell once; average repeats in the function itself")
+    repeats = settings.get("repeats", 1)
+    if repeats != 1:
+        functions = [partial(amean_of, function, repeats) for function in functions]
+    hook = progress if callable(progress) else None
     given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
-    session = Session.of(problem_of(labels, items=_count(listed), **given, **resolved(settings)))
-    how: dict[str, Any] = {"in_flight": in_flight, "retries": retries, "on_failure": on_failure}
-    stopped = None
+    given |= resolved(settings)
+    work = work_of(functions, given["seed"], items=listed)
+    how: dict[str, Any] = {"in_flight": in_flight, "retries": retries, "on_request": hook}
+    stopped, study = None, None
+    if storage is not None or name is not None:
+        kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
+        study = _study(storage, name, labels, listed, kept, on_failure)
+    else:
+        session = Session.of(problem_of(labels, items=_count(listed), **given))
     try:
-        work = work_of(functions, session.problem.seed, items=listed)
-        await asynchronous.evaluate(session, work, on_request=progress if callable(progress) else None, **how)
+        if study is not None:
+            from surest.study.work import awork_on
+
+            await awork_on(study, work, **how)
+        else:
+            await asynchronous.evaluate(session, work, on_failure=on_failure, **how)
     except Stop as stop:
         stopped = str(stop) or "stopped"
-    return replace(session.result(items=listed, stopped=stopped), seconds=time.perf_counter() - began)
+    found = session.result(items=listed, stopped=stopped) if study is None else _kept(study, labels, listed, stopped)
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:
+    """The mean of several awaited evaluations of one cell."""
+    values = [float(await function(item)) for _ in range(repeats)]
+    return min(max(sum(values) / repeats, min(values)), max(values))
 
 
 def table_seed(table: Table) -> int:
@@ -285,18 +310,34 @@ def _in_study(
     storage: Any, name: str | None, labels: tuple[Any, ...], items: list[Any], given: dict[str, Any], work: Work,
     pool: Workers, hook: Hook | None, on_failure: float | None, how: dict[str, Any],
 ) -> Result:  # fmt: skip
-    from surest.study.study import open_study
     from surest.study.work import work_on
 
-    if storage is None or name is None:
-        raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='prompts'")
-    study = open_study(
-        storage, name, [str(label) for label in labels], items=item_keys(items), on_failure=on_failure, **given
-    )
-    stopped = None
+    study, stopped = _study(storage, name, labels, items, given, on_failure), None
     try:
         work_on(study, work, pool, on_request=hook, **how)
     except Stop as stop:
         stopped = str(stop) or "stopped"
+    return _kept(study, labels, items, stopped)
+
+
+def _study(
+    storage: Any,
+    name: str | None,
+    labels: tuple[Any, ...],
+    items: list[Any],
+    given: dict[str, Any],
+    on_failure: float | None,
+) -> "Study":
+    """The study that keeps an evaluation, made if it is not there."""
+    from surest.study.study import open_study
+
+    if storage is None or name is None:
+        raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='prompts'")
+    texts = [str(label) for label in labels]
+    return open_study(storage, name, texts, items=item_keys(items), on_failure=on_failure, **given)
+
+
+def _kept(study: "Study", labels: tuple[Any, ...], items: list[Any], stopped: str | None) -> Result:
+    """What a study came to, with the caller's own labels and items."""
     found = study.session().result(items=items, stopped=stopped)
     return replace(found, problem=problem_of(labels, **{**study.settings.problem.settings(), "items": len(items)}))

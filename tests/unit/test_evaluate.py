@@ -229,8 +229,7 @@ def test_repeats_are_averaged() -> None:
     assert set(calls.values()) == {2}
     assert result.best == "a"
     assert set(result.table["b"].values()) == {0.5}
-    with pytest.raises(UsageError, match="repeats"):
-        asyncio.run(aevaluate({"a": _async_one}, [1], repeats=2))
+    assert asyncio.run(aevaluate({"a": _async_one}, [1], repeats=2)).best == "a"
 
 
 async def _async_one(item: Any) -> float:
@@ -412,3 +411,17 @@ def test_ties_are_said_to_be_up_to_rounding() -> None:
 def test_the_mean_of_repeats_stays_in_its_range() -> None:
     result = surest.evaluate({"a": lambda i: 0.1, "b": lambda i: 0.0}, range(50), bounds=(0, 0.1), repeats=3, seed=1)
     assert result.best == "a"
+
+
+def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:
+    calls: list[tuple[str, int]] = []
+
+    async def judged(arm: str, item: int) -> float:
+        calls.append((arm, item))
+        return float(arm == "kind")
+
+    how = {"score": judged, "repeats": 2, "storage": f"sqlite:///{tmp_path}/s.db", "name": "a", "in_flight": 2}
+    for _ in range(2):  # the second call finds all of it
+        result = asyncio.run(surest.aevaluate(["terse", "kind"], list(range(60)), **how))
+        assert (result.best, result.certified) == ("kind", True)
+    assert len(calls) == 2 * len(set(calls))
