@@ -13,6 +13,7 @@ from surest.algorithms.entry import Task as Task
 from surest.algorithms.options import Option, check_options
 from surest.core.problem import Problem
 from surest.core.protocol import Answer, Procedure, checked_delta
+from surest.core.question import BEST, Question
 from surest.errors import UsageError
 
 MODULES = {
@@ -161,6 +162,7 @@ def start(
     items: int | None = None,
     target: str = "items",
     script: Script = (),
+    question: Question = BEST,
     **options: Any,
 ) -> Procedure[Answer]:
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
@@ -181,6 +183,8 @@ def start(
         The number of items on the list, where there is one, and whose mean counts.
     script : sequence, optional
         What the first requests are to be, for an algorithm with `Entry.any_sampling`.
+    question : Question
+        What is asked, on [0, 1]: the best arm, unless said otherwise.
     **options
         The algorithm's own.
 
@@ -195,11 +199,13 @@ def start(
         check_options(entry.name, entry.options, options)
     _check(entry, n, delta, epsilon, budget)
     _check_items(entry, items)
-    if n == 1:
+    _check_question(entry, question, n, items)
+    if n == 1 and question.kind == "best":
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals
-    return entry.start(Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, script), **options)
+    task = Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, script, question)
+    return entry.start(task, **options)
 
 
 def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script = ()) -> Procedure[Answer]:
@@ -220,6 +226,7 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
         items=problem.items,
         target=problem.target,
         script=script,
+        question=problem.question,
         **problem.options,
     )
 
@@ -253,6 +260,23 @@ def _check_items(entry: Entry, items: int | None) -> None:
         raise UsageError(
             f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {able or 'another algorithm'}"
         )
+
+
+def _check_question(entry: Entry, question: Question, n: int, items: int | None) -> None:
+    """Refuse a question that makes no sense with n arms, and an algorithm that does not answer it."""
+    if question.kind == "top" and question.top >= n:
+        raise UsageError(f"top is {question.top}; with {n} arms it must be less than {n}")
+    if question.kind == "control" and n < 2:
+        raise UsageError("the control is the only arm; give at least one other to compare with it")
+    if question.kind in entry.answers:
+        return
+    other = "fresh pulls" if items is not None else "items"
+    able = [e.name for e in all_entries() if question.kind in e.answers and e.works_on != other]
+    asked = {"best": "which arm is the best", "top": f"which {question.top} arms are the best"}
+    asked |= {"above": "which arms lie above a bar", "control": "which arms beat a control"}
+    raise UsageError(
+        f"{entry.name} does not answer {asked[question.kind]}; for this question use {' or '.join(able) or 'another one'}"
+    )
 
 
 def _only_arm() -> Procedure[Answer]:

@@ -10,6 +10,7 @@ import numpy as np
 from surest.algorithms.answers import as_answer
 from surest.algorithms.options import Option
 from surest.core.protocol import Answer, IntArray, Procedure
+from surest.core.question import BEST, Kind, Question
 from surest.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Task:
     """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
     script: Script = ()
     """What the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`."""
+    question: Question = BEST
+    """What is asked, where the algorithm answers other questions than "which is the best?"."""
 
 
 def arms_in(arrivals: Sequence[int | tuple[int, int]]) -> int:
@@ -75,6 +78,8 @@ class Entry:
     """For an algorithm that decides pull by pull: its compiled rule, from the same arguments; see `drivers.blocks`."""
     works_on: Evaluations = "fresh pulls"
     """Whether it asks for fresh pulls of arms (`Pull`), for cells of a list of items (`Cells`), or for either."""
+    answers: tuple[Kind, ...] = ("best",)
+    """The questions that it answers."""
     growing: bool = False
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None

@@ -12,7 +12,7 @@ import click
 
 from surest.cli import streams
 from surest.cli.reproduce import command_again
-from surest.core.problem import DEFAULT_ALGORITHM, ITEMS_ALGORITHM, SETTINGS
+from surest.core.problem import SETTINGS, default_algorithm
 from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
 from surest.masking import masked
@@ -59,7 +59,7 @@ def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settin
     try:
         found = open_study(storage, name)
     except UsageError:  # there is none yet; a mistake in what was given is told below
-        algorithm = own.get("algorithm", ITEMS_ALGORITHM if "items" in own else DEFAULT_ALGORITHM)
+        algorithm = own.get("algorithm", default_algorithm(own))
         return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
     kept_options = {**found.settings.problem.options, **options} if options else {}
     return open_study(storage, name, labels, **own, **kept_options)

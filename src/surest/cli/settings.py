@@ -7,7 +7,8 @@ import click
 
 from surest.cli.options import option_option, parse_options
 from surest.cli.values import parse_bounds, whole_budget
-from surest.core.problem import DEFAULTS, ITEMS_ALGORITHM, SETTINGS, TARGETS
+from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS
+from surest.core.question import ERRORS
 
 Command = Callable[..., Any]
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
@@ -16,6 +17,10 @@ TYPES: dict[str, Any] = {
     "budget": float,
     "bounds": str,
     "target": click.Choice(TARGETS),
+    "error": click.Choice(ERRORS),
+    "top": int,
+    "above": float,
+    "control": str,
 }
 """What click reads, where the default does not tell."""
 
@@ -31,7 +36,7 @@ def problem_options(command: Command) -> Command:
 
 def item_problem_options(command: Command) -> Command:
     """The same for a command that works on a list of items."""
-    return _with_options(command, [name for name in SETTINGS if name != "repeats"], ITEMS_ALGORITHM)
+    return _with_options(command, [name for name in SETTINGS if name != "repeats"], ALGORITHMS["best"][True])
 
 
 def _with_options(command: Command, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"]) -> Command:

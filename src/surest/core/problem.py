@@ -15,11 +15,18 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 import numpy as np
 
+from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
 
-DEFAULT_ALGORITHM, ITEMS_ALGORITHM = "wager", "race"
-"""What is used where nothing else is said: for fresh pulls, and on a list of items."""
+DEFAULT_ALGORITHM = "wager"
+ALGORITHMS = {
+    "best": (DEFAULT_ALGORITHM, "race"),
+    "top": ("wager-top", "race-top"),
+    "above": ("wager-above", "race-above"),
+    "control": ("wager-control", "race-control"),
+}
+"""What is used for each question where nothing else is said: for fresh pulls, and on a list of items."""
 TARGETS = ("items", "population")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +47,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     labels: tuple[Any, ...] = ()
     delta: Annotated[float, _said("The allowed probability of a wrong answer.", "P")] = 0.05
     epsilon: Annotated[float, _said("How far from the best an answer may be; 0 asks for the best itself.", "E")] = 0.0
+    top: Annotated[int | None, _said("Ask for the M best arms, as a set.", "M")] = None
+    above: Annotated[float | None, _said("Ask of each arm whether its mean lies above X.", "X")] = None
+    control: Annotated[Any, _said("Ask of each arm whether it beats this one.", "ARM")] = None
+    margin: Annotated[float, _said("With a control: by how much an arm must beat it.", "D")] = 0.0
+    error: Annotated[
+        str,
+        _said(
+            "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
+            "the arms declared above (fdr).",
+            "KIND",
+        ),
+    ] = "fwer"
     budget: Annotated[int | None, _said("The most evaluations to make (1e6 is understood).", "N")] = None
     algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
         DEFAULT_ALGORITHM
@@ -61,6 +80,27 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """The user's units."""
         return Scale(*self.bounds, self.minimise)
 
+    @property
+    def question(self) -> Question:
+        """What is asked, on [0, 1].
+
+        >>> problem_of(["old", "new"], control="old", margin=3, bounds=(0, 60)).question
+        Question(kind='control', top=1, bar=0.0, control=0, margin=0.05, error='fwer')
+        """
+        if self.top is not None:
+            return Question("top", top=self.top)
+        if self.above is not None:
+            return Question(
+                "above", bar=self.scale.to_unit(self.above), error=next(e for e in ERRORS if e == self.error)
+            )
+        if self.control is not None:
+            texts = [str(label) for label in self.labels]
+            if str(self.control) not in texts:
+                raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms")
+            place = texts.index(str(self.control))
+            return Question("control", control=place, margin=self.margin / self.scale.width)
+        return Question()
+
     def settings(self) -> dict[str, Any]:
         """All settings as plain data, labels apart: what a study stores."""
         plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, labels=()))
@@ -81,6 +121,7 @@ OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
     "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
     "range": "bounds", "method": "algorithm", "callback": "on_request of identify", "n_trials": "budget",
+    "k": "top", "baseline": "control", "threshold": "above",
     "vectorized": "vectorised", "verbose": "on_request of identify",
     "clip": "min(max(reward, low), high) in the arm's own function",
 }  # fmt: skip
@@ -97,15 +138,12 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     """
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
-    if given.get("items") is not None:
-        if isinstance(given["items"], bool) or not isinstance(given["items"], Integral) or given["items"] < 1:
-            raise UsageError(f"items is {given['items']!r:.60}; give their number (surest.evaluate takes a list)")
-        own.setdefault("algorithm", ITEMS_ALGORITHM)
-    return checked(
-        Problem(
-            labels=labels_of(arms), **own, options={**(given.get("options") or {}), **more}, items=given.get("items")
-        )
-    )
+    items = given.get("items")
+    if items is not None and (isinstance(items, bool) or not isinstance(items, Integral) or items < 1):
+        raise UsageError(f"items is {items!r:.60}; give their number (surest.evaluate takes a list)")
+    own.setdefault("algorithm", default_algorithm(given))
+    options = {**(given.get("options") or {}), **more}
+    return checked(Problem(labels=labels_of(arms), **own, options=options, items=None if items is None else int(items)))
 
 
 def checked(problem: Problem) -> Problem:
@@ -119,6 +157,7 @@ def checked(problem: Problem) -> Problem:
     epsilon = _number("epsilon", problem.epsilon, "a number ≥ 0 in the units of the rewards")
     if not 0 <= epsilon < math.inf:
         raise UsageError(f"epsilon is {problem.epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
+    _check_question(problem, scale)
     if problem.target not in TARGETS:
         raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
     if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
@@ -133,6 +172,40 @@ def checked(problem: Problem) -> Problem:
         seed=_seed(problem.seed),
         options={name: plain(value) for name, value in problem.options.items()},
     )
+
+
+def _check_question(problem: Problem, scale: Scale) -> None:
+    """Refuse a question that makes no sense whatever the arms are, and two at once."""
+    asked = [name for name in ("top", "above", "control") if getattr(problem, name) is not None]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are questions of their own; ask one at a time")
+    top, margin = problem.top, _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
+        raise UsageError(f"top is {top!r:.60}; give a number of arms from 1 on")
+    if problem.above is not None:
+        bar = _number("above", problem.above, "the bar, in the units of the rewards")
+        if not scale.low < bar < scale.high:
+            raise UsageError(
+                f"above is {bar:g}; the bar must lie inside of the bounds, between {scale.low:g} and {scale.high:g}"
+            )
+        if problem.minimise:
+            raise UsageError("above asks where each mean lies, and needs no minimise; leave it out")
+    if not 0 <= margin < scale.width:
+        raise UsageError(f"margin is {margin:g}; it is a number ≥ 0, and smaller than the range of the rewards")
+    if margin and problem.control is None:
+        raise UsageError("margin goes with a control: name the arm that others are compared with")
+    if problem.error not in ERRORS or (problem.error != "fwer" and problem.above is None):
+        raise UsageError(f"error is {problem.error!r:.60}; it is fwer, or, with a bar (above), fdr")
+
+
+def default_algorithm(settings: Mapping[str, Any]) -> str:
+    """The algorithm that is used for a question where none is named.
+
+    >>> default_algorithm({"delta": 0.1}), default_algorithm({"top": 3, "items": 500})
+    ('wager', 'race-top')
+    """
+    kind = next((kind for kind in ALGORITHMS if settings.get(kind) is not None), "best")
+    return ALGORITHMS[kind][settings.get("items") is not None]
 
 
 def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:

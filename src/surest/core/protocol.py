@@ -81,6 +81,10 @@ class Status:
     """A guess at the pulls still needed."""
     nominees: tuple[int, ...] = ()
     """The arms nominated so far (Wager)."""
+    chosen: tuple[int, ...] = ()
+    """The arms it would name now, where the question asks for several."""
+    verdicts: tuple[int, ...] | None = None
+    """What is certified of each arm, where the question asks something of each: 1, −1 or, as long as it is open, 0."""
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Each arm's confidence bounds. Whether they hold for each arm or for all at once, the algorithm's page says."""
     differences: tuple[FloatArray, FloatArray] | None = None
@@ -98,7 +102,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Answer:
-    """How a procedure ends: the arms it names, one for "which is the best?".
+    """How a procedure ends: the arms it names, one for "which is the best?", any number for other questions.
 
     >>> Answer(2).arms, Answer([0, 3]).arms
     ((2,), (0, 3))
@@ -111,6 +115,8 @@ class Answer:
     status: Status | None
     contenders: tuple[int, ...] | None
     """The arms that may still be right, at level δ, where the procedure can say it."""
+    verdicts: tuple[int, ...] | None
+    """A verdict an arm (1, −1 or 0), where the question asks something of each: see `core.question`."""
 
     def __init__(
         self,
@@ -119,16 +125,20 @@ class Answer:
         reason: str = "certified",
         status: Status | None = None,
         contenders: Sequence[int] | None = None,
+        verdicts: Sequence[int] | None = None,
     ) -> None:
         chosen = (int(arms),) if isinstance(arms, int | np.integer) else tuple(int(arm) for arm in arms)
         if contenders is None and status is not None:
             contenders = status.contenders
+        if verdicts is None and status is not None:
+            verdicts = status.verdicts
         for name, value in (
             ("arms", chosen),
             ("certified", certified),
             ("reason", reason),
             ("status", status),
             ("contenders", None if contenders is None else tuple(int(arm) for arm in contenders)),
+            ("verdicts", None if verdicts is None else tuple(int(verdict) for verdict in verdicts)),
         ):
             object.__setattr__(self, name, value)
 

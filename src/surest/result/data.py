@@ -51,6 +51,9 @@ class Result:
     """Each arm's mean reward; NaN where none is known."""
     contender_indices: tuple[int, ...] | None = None
     """The positions of the arms that may still be right …"""
+    verdicts: tuple[int, ...] | None = None
+    """What is certified of each arm, where the question asks something of each: 1 (above the bar, better than the control),
+    −1 (below it, not better) or 0 (open)."""
     achieved_delta: float | None = None
     """The error level at which the chosen arm is certified, where the algorithm tells it: an anytime p-value.
 
@@ -252,7 +255,7 @@ def result_of(
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
     answer, state, scale, labels = running.value, status_of(running), problem.scale, problem.labels
-    indices = answer.arms if answer is not None else (state.leader if state is not None else _leader(running),)
+    indices = _chosen(running, problem, state)
     status = scale.status(state if state is not None else Status(leader=indices[0]))
     certified = answer is not None and answer.certified
     contenders = status.contenders if answer is None else answer.contenders
@@ -273,6 +276,7 @@ def result_of(
         pulls_per_arm=running.pulls_per_arm.copy(),
         means=scale.from_unit(running.means),
         contender_indices=contenders,
+        verdicts=status.verdicts if answer is None else answer.verdicts,
         achieved_delta=status.achieved_delta,
         epsilon_certified=status.epsilon_certified,
         nominees=tuple(labels[i] for i in status.nominees),
@@ -305,6 +309,15 @@ def status_of(running: Running[Answer]) -> Status | None:
     if running.request is not None and running.request.status is not None:
         return running.request.status()
     return running.status
+
+
+def _chosen(running: Running[Answer], problem: Problem, state: Status | None) -> tuple[int, ...]:
+    """The arms that answer the question, or would as things stand."""
+    if running.value is not None:
+        return running.value.arms
+    if state is None:
+        return (_leader(running),)
+    return (state.leader,) if problem.question.kind == "best" else state.chosen
 
 
 def _leader(running: Running[Answer]) -> int:

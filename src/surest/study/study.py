@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 
-from surest.core.problem import ITEMS_ALGORITHM, labels_of, takes_settings
+from surest.core.problem import default_algorithm, labels_of, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
 from surest.errors import RewardError, TicketError, UsageError
@@ -98,7 +98,7 @@ def open_study(
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     if listed:
-        given = {"algorithm": ITEMS_ALGORITHM, **given, "items": len(listed)}
+        given = {**given, "items": len(listed)}
     storable(name, "a study's name")
     store = store_of(storage)
     store.prepare(create=arms is not None)
@@ -109,7 +109,7 @@ def open_study(
             raise UsageError(unknown_study(store, name) + "; give its arms to make it")
         import secrets
 
-        asked = checked_settings({"seed": secrets.randbits(32), **given})
+        asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given})
         asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as log:
             made = log.add_study(name, asked.text(), labels, listed)

@@ -1,0 +1,42 @@
+"""What a search is to find out: `Question`. On [0, 1], where large is good, as algorithms see it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["best", "top", "above", "control"]
+Error = Literal["fwer", "fdr"]
+KINDS: tuple[Kind, ...] = ("best", "top", "above", "control")
+ERRORS: tuple[Error, ...] = ("fwer", "fdr")
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which arm is the best, which are the m best, which lie above a bar, or which beat a control.
+
+    The last two ask something of each arm. Their answers have a verdict an arm: 1 (above the bar; better than the control),
+    −1 (below the bar; not better) or 0 (open).
+
+    >>> Question().kind, Question("top", top=3).each_arm, Question("above", bar=0.8).each_arm
+    ('best', False, True)
+    """
+
+    kind: Kind = "best"
+    top: int = 1
+    """How many arms are asked for, where the m best are."""
+    bar: float = 0.0
+    """What arms are compared with, where a bar is set."""
+    control: int = 0
+    """The position of the control, where there is one …"""
+    margin: float = 0.0
+    """… and by how much an arm must beat it."""
+    error: Error = "fwer"
+    """What δ limits: the probability of any wrong verdict, or the expected share of wrong ones among those above the bar."""
+
+    @property
+    def each_arm(self) -> bool:
+        """Whether every arm gets a verdict of its own."""
+        return self.kind in ("above", "control")
+
+
+BEST = Question()
+"""Which arm is the best?"""
