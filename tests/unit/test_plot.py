@@ -34,7 +34,7 @@ def result() -> Result:
 
 def many(n: int) -> ArmTable:
     return ArmTable(
-        tuple(ArmRow(f"arm number {i}", 5, i / n, i / n - 0.1, i / n + 0.1) for i in range(n)), leader=n - 1
+        tuple(ArmRow(f"arm number {i}", 5, i / n, i / n - 0.1, i / n + 0.1) for i in range(n)), chosen=(n - 1,)
     )
 
 
@@ -106,7 +106,7 @@ def test_a_file_by_its_suffix(suffix: str, tmp_path: Path) -> None:
 
 
 def test_words_of_users_are_text() -> None:
-    arms = ArmTable((ArmRow("a\x1b[31m$x$\n<b>", 1, 0.5, 0.4, 0.6), ArmRow("b", 1, 0.2, 0.1, 0.3)), leader=0)
+    arms = ArmTable((ArmRow("a\x1b[31m$x$\n<b>", 1, 0.5, 0.4, 0.6), ArmRow("b", 1, 0.2, 0.1, 0.3)), chosen=(0,))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")
         picture = plot.figure(arms, title="Arm a\x1b[31m$x$\u202e")

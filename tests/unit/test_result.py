@@ -138,7 +138,7 @@ def test_the_table_is_a_sequence(decided: Result) -> None:
 
 def test_the_table_cuts_many_arms_and_long_labels() -> None:
     rows = tuple(ArmRow("x" * 200 if i == 3 else f"arm {i}", 10, i / 100, math.nan, math.nan) for i in range(100))
-    text = str(ArmTable(rows, leader=3)).splitlines()
+    text = str(ArmTable(rows, chosen=(3,))).splitlines()
     assert len(text) == 1 + 6 + 1
     assert text[1].startswith("xxx")
     assert text[2].startswith("arm 99 ")

@@ -10,8 +10,10 @@ from surest.core.protocol import Answer, Procedure
 from surest.errors import ContractError
 
 
-def as_answer(value: Any, name: str, n: int) -> Answer:
+def as_answer(value: Any, name: str, n: int, none: bool = False) -> Answer:
     """An algorithm's answer: an arm's number, a sequence of them, or an `Answer`; checked against the n arms there are.
+
+    `none` says whether no arm at all is an answer, as it is where each arm gets a verdict of its own.
 
     >>> as_answer(1, "mine", 3).arm
     1
@@ -26,7 +28,7 @@ def as_answer(value: Any, name: str, n: int) -> Answer:
         arms = list(value)
     else:
         arms = [value]
-    if not arms or not all(map(_is_whole, arms)):
+    if not (arms or none) or not all(map(_is_whole, arms)):
         raise ContractError(f"{name} returned {value!r:.60}; return an arm's number, a sequence of them, or an Answer")
     for arm in arms:
         if not 0 <= arm < n:

@@ -10,7 +10,7 @@ import numpy as np
 from surest.algorithms.answers import as_answer
 from surest.algorithms.options import Option
 from surest.core.protocol import Answer, IntArray, Procedure
-from surest.core.question import BEST, Kind, Question
+from surest.core.question import BEST, KINDS, Kind, Question
 from surest.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ class Entry:
         Parameters
         ----------
         function : generator function
-            Takes the arms (an array of their numbers) and δ. Of ``epsilon``, ``budget``, ``rng``, ``items``, ``target`` and
-            ``arrivals`` it gets those that it names; its other parameters are its options. It yields requests, and returns
-            an arm, a sequence of arms, or an `Answer`.
+            Takes the arms (an array of their numbers) and δ. Of ``epsilon``, ``budget``, ``rng``, ``items``, ``target``,
+            ``arrivals`` and ``question`` it gets those that it names; its other parameters are its options. One that takes
+            the question is trusted to answer any. It yields requests, and returns an arm, a sequence of arms, or an `Answer`.
         name : str, optional
             What to call it; the function's name unless given.
 
@@ -159,11 +159,12 @@ class Entry:
             summary=(inspect.getdoc(function) or "An algorithm of your own.").partition("\n")[0],
             options=None if open_ended else {key: Option("value", "of your own function") for key in own},
             works_on=_works_on(takes),
+            answers=KINDS if "question" in takes else ("best",),
             growing="arrivals" in takes,
         )
 
 
-GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals")
+GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals", "question")
 """What of a task an algorithm of one's own gets if it names it; the arms and δ it always gets, by position."""
 
 
@@ -205,5 +206,5 @@ def _answering(procedure: Any, name: str, task: Task, fixed: bool) -> Procedure[
             "rewards = yield Pull(arms, times, statistic)"
         )
     value = yield from procedure
-    answer = as_answer(value, name, len(task.arms) + arms_in(task.arrivals))
+    answer = as_answer(value, name, len(task.arms) + arms_in(task.arrivals), task.question.each_arm)
     return Answer(answer.arms, False, "fixed budget", answer.status) if fixed and value is not answer else answer

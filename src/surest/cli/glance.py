@@ -7,8 +7,9 @@ from rich.text import Text
 from surest.cli.console import Output
 from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
+from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
-from surest.text import count, visible
+from surest.text import count
 
 
 def show_result(found: Result) -> None:
@@ -48,14 +49,22 @@ def _headline(progress: Progress) -> Text:
         return emphasised(progress.result)
     if progress.result.pulls == 0:
         return Text("Running. No arm leads yet: the algorithm's first request is not answered.")
-    return Text("Running. ") + Text(f"Arm {visible(str(progress.result.best))}", style="bold") + Text(" leads.")
+    found = progress.result
+    if found.verdicts is not None:
+        return Text("Running. ") + Text(verdict(found).partition("). ")[2])
+    leads = " leads." if len(found.chosen) == 1 else " lead."
+    return Text("Running. ") + Text(arm_name(found), style="bold") + Text(leads)
 
 
 def _how_sure(progress: Progress) -> str:
     found = progress.result
     if found.certified:
         return f"Certified at δ = {found.delta:g}."
-    in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still be the best" if progress.in_play else ""
+    asked = found.problem.question
+    if asked.each_arm:
+        return f"{sum(map(bool, found.verdicts or ())):,} of {len(found.labels):,} arms have a verdict."
+    among = "be the best" if asked.kind == "best" else f"be among the {asked.top} best"
+    in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still {among}" if progress.in_play else ""
     if found.achieved_delta is None:
         return f"{found.algorithm} does not say how sure this is before its end{in_play}."
     low, high = found.bounds

@@ -24,6 +24,7 @@ from surest.core.protocol import Answer, Status
 from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
 from surest.result.data import Result
+from surest.result.questions import names
 from surest.text import count, visible
 
 EVERY_LIVE, EVERY_LINE = 0.1, 2.0
@@ -157,7 +158,13 @@ class Watch:
             if request is not None:
                 facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} pulls"
             return facts
-        facts["leader"] = visible(str(self.labels[status.leader]))
+        if status.verdicts is not None:
+            declared = [sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0)]
+            facts["declared"] = "{:,} yes, {:,} no, {:,} open".format(*declared)
+        elif status.chosen:
+            facts["chosen"] = names([self.labels[arm] for arm in status.chosen])
+        else:
+            facts["leader"] = visible(str(self.labels[status.leader]))
         left = status.contenders
         if left is not None and len(left) <= NAMED:
             facts["contenders"] = ", ".join(visible(str(self.labels[arm])) for arm in left)
@@ -177,7 +184,7 @@ class Watch:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(no_wrap=True, overflow="ellipsis")
         for name, value in self._facts(running, status).items():
-            table.add_row(name, Text(value, style="bold" if name == "leader" else ""))
+            table.add_row(name, Text(value, style="bold" if name in ("leader", "chosen", "declared") else ""))
         if status is not None and status.evidence is not None and status.threshold is not None:
             bar = ProgressBar(total=status.threshold, completed=max(status.evidence, 0), width=40)
             table.add_row("", bar)

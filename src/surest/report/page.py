@@ -18,6 +18,7 @@ from surest.core.problem import DEFAULTS
 from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
+from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import cost, verdict
 from surest.study.health import health_line
@@ -106,7 +107,12 @@ class Report:
 
 def title(report: Report) -> str:
     """The name of a page."""
-    return f"Study {report.study}" if report.study is not None else f"Best arm: {report.result.best}"
+    if report.study is not None:
+        return f"Study {report.study}"
+    problem = report.result.problem
+    asked = {"best": "Best arm", "top": f"The {problem.top} best", "above": f"Above {problem.above}"}
+    asked["control"] = f"Better than {problem.control}"
+    return f"{asked[problem.question.kind]}: {', '.join(map(str, report.result.chosen)) or 'none'}"
 
 
 def summary(report: Report) -> list[str]:
@@ -236,16 +242,21 @@ def _interval_note(report: Report) -> str:
     if report.result.intervals is None:
         return f"Means only: {report.result.algorithm} tells no intervals."
     if report.result.listed is not None:
-        return "All intervals hold at once, at any time. The diamond leads."
-    return "Each interval holds at any time, for its arm, not for all arms at once. The diamond leads."
+        return f"All intervals hold at once, at any time. {_diamonds(report)}"
+    return f"Each interval holds at any time, for its arm, not for all arms at once. {_diamonds(report)}"
+
+
+def _diamonds(report: Report) -> str:
+    return "The diamond leads." if report.result.problem.question.kind == "best" else "Diamonds: the chosen arms."
 
 
 def _share(report: Report) -> str:
     result = report.result
     what = "pulls" if result.listed is None else "evaluations"
-    return (
-        f"{count(int(result.pulls_per_arm[result.index]))} of {count(result.pulls)} {what} went to arm {result.best}."
-    )
+    chosen = list(result.indices)
+    if not chosen:
+        return f"{count(result.pulls)} {what} in all."
+    return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
 
 
 def _html_table(report: Report) -> str:
@@ -253,7 +264,7 @@ def _html_table(report: Report) -> str:
     top = "".join(f'<th scope="col">{_e(cell)}</th>' for cell in head)
     lines = []
     for place, (label, *numbers) in rows:
-        mark = ' class="leader"' if place == report.result.index else ""
+        mark = ' class="leader"' if place in report.result.indices else ""
         name = f'<th scope="row"><bdi>{_e(label)}</bdi></th>'
         lines.append(f"<tr{mark}>{name}{''.join(f'<td>{_e(cell)}</td>' for cell in numbers)}</tr>")
     more = f"<p>… {rest:,} more arms; the report as .json has all of them.</p>" if rest else ""

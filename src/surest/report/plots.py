@@ -147,19 +147,19 @@ def checked() -> None:
 
 
 def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
-    """Means with their confidence intervals, the leader on top with a mark of its own."""
+    """Means with their confidence intervals, the chosen arms on top with a mark of their own."""
     shown = _rows(ax, arms)
     for row, i in enumerate(shown):
-        arm, colour = arms.rows[i], LEADER if i == arms.leader else OTHER
+        arm, colour = arms.rows[i], LEADER if i in arms.chosen else OTHER
         out = arms.contenders is not None and i not in arms.contenders  # drawn hollow and pale
         if not math.isnan(arm.low):
             ax.hlines(row, arm.low, arm.high, color=colour, linewidth=2.2, alpha=0.3 if out else 0.75)
         if not math.isnan(arm.mean):
-            mark, inside = "D" if i == arms.leader else "o", "none" if out else colour
+            mark, inside = "D" if i in arms.chosen else "o", "none" if out else colour
             ax.plot(arm.mean, row, mark, color=colour, markersize=6, markerfacecolor=inside, zorder=3)
-    leader = arms.rows[arms.leader]
-    if not math.isnan(leader.mean) and len(arms) > 1:
-        ax.axvline(leader.mean, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
+    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
+    if not math.isnan(line) and len(arms) > 1:
+        ax.axvline(line, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
     bounded = any(not math.isnan(arms.rows[i].low) for i in shown)
     what = "mean" if arms.smallest else "mean reward"
     note = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
@@ -171,7 +171,7 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     """How many pulls each arm got."""
     shown = _rows(ax, arms)
     pulls = [arms.rows[i].pulls for i in shown]
-    colours = [LEADER if i == arms.leader else OTHER for i in shown]
+    colours = [LEADER if i in arms.chosen else OTHER for i in shown]
     ax.barh(range(len(shown)), pulls, color=colours, height=0.62, alpha=0.85)
     for row, number in enumerate(pulls):
         ax.annotate(count(number), (number, row), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
@@ -212,7 +212,7 @@ def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
     ax.set_yticks(range(len(shown)), [_short_label(str(arms.rows[i].label)) for i in shown])
     ax.tick_params(axis="y", length=0, labelsize="small")
     for label, i in zip(ax.get_yticklabels(), shown, strict=True):
-        if i == arms.leader:
+        if i in arms.chosen:
             label.set(color=LEADER, fontweight="bold")
     ax.set_ylim(len(shown) - 0.4, -0.6)
     rest = len(arms) - len(shown)

@@ -14,6 +14,7 @@ from surest.errors import UsageError
 from surest.result.advice import bounds_too_wide
 from surest.result.json import to_json
 from surest.result.listed import Listed
+from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import cost, verdict
 from surest.text import decimals
@@ -91,12 +92,15 @@ class Result:
 
     @property
     def index(self) -> int:
-        """The position of the chosen arm, from 0."""
+        """The position of the best arm, from 0."""
+        kind = self.problem.question.kind
+        if kind != "best":
+            raise AttributeError(f"this search did not ask for one best arm but for {kind}; .chosen has its answer")
         return self.indices[0]
 
     @property
     def best(self) -> Any:
-        """The label of the chosen arm."""
+        """The label of the best arm."""
         return self.labels[self.index]
 
     @property
@@ -181,7 +185,9 @@ class Result:
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
         counted = "pulls" if self.listed is None else "items"
-        return ArmTable(rows, self.index, self.delta, decimals(*self.bounds), self.minimise, counted, left)
+        words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
+        digits = decimals(*self.bounds)
+        return ArmTable(rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above)
 
     def as_resampled(self) -> "Result":
         """The same result, of a simulation that drew from recorded rewards."""
@@ -220,9 +226,13 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"Result(best={self.best!r}, certified={self.certified}, reason={self.reason!r}, delta={self.delta:g}, "
+            f"Result({self._named()}, certified={self.certified}, reason={self.reason!r}, delta={self.delta:g}, "
             f"epsilon={self.epsilon:g}, pulls={self.pulls:,}, algorithm={self.algorithm!r})"
         )
+
+    def _named(self) -> str:
+        one = self.problem.question.kind == "best"
+        return f"best={self.best!r}" if one else f"chosen={self.chosen!r:.200}"
 
     def __rich__(self) -> Any:
         """The same text for a console of rich's, whose markup a label must not be taken for."""
@@ -256,7 +266,7 @@ def result_of(
     """
     answer, state, scale, labels = running.value, status_of(running), problem.scale, problem.labels
     indices = _chosen(running, problem, state)
-    status = scale.status(state if state is not None else Status(leader=indices[0]))
+    status = scale.status(state if state is not None else Status(leader=_leader(running)))
     certified = answer is not None and answer.certified
     contenders = status.contenders if answer is None else answer.contenders
     if contenders is None and certified:

@@ -10,6 +10,7 @@ from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
 from surest.result.listed import Listed
+from surest.result.questions import WORDS, verdict_words
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -22,11 +23,18 @@ ALWAYS = ("delta", "epsilon", "algorithm", "seed", "bounds")
 """Settings that JSON always has; others only where they are not the usual ones."""
 
 
+class ArmVerdict(msgspec.Struct):
+    """What was found of one arm, where the question asks something of each."""
+
+    arm: str
+    verdict: str
+
+
 class Document(msgspec.Struct):
     """A result as JSON has it, but for the settings of its problem, which stand beside these."""
 
-    index: Whole
-    arm: str
+    index: Whole | None
+    arm: str | None
     certified: bool
     reason: str
     standing: str
@@ -41,6 +49,8 @@ class Document(msgspec.Struct):
     seconds: float | None = None
     achieved_delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
     epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    indices: list[Whole] | None = None
+    verdicts: list["ArmVerdict"] | None = None
     contenders: list[str] | None = None
     nominees: list[str] = []
     low: list[float | None] | None = None
@@ -88,9 +98,15 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         for name, default in DEFAULTS.items()
         if name in ALWAYS or getattr(problem, name) != default
     }
+    one = problem.question.kind == "best"
+    words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
     return {
-        "index": result.index,
-        "arm": str(result.best),
+        "question": problem.question.kind,
+        "chosen": [*map(str, result.chosen)],
+        "indices": list(result.indices),
+        "index": result.index if one else None,
+        "arm": str(result.best) if one else None,
+        **({} if words is None else {"verdicts": [*map(_verdict_json, result.labels, words)]}),
         "certified": result.certified,
         "reason": result.reason,
         **settings,
@@ -117,6 +133,10 @@ def _plain_json(result: "Result") -> dict[str, Any]:
     }
 
 
+def _verdict_json(label: Any, word: str) -> dict[str, str]:
+    return {"arm": str(label), "verdict": word}
+
+
 def from_json(raw: Any, source: str) -> dict[str, Any]:
     """The fields of a result that parsed JSON holds, checked. Messages call it `source`."""
     listed = isinstance(raw, dict) and "evaluations_per_arm" in raw
@@ -131,8 +151,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
     columns: list[list[Any]] = [data.labels, data.means, *(c for c in (data.low, data.high) if c is not None)]
     if any(len(column) != len(data.pulls_per_arm) for column in columns) or (data.low is None) != (data.high is None):
         raise UsageError(f"{source} is not a result: its lists of labels, pulls, means and bounds differ in length")
-    if data.index >= len(data.labels) or data.labels[data.index] != data.arm:
-        raise UsageError(f"{source} is not a result: arm {data.arm!r} is not number {data.index} of its labels")
+    indices = _indices(data, source)
     strange = next((label for label in data.contenders or () if label not in data.labels), None)
     if strange is not None:
         raise UsageError(f"{source} is not a result: its contender {strange!r} is not one of its labels")
@@ -147,7 +166,8 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         **(_listed_fields(raw, problem) if listed else {"evaluations": data.pulls}),
         **{name: getattr(data, name) for name in (*same, "health", "resampled")},
         "problem": problem,
-        "indices": (data.index,),
+        "indices": indices,
+        "verdicts": _verdicts(data, problem, source),
         "seconds": math.nan if data.seconds is None else data.seconds,
         "pulls_per_arm": np.array(data.pulls_per_arm, np.int64),
         "means": _array(data.means),
@@ -157,6 +177,27 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
+
+
+def _indices(data: Document, source: str) -> tuple[int, ...]:
+    """The positions of the chosen arms. Results of old had one: the best arm's."""
+    if data.index is not None and (data.index >= len(data.labels) or data.labels[data.index] != data.arm):
+        raise UsageError(f"{source} is not a result: arm {data.arm!r} is not number {data.index} of its labels")
+    indices = [data.index] if data.index is not None else data.indices
+    if indices is None or len(set(indices)) < len(indices) or max(indices, default=0) >= len(data.labels):
+        raise UsageError(f"{source} is not a result: it does not say which of its arms answer the question")
+    return tuple(indices)
+
+
+def _verdicts(data: Document, problem: Problem, source: str) -> tuple[int, ...] | None:
+    """Each arm's verdict as a number, from its word."""
+    if data.verdicts is None:
+        return None
+    values = {word: value for value, word in WORDS.get(problem.question.kind, {}).items()} | {"control": 0}
+    words = [said.verdict for said in data.verdicts]
+    if [said.arm for said in data.verdicts] != data.labels or not set(words) <= set(values):
+        raise UsageError(f"{source} is not a result: its verdicts are not one of each of its arms")
+    return tuple(values[word] for word in words)
 
 
 def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:

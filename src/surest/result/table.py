@@ -29,7 +29,7 @@ class ArmRow(NamedTuple):
 class ArmTable:
     """All arms in their order: a sequence of `ArmRow` that prints as a table of the leading ones.
 
-    >>> table = ArmTable((ArmRow("a", 90, 0.25, 0.2, 0.3), ArmRow("b", 110, 0.5, 0.4, 0.6)), leader=1)
+    >>> table = ArmTable((ArmRow("a", 90, 0.25, 0.2, 0.3), ArmRow("b", 110, 0.5, 0.4, 0.6)), chosen=(1,))
     >>> table["a"].mean, table[1].pulls, len(table)
     (0.25, 110, 2)
     >>> table
@@ -39,7 +39,8 @@ class ArmTable:
     """
 
     rows: tuple[ArmRow, ...]
-    leader: int
+    chosen: tuple[int, ...]
+    """The arms that answer the question, or would as things stand."""
     delta: float = 0.05
     decimals: int = 4
     smallest: bool = False
@@ -48,6 +49,10 @@ class ArmTable:
     """What the arms' evaluations are called: pulls, or, on a list, items."""
     contenders: tuple[int, ...] | None = None
     """The arms that may still be the best, where that is known and more than one: the table marks them."""
+    verdicts: tuple[str, ...] | None = None
+    """What is certified of each arm, in a word, where the question asks something of each."""
+    bar: float | None = None
+    """What the arms are compared with, where a bar is set."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -65,12 +70,13 @@ class ArmTable:
         raise KeyError(arm)
 
     def leading(self, most: int) -> list[int]:
-        """The positions of the leader, of the contenders and of the arms with the best means, so many in all."""
+        """The positions of the chosen arms, of the contenders and of the arms with the best means, so many in all."""
         sign, contending = 1 if self.smallest else -1, set(self.contenders or ())
         order = sorted(
             range(len(self.rows)), key=lambda i: (i not in contending, _known(sign * self.rows[i].mean, math.inf))
         )
-        return [self.leader, *(i for i in order if i != self.leader)][:most]
+        first = set(self.chosen)
+        return [*(i for i in order if i in first), *(i for i in order if i not in first)][:most]
 
     def number(self, value: float) -> str:
         """A mean or a bound, as it is printed."""
@@ -79,7 +85,7 @@ class ArmTable:
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The heads and the rows of the leading arms, as text, with labels of at most so many letters."""
         bounded = any(not math.isnan(row.low) for row in self.rows)
-        marked = self.contenders is not None and len(self.contenders) > 1
+        notes = self._notes()
         total = max(sum(row.pulls for row in self.rows), 1)
         heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted, "share"]
         rows = []
@@ -92,8 +98,17 @@ class ArmTable:
                 *([interval] if bounded else []),
             ]
             shown += [count(row.pulls), f"{row.pulls / total:.1%}"]
-            rows.append([*shown, *(["contender" if i in (self.contenders or ()) else ""] if marked else [])])
-        return [*heads, *([""] if marked else [])], rows
+            rows.append([*shown, *([notes[i]] if notes is not None else [])])
+        return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
+
+    def _notes(self) -> Sequence[str] | None:
+        """What stands at the end of each row: the arm's verdict, or that it is a contender."""
+        if self.verdicts is not None:
+            return self.verdicts
+        if self.contenders is None or len(self.contenders) < 2:
+            return None
+        left = set(self.contenders)
+        return ["contender" if i in left else "" for i in range(len(self.rows))]
 
     def __rich__(self) -> Any:
         """The same text for a console of rich's, whose markup a label must not be taken for."""

@@ -4,14 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from surest.result.questions import NAMED, chosen_names, listed_words, question_verdict
 from surest.text import count, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
-
-NAMED = 5
-"""Contenders that a sentence names."""
-
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
 """The first line of a verdict that is about recorded rewards and not about what they came from."""
@@ -23,14 +20,16 @@ def verdict(result: "Result") -> str:
 
 
 def _verdict(result: "Result") -> str:
+    if not result.certified and result.pulls == 0:
+        nothing = "No pull" if result.listed is None else "No item"
+        return f"Not decided ({result.reason}). {nothing} has been counted yet."
+    if result.problem.question.kind != "best":
+        return question_verdict(result)
     name = arm_name(result)
     if result.listed is not None and result.certified and len(result.labels) > 1:
         return _on_items(result)
     if result.reason == "the only arm":
         return f"{name} is the only arm: nothing had to be pulled."
-    if not result.certified and result.pulls == 0:
-        nothing = "No pull" if result.listed is None else "No item"
-        return f"Not decided ({result.reason}). {nothing} has been counted yet."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
@@ -73,12 +72,12 @@ def _named(labels: Sequence[Any]) -> str:
     names = [visible(str(label)) for label in labels]
     if len(names) > NAMED:
         return f"{len(names):,} arms"
-    return "Arms " + " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"Arms {listed_words(names)}"
 
 
 def arm_name(result: "Result") -> str:
-    """The chosen arm in a sentence."""
-    return f"Arm {visible(str(result.best))}"
+    """The chosen arms in a sentence."""
+    return chosen_names(result)
 
 
 def so_far(result: "Result") -> list[str]:
@@ -105,9 +104,7 @@ def contenders_left(result: "Result") -> str:
     if len(left) in (0, len(result.labels)):
         return ""
     names = [visible(str(label)) for label in left]
-    which = (
-        " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if len(left) <= NAMED else f"{len(left):,} arms"
-    )
+    which = listed_words(names) if len(left) <= NAMED else f"{len(left):,} arms"
     what = "The best is" if result.epsilon == 0 else f"An arm within {result.epsilon:g} of the best is"
     return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}."
 

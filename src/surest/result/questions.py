@@ -1,0 +1,155 @@
+"""What to say of other questions than "which is the best?": the m best, above a bar, better than a control."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from surest.core.problem import Problem
+from surest.text import percent, visible
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+NAMED = 5
+"""Arms that a sentence names."""
+WORDS = {"above": {1: "above", -1: "below", 0: "open"}, "control": {1: "better", -1: "not better", 0: "open"}}
+"""What a verdict is called, by question."""
+
+
+def verdict_words(problem: Problem, verdicts: Sequence[int]) -> tuple[str, ...]:
+    """Each arm's verdict in a word.
+
+    >>> from surest.core.problem import problem_of
+    >>> verdict_words(problem_of(["old", "a", "b"], control="old"), (0, 1, -1))
+    ('control', 'better', 'not better')
+    """
+    asked = problem.question
+    words = [WORDS[asked.kind][verdict] for verdict in verdicts]
+    if asked.kind == "control":
+        words[asked.control] = "control"
+    return tuple(words)
+
+
+def names(labels: Sequence[Any], noun: str = "arm") -> str:
+    """Arms in a sentence: their names, or how many they are.
+
+    >>> names(["a"]), names(["a", "b", "c"]), names(range(9))
+    ('arm a', 'arms a, b and c', '9 arms')
+    """
+    texts = [visible(str(label)) for label in labels]
+    if len(texts) > NAMED:
+        return f"{len(texts):,} {noun}s"
+    return f"{noun}{'s' if len(texts) > 1 else ''} {listed_words(texts)}"
+
+
+def listed_words(texts: Sequence[str]) -> str:
+    """Words in a row.
+
+    >>> listed_words(["a"]), listed_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+def chosen_names(result: "Result") -> str:
+    """The chosen arms at the start of a sentence.
+
+    They are what a terminal emphasises."""
+    text = names(result.chosen)
+    return text[:1].upper() + text[1:]
+
+
+def question_verdict(result: "Result") -> str:
+    """The answer to a question that asks for more than one arm."""
+    said = _top(result) if result.problem.question.kind == "top" else _each_arm(result)
+    return said if result.certified else f"Not decided ({result.reason}). {said}"
+
+
+def _top(result: "Result") -> str:
+    """The m best, as a set."""
+    m, name, where = len(result.chosen), chosen_names(result), _where(result)
+    if result.certified:
+        what = f"{_are(m)} the {m} best" if m > 1 else "is the best"
+        if result.epsilon > 0:
+            what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {_th(m)} best, or better"
+        return f"{name} {what}{where}: {_sure(result)}."
+    said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
+    if result.achieved_delta is not None:
+        said.append(f"The set has reached error level {result.achieved_delta:.2g}; {result.delta:g} was asked for.")
+    left = result.contenders
+    if left is not None and result.standing == "proven" and m < len(left) < len(result.labels):
+        said.append(f"The {m} best are among {names(left)}: all others are out, {percent(1 - result.delta)}.")
+    return " ".join(said)
+
+
+def _each_arm(result: "Result") -> str:
+    """A verdict for each arm, and how sure all of them are."""
+    by_word: dict[str, list[Any]] = {}
+    for label, word in zip(result.labels, verdict_words(result.problem, result.verdicts or ()), strict=False):
+        by_word.setdefault(word, []).append(label)
+    told = [
+        _told(result, word, by_word[word]) for word in ("above", "below", "better", "not better") if word in by_word
+    ]
+    said = [f"{text[:1].upper()}{text[1:]}." for text in told]
+    if told:
+        said.append(_all_right(result))
+    if by_word.get("open"):
+        left = names(by_word["open"])
+        said.append(f"{left[:1].upper()}{left[1:]} {_are(len(by_word['open']))} open.")
+    return " ".join(said)
+
+
+def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
+    """One clause: which arms have this verdict, and what it says of them."""
+    problem, one, where = result.problem, len(labels) == 1, _where(result)
+    if problem.above is not None:
+        slack = {"above": -1, "below": 1}[word] * problem.epsilon
+        by = f", up to {problem.epsilon:g}" if slack else ""
+        return f"{names(labels)} {'lies' if one else 'lie'} {word} {problem.above:g}{where}{by}"
+    control = visible(str(problem.control))
+    if word == "better":
+        return f"{names(labels)} {_are(len(labels))} better than {control}{where}"
+    by = f" by {problem.margin:g} or more" if problem.margin else ""
+    return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{where}"
+
+
+def _all_right(result: "Result") -> str:
+    if result.exact:
+        return "This is exact."
+    if result.standing != "proven":
+        return f"So says {result.algorithm}, of which surest knows no proof."
+    if result.problem.error == "fdr":
+        return f"Of the arms declared above, at most {percent(result.delta)} are wrong in expectation."
+    return f"All of this is right with probability at least {percent(1 - result.delta)}."
+
+
+def _sure(result: "Result") -> str:
+    if result.exact:
+        return "exactly, no other arm can catch up"
+    if result.standing != "proven":
+        return f"so says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
+    return f"wrong with probability at most {result.delta:g}"
+
+
+def _where(result: "Result") -> str:
+    """What means are about: the items of a list, what they are a sample of, or, for fresh pulls, nothing to be said."""
+    if result.listed is None:
+        return ""
+    count = len(result.listed.items)
+    these = f"these {count:,} items" if count > 1 else "this item"
+    return (
+        f" in the population of which {these} are a sample" if result.problem.target == "population" else f" on {these}"
+    )
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _th(number: int) -> str:
+    """An ordinal.
+
+    >>> _th(1), _th(2), _th(13), _th(23)
+    ('1st', '2nd', '13th', '23rd')
+    """
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
