@@ -35,6 +35,7 @@ SLOW = {
     "lil-ucb-lucb-stop": 8,
     "betting-racing": 2,
     "peak": 2,
+    "k-inf-track-and-stop": 2,
 }
 MU1 = bernoulli([0.5, 0.45, 0.43, 0.4])
 MU2 = bernoulli([0.3, 0.21, 0.2, 0.19, 0.18])

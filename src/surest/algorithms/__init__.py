@@ -43,6 +43,7 @@ MODULES = {
     "lil-kl-ucb": "published.lil_kl_ucb",
     "track-and-stop": "published.track_and_stop",
     "track-and-stop-heuristic": "published.track_and_stop",
+    "k-inf-track-and-stop": "published.k_inf_track_and_stop",
     "top-two": "published.top_two",
     "top-two-ids": "published.top_two",
     "top-two-heuristic": "published.top_two",

@@ -238,6 +238,11 @@ class Result:
         """The same text for a console of rich's, whose markup a label must not be taken for."""
         return import_module("rich.text").Text(str(self))
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the leading arms and a small picture."""
+        shown: str = import_module("surest.report.notebook").to_fragment(self)
+        return shown
+
     def __str__(self) -> str:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}"

@@ -1,0 +1,52 @@
+"""A result in a notebook: verdict, table and a small picture, as a piece of HTML for light and dark pages alike."""
+
+import html
+from importlib.util import find_spec
+
+import numpy as np
+
+from surest.report import plots
+from surest.result.data import Result
+from surest.result.table import SHOWN
+from surest.result.words import cost, verdict
+from surest.text import visible
+
+COLOURS = "--leader:#d9660a;--other:#3b8fd1;--quiet:#808080"
+"""Told apart on white and on black; all else takes the page's own colours."""
+CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
+
+
+def to_fragment(result: Result) -> str:
+    """The result as HTML to stand among other things: no script, nothing fetched, whatever a user named is escaped."""
+    lines = [verdict(result), cost(result), *(f"Warning: {warning}" for warning in result.warnings)]
+    words = "".join(f"<p style='margin:.2em 0'>{_b(text) if k == 0 else _e(text)}</p>" for k, text in enumerate(lines))
+    drawn = ""
+    if find_spec("matplotlib") is not None and not np.isnan(result.means).all():
+        picture = plots.inline_svg("intervals", result.arms, describe="Means and intervals by arm")
+        drawn = f'<div style="flex:0 1 26em;min-width:16em">{picture}</div>'
+    return (
+        f'<div style="{COLOURS};color:inherit;max-width:60em">{words}'
+        f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{_table(result)}{drawn}</div></div>'
+    )
+
+
+def _table(result: Result) -> str:
+    arms = result.arms
+    head, rows = arms.cells(SHOWN)
+    top = "".join(f'<th style="{CELL};text-align:left">{_e(cell)}</th>' for cell in head)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    more = len(arms) - len(rows)
+    rest = f'<tr><td style="{CELL}" colspan="{len(head)}">… {more:,} more</td></tr>' if more else ""
+    return f'<table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
+
+
+def _cell(text: str) -> str:
+    return f'<td style="{CELL}">{_e(text)}</td>'
+
+
+def _e(text: str) -> str:
+    return html.escape(visible(text))
+
+
+def _b(text: str) -> str:
+    return f"<b>{_e(text)}</b>"

@@ -1,0 +1,21 @@
+"""What a notebook shows of a result."""
+
+import re
+
+import surest
+from surest.arms.finite import bernoulli
+
+
+def test_a_result_in_a_notebook() -> None:
+    arms = bernoulli([0.9, 0.2, 0.3], ["<script>x</script>", "b", "c"])
+    shown = surest.identify(arms, delta=0.1, seed=1)._repr_html_()
+    assert "wrong with probability at most 0.1" in shown
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "<svg" in shown
+    assert not re.search(r"https?://", shown)
+
+
+def test_a_long_table_is_cut() -> None:
+    shown = surest.identify(bernoulli([0.9] + [0.1] * 20), delta=0.1, seed=1)._repr_html_()
+    assert "… 15 more" in shown
