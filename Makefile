@@ -18,7 +18,7 @@ test: $(READY)
 
 # How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
 coverage: $(READY)
-	$(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
+	COVERAGE_FILE=$(CURDIR)/.coverage $(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
 # Slower statistical evidence, whose results are written down in docs/.
 evidence: $(READY)
