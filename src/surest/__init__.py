@@ -23,6 +23,7 @@ if _TYPE_CHECKING:
     from surest.core.session import Session as Session
     from surest.core.tickets import Ticket as Ticket
     from surest.drivers.asynchronous import aidentify as aidentify
+    from surest.errors import Interrupted as Interrupted
     from surest.errors import Stop as Stop
     from surest.evaluation import aevaluate as aevaluate
     from surest.evaluation import evaluate as evaluate
@@ -38,6 +39,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "Answer": "core.protocol",
     "Cells": "core.protocol",
+    "Interrupted": "errors",
     "Problem": "core.problem",
     "Pull": "core.protocol",
     "Result": "result.data",

@@ -21,7 +21,8 @@ from surest.drivers.executor import IN_FLIGHT, Workers, evaluate, keep_busy
 from surest.drivers.looks import history as history_hook
 from surest.drivers.recorded import RECORDED_BATCH, feed
 from surest.drivers.simulate import simulate
-from surest.errors import Stop, UsageError
+from surest.drivers.watching import watching
+from surest.errors import Interrupted, Stop, UsageError
 from surest.loading import entry_of, resolved
 from surest.result.data import Result, result_of
 
@@ -42,6 +43,7 @@ def identify(
     retries: int | None = None,
     on_failure: float | None = None,
     on_request: Progress | None = None,
+    progress: Progress | bool | None = None,
     history: bool = False,
     record: bool = False,
     **settings: Any,
@@ -88,6 +90,9 @@ def identify(
     on_request : callable, optional
         Called before each request with the state of the run, and between calls where they are slow. It may raise
         `surest.errors.Stop` to end the search with the answer so far, not certified.
+    progress : bool or callable, optional
+        Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
+        called instead, as `on_request` is.
     history : bool
         Keep evidence over time in ``result.history``, for ``result.plot("evidence")``. Costs up to a tenth of the time.
     record : bool
@@ -99,6 +104,11 @@ def identify(
     -------
     Result
         With `.best`, `.certified`, `.contenders`, `.pulls` and more.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, once the evaluations that run have ended: its `result` is the answer so far. A second Ctrl-C does not wait.
 
     Examples
     --------
@@ -116,37 +126,36 @@ def identify(
     chosen = secrets.randbits(32) if seed is None else seed
     problem = problem_of(source.labels, delta=delta, seed=chosen, **resolved(settings))
     looks = history_hook() if history else None
-    watched = _Watched([hook for hook in (looks, on_request) if hook is not None])
-    hook = watched if watched.hooks else None
     began, compiling = time.perf_counter(), compiled.seconds_spent()
     stopped, session, wanted = None, None, {}
-    try:
-        if isinstance(source, Simulated):
-            running = simulate(
-                start_on(problem),
-                source.bandit(problem.seed),
-                budget=problem.budget,
-                on_request=watched,
-                record=record,
-                name=lookup(problem.algorithm).name,
-            )
-        else:
-            session = Session.of(_with_batch(problem, source, executor, in_flight), record=record)
-            running = session.running
-            if isinstance(source, Records):
-                wanted = feed(session, source.rewards).missing
-            elif executor is None:
-                call(session, source.functions, vectorised=vectorised, seeded=seeded, on_request=hook)
+    with watching(problem.labels, problem.scale, progress, looks, on_request) as watched:
+        try:
+            if isinstance(source, Simulated):
+                running = simulate(
+                    start_on(problem),
+                    source.bandit(problem.seed),
+                    budget=problem.budget,
+                    on_request=watched,
+                    record=record,
+                    name=lookup(problem.algorithm).name,
+                )
             else:
-                work = work_of(source.functions, problem.seed, seeded=seeded)
-                evaluate(
-                    session, work, executor,
-                    in_flight=in_flight, retries=retries, on_failure=on_failure, on_request=hook,
-                )  # fmt: skip
-    except Stop as stop:
-        if watched.running is None:
-            raise
-        running, stopped = watched.running, str(stop) or "stopped"
+                session = Session.of(_with_batch(problem, source, executor, in_flight), record=record)
+                running = session.running
+                if isinstance(source, Records):
+                    wanted = feed(session, source.rewards).missing
+                elif executor is None:
+                    call(session, source.functions, vectorised=vectorised, seeded=seeded, on_request=watched)
+                else:
+                    work = work_of(source.functions, problem.seed, seeded=seeded)
+                    evaluate(
+                        session, work, executor,
+                        in_flight=in_flight, retries=retries, on_failure=on_failure, on_request=watched,
+                    )  # fmt: skip
+        except Stop as stop:
+            if watched.running is None:
+                raise
+            running, stopped = watched.running, str(stop) or "stopped"
     found = result_of(
         running,
         problem,
@@ -157,11 +166,14 @@ def identify(
         evaluations=None if session is None else session.evaluations,
         health=session.health if session is not None and isinstance(source, Functions) else None,
     )
-    return replace(
+    found = replace(
         found,
         wanted={source.labels[arm]: times for arm, times in wanted.items()},
         resampled=isinstance(source, Simulated) and source.resampled,
     )
+    if watched.interrupted and not found.certified:
+        raise Interrupted(found)
+    return found
 
 
 def _refuse_items(settings: dict[str, Any]) -> None:
@@ -173,19 +185,6 @@ def _refuse_items(settings: dict[str, Any]) -> None:
             "identify draws fresh rewards, and rules for a list of items prove nothing about those; to compare arms on a list of "
             "items use surest.evaluate(arms, items)"
         )
-
-
-class _Watched:
-    """Several hooks as one, which remembers the run that it saw."""
-
-    def __init__(self, hooks: list[Progress]) -> None:
-        self.hooks = hooks
-        self.running: Running[Answer] | None = None
-
-    def __call__(self, running: Running[Answer]) -> None:
-        self.running = running
-        for hook in self.hooks:
-            hook(running)
 
 
 def _with_batch(problem: Problem, source: Functions | Records, executor: object, in_flight: int) -> Problem:

@@ -11,7 +11,11 @@ SurestError
 ├── TranscriptError     a replayed request is not the recorded one
 ├── StorageError        a database that cannot be reached, read or written, or is damaged
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
+
+Interrupted             Ctrl-C ended a search; a `KeyboardInterrupt`, with the answer so far as its `result`
 """
+
+from typing import Any
 
 
 class SurestError(Exception):
@@ -52,6 +56,17 @@ class TranscriptError(SurestError):
 
 class StorageError(SurestError):
     """A study's database that cannot be reached, read or written, or is damaged."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a search. `result` is the answer so far, not certified.
+
+    It is a `KeyboardInterrupt`: what is not caught ends the program, as Ctrl-C does.
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__(f"interrupted; the answer so far, not certified, is on this exception: {result!r}")
+        self.result = result
 
 
 class Stop(SurestError):

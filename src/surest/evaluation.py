@@ -16,6 +16,7 @@ from surest.arms.tables import Table, table_of
 from surest.core.problem import labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
+from surest.core.scale import checked_scale
 from surest.core.session import Session
 from surest.drivers import asynchronous
 from surest.drivers.call import Work, scored, work_of
@@ -23,7 +24,8 @@ from surest.drivers.cells import missing_cells, read_off
 from surest.drivers.desk import Hook
 from surest.drivers.executor import IN_FLIGHT, Inline, Workers
 from surest.drivers.executor import evaluate as evaluate_tickets
-from surest.errors import Stop, UsageError
+from surest.drivers.watching import Watched, watching
+from surest.errors import Interrupted, Stop, UsageError
 from surest.loading import resolved
 from surest.result.data import Result, listed_of, result_of
 
@@ -87,8 +89,9 @@ def evaluate(
         As for `identify`. Idle workers evaluate ahead; the transcript is that of a single worker.
     storage, name : str, optional
         Keep the evaluations in a study: the same call goes on where it was.
-    progress : callable, optional
-        Called with the state of the run before each item. It may raise `surest.Stop`.
+    progress : bool or callable, optional
+        Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
+        called instead with the state of the run before each item, and may raise `surest.Stop`.
     **settings
         The algorithm's own options, such as ``group`` and ``weights``.
 
@@ -96,6 +99,11 @@ def evaluate(
     -------
     Result
         With `.best`, `.contenders`, `.certified`, `.exact`, `.evaluations`, `.cells`, `.table`, `.differences` and more.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, once the evaluations that run have ended: its `result` is the answer so far. A second Ctrl-C does not wait.
 
     Examples
     --------
@@ -106,33 +114,35 @@ def evaluate(
     ('kind', True, True)
     """
     began = time.perf_counter()
-    hook = progress if callable(progress) else None
     given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
     given |= resolved(settings)
+    scale = checked_scale(given.get("bounds", (0.0, 1.0)), given.get("minimise", False))
     if items is None:
         _refuse(score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name)
         table = table_of(arms, columns)
         if seed is None:
             given["seed"] = table_seed(table)
-        found = _from_table(table, given, hook)
+        with watching(table.labels, scale, progress, items=True) as watched:
+            found = _from_table(table, given, watched)
     else:
         labels, functions = _functions(arms, score, asynchronous=False)
         listed = _checked_list(items)
         work = _repeated(functions, listed, given.get("repeats", 1))
         how: dict[str, Any] = {"in_flight": in_flight if executor is not None else 1, "retries": retries}
         pool = Inline() if executor is None else executor
-        if storage is not None or name is not None:
-            kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
-            found = _in_study(storage, name, labels, listed, kept, work, pool, hook, on_failure, how)
-        else:
-            session = Session.of(problem_of(labels, items=_count(listed), **given))
-            stopped = None
-            try:
-                evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=hook, **how)
-            except Stop as stop:
-                stopped = str(stop) or "stopped"
-            found = session.result(items=listed, stopped=stopped)
-    return replace(found, seconds=time.perf_counter() - began)
+        with watching(labels, scale, progress, items=True) as watched:
+            if storage is not None or name is not None:
+                kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
+                found = _in_study(storage, name, labels, listed, kept, work, pool, watched, on_failure, how)
+            else:
+                session = Session.of(problem_of(labels, items=_count(listed), **given))
+                stopped = None
+                try:
+                    evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=watched, **how)
+                except Stop as stop:
+                    stopped = str(stop) or "stopped"
+                found = session.result(items=listed, stopped=stopped)
+    return _ended(replace(found, seconds=time.perf_counter() - began), watched)
 
 
 @takes_settings
@@ -168,28 +178,36 @@ async def aevaluate(
     repeats = settings.get("repeats", 1)
     if repeats != 1:
         functions = [partial(amean_of, function, repeats) for function in functions]
-    hook = progress if callable(progress) else None
     given: dict[str, Any] = {"delta": delta, "seed": secrets.randbits(32) if seed is None else seed}
     given |= resolved(settings)
     work = work_of(functions, given["seed"], items=listed)
-    how: dict[str, Any] = {"in_flight": in_flight, "retries": retries, "on_request": hook}
+    scale = checked_scale(given.get("bounds", (0.0, 1.0)), given.get("minimise", False))
+    how: dict[str, Any] = {"in_flight": in_flight, "retries": retries}
     stopped, study = None, None
     if storage is not None or name is not None:
         kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
         study = _study(storage, name, labels, listed, kept, on_failure)
     else:
         session = Session.of(problem_of(labels, items=_count(listed), **given))
-    try:
-        if study is not None:
-            from surest.study.work import awork_on
+    with watching(labels, scale, progress, items=True) as watched:
+        try:
+            if study is not None:
+                from surest.study.work import awork_on
 
-            await awork_on(study, work, **how)
-        else:
-            await asynchronous.evaluate(session, work, on_failure=on_failure, **how)
-    except Stop as stop:
-        stopped = str(stop) or "stopped"
+                await awork_on(study, work, on_request=watched, **how)
+            else:
+                await asynchronous.evaluate(session, work, on_failure=on_failure, on_request=watched, **how)
+        except Stop as stop:
+            stopped = str(stop) or "stopped"
     found = session.result(items=listed, stopped=stopped) if study is None else _kept(study, labels, listed, stopped)
-    return replace(found, seconds=time.perf_counter() - began)
+    return _ended(replace(found, seconds=time.perf_counter() - began), watched)
+
+
+def _ended(found: Result, watched: Watched) -> Result:
+    """The result, or, where Ctrl-C ended the search, `Interrupted` with it."""
+    if watched.interrupted and not found.certified:
+        raise Interrupted(found)
+    return found
 
 
 async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:

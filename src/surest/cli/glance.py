@@ -5,6 +5,7 @@ import math
 from rich.text import Text
 
 from surest.cli.console import Output
+from surest.report.live import seconds_words
 from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
 from surest.result.words import arm_name, verdict
@@ -85,7 +86,7 @@ def _how_long(progress: Progress) -> str:
         asked = f"{_counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
         return f"{asked}{speed}; how many a decision needs cannot be told yet."
     left = progress.seconds_left
-    about = f": {_duration(left)}" if left is not None and math.isfinite(left) else ""
+    about = f": {seconds_words(left)}" if left is not None and math.isfinite(left) else ""
     return f"About {count(progress.result.forecast)} more rewards may be needed{speed}{about}."
 
 
@@ -96,15 +97,3 @@ def _counted(number: int, noun: str) -> str:
     ('1 reward', '20 more rewards')
     """
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def _duration(seconds: float) -> str:
-    """A time for people.
-
-    >>> _duration(42), _duration(5400), _duration(500_000)
-    ('42 s', '1.5 h', '5.8 days')
-    """
-    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"

@@ -10,27 +10,21 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from rich.console import Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from surest.cli.console import Output
 from surest.cli.signals import SIGNALLED, Terminated
 from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
+from surest.core.scale import Scale
 from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
+from surest.report.live import EVERY, View
 from surest.result.data import Result
-from surest.result.questions import names
-from surest.text import count, visible
 
-EVERY_LIVE, EVERY_LINE = 0.1, 2.0
-"""Seconds between two looks, at least."""
-NAMED = 5
-"""Arms that may still be the best, up to which they are named."""
+EVERY_LINE = 2.0
+"""Seconds between two plain lines, at least."""
 SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
@@ -50,12 +44,12 @@ class Watch:
     rewards that come quickly. The answer so far is then reported. A second one interrupts at once.
     """
 
-    def __init__(self, labels: tuple[Any, ...], *, quiet: bool, kept: bool = False) -> None:
-        self.labels, self.kept = labels, kept
+    def __init__(self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False) -> None:
+        self.view, self.kept = View(labels, scale), kept
         self.console = Output(stderr=True)
         live = sys.stderr.isatty() and not quiet
         self.live = Live(console=self.console, transient=True, auto_refresh=False) if live else None
-        self.looks = None if quiet else Looks(self.show, every=EVERY_LIVE if live else EVERY_LINE)
+        self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
@@ -143,58 +137,8 @@ class Watch:
     def show(self, running: Running[Answer], status: Status | None) -> None:
         """Show the state of the run."""
         if self.live is not None:
-            self.live.update(self._view(running, status), refresh=True)
+            self.live.update(self.view.screen(running, status), refresh=True)
             return
-        say(self._line(running, status), err=True)
+        say(self.view.line(running, status), err=True)
         if self.looks is not None:
             self.looks.every = max(EVERY_LINE, SLOWER * (self.looks.clock() - self.looks.began))
-
-    def _facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
-        request = running.request
-        facts = {"pulls": count(running.pulls), "rounds": f"{running.rounds:,}"}
-        if running.budget is not None:
-            facts["pulls"] += f" of at most {count(running.budget)}"
-        if status is None:
-            if request is not None:
-                facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} pulls"
-            return facts
-        if status.verdicts is not None:
-            declared = [sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0)]
-            facts["declared"] = "{:,} yes, {:,} no, {:,} open".format(*declared)
-        elif status.chosen:
-            facts["chosen"] = names([self.labels[arm] for arm in status.chosen])
-        else:
-            facts["leader"] = visible(str(self.labels[status.leader]))
-        left = status.contenders
-        if left is not None and len(left) <= NAMED:
-            facts["contenders"] = ", ".join(visible(str(self.labels[arm])) for arm in left)
-        elif status.in_play is not None:
-            facts["in play"] = f"{status.in_play:,} of {len(self.labels):,} arms"
-        if status.evidence is not None and status.threshold is not None:
-            facts["evidence"] = f"{max(status.evidence, 0):.2f} of {status.threshold:.2f}"
-        if status.forecast is not None:
-            facts["forecast"] = f"about {count(rounded(status.forecast))} more pulls"
-        return facts
-
-    def _line(self, running: Running[Answer], status: Status | None) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self._facts(running, status).items())
-
-    def _view(self, running: Running[Answer], status: Status | None) -> Group:
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis")
-        for name, value in self._facts(running, status).items():
-            table.add_row(name, Text(value, style="bold" if name in ("leader", "chosen", "declared") else ""))
-        if status is not None and status.evidence is not None and status.threshold is not None:
-            bar = ProgressBar(total=status.threshold, completed=max(status.evidence, 0), width=40)
-            table.add_row("", bar)
-        return Group(table, Text("Ctrl-C stops with the answer so far", style="dim"))
-
-
-def rounded(number: float) -> float:
-    """A guess in two figures.
-
-    >>> rounded(12345.6), rounded(7.0)
-    (12000.0, 7.0)
-    """
-    return float(f"{number:.2g}")

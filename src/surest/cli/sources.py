@@ -15,7 +15,7 @@ from surest.arms.recorded import InOrder, has_counts, read_in_order
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
-from surest.core.scale import Scale
+from surest.core.scale import Scale, checked_scale
 from surest.errors import SourceError
 from surest.result.data import Result
 from surest.text import count
@@ -87,12 +87,14 @@ def callable_arms(arms: Any) -> bool:
 def _searched(
     given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any, labels: tuple[Any, ...], *, guard: bool = False
 ) -> tuple[Result, Watch]:
-    with Watch(labels, quiet=given["quiet"]) as watch:
+    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    with Watch(labels, scale, quiet=given["quiet"]) as watch:
         result = find_best(
             {label: watch.arm(str(label), arm) for label, arm in arms.items()} if guard else arms,
             **settings,
             vectorised=given["vectorised"],
             on_request=watch,
+            progress=False,
             history=given["as_json"] or given["picture"] is not None,
         )
     return result, watch

@@ -9,15 +9,17 @@ from inspect import isawaitable
 from typing import Any
 
 from surest import compiled
-from surest.algorithms import DEFAULT, lookup
+from surest.algorithms import lookup
 from surest.arms.kinds import async_arms
+from surest.core.problem import default_algorithm
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
 from surest.drivers.desk import Desk, Hook, SessionDesk
 from surest.drivers.executor import IN_FLIGHT, LOOK, keep_busy
 from surest.drivers.interrupts import first_interrupt
 from surest.drivers.loop import Outcome, checked_in_flight, loop
-from surest.errors import Stop, UsageError
+from surest.drivers.watching import watching
+from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 
 Arm = Callable[..., Awaitable[Any]]
@@ -29,12 +31,12 @@ async def aidentify(
     delta: float = 0.05,
     *,
     seed: int | None = None,
-    algorithm: str = DEFAULT,
     seeded: bool = False,
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
     on_failure: float | None = None,
     on_request: Hook | None = None,
+    progress: Hook | bool | None = None,
     **settings: Any,
 ) -> Result:
     """Find the best of several async functions, wrong with probability at most `delta`.
@@ -45,8 +47,8 @@ async def aidentify(
         Each returns one reward when awaited. A mapping's keys are the arms' labels.
     in_flight : int
         The most evaluations under way at a time.
-    delta, seed, algorithm, seeded, retries, on_failure, on_request, **settings
-        As for `identify`: epsilon, budget, bounds, record and the algorithm's own options.
+    delta, seed, seeded, retries, on_failure, on_request, progress, **settings
+        As for `identify`: algorithm, epsilon, budget, bounds, record and the algorithm's own options.
 
     Returns
     -------
@@ -63,6 +65,7 @@ async def aidentify(
     >>> result.best, result.certified
     ('kind', True)
     """
+    algorithm = settings.pop("algorithm", None) or default_algorithm(settings)
     if "items" in settings or lookup(algorithm).works_on == "items":
         raise UsageError(
             "aidentify draws fresh rewards; for arms on a list of items await surest.aevaluate(arms, items)"
@@ -72,13 +75,17 @@ async def aidentify(
     seed = secrets.randbits(32) if seed is None else seed
     session = Session(source.labels, delta, algorithm=algorithm, seed=seed, **keep_busy(algorithm, in_flight, settings))
     work = work_of(source.functions, seed, seeded=seeded)
-    how: dict[str, Any] = {"retries": retries, "on_failure": on_failure, "on_request": on_request}
-    try:
-        await evaluate(session, work, in_flight=in_flight, **how)
-        result = session.result()
-    except Stop as stop:
-        result = replace(session.result(), reason=str(stop) or "stopped")
-    return replace(result, seconds=time.perf_counter() - began - (compiled.seconds_spent() - compiling))
+    how: dict[str, Any] = {"retries": retries, "on_failure": on_failure, "in_flight": in_flight}
+    with watching(source.labels, session.scale, progress, on_request) as watched:
+        try:
+            await evaluate(session, work, on_request=watched, **how)
+            result = session.result()
+        except Stop as stop:
+            result = replace(session.result(), reason=str(stop) or "stopped")
+    result = replace(result, seconds=time.perf_counter() - began - (compiled.seconds_spent() - compiling))
+    if watched.interrupted and not result.certified:
+        raise Interrupted(result)
+    return result
 
 
 async def evaluate(

@@ -1,0 +1,93 @@
+"""Looking at a search from Python, and Ctrl-C, which loses nothing."""
+
+import asyncio
+import io
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from rich.console import Console
+
+import surest
+from surest.arms.finite import bernoulli
+from surest.core.scale import Scale
+from surest.report.live import View
+
+
+class Pressed:
+    """An arm that presses Ctrl-C at its nth call."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.calls = at, 0
+
+    def __call__(self, item: object = None) -> float:
+        self.calls += 1
+        if self.calls == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return 0.5
+
+
+def test_ctrl_c_ends_with_the_answer_so_far() -> None:
+    arm = Pressed(30)
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": arm, "b": lambda: 0.5})
+    assert isinstance(stop.value, KeyboardInterrupt)
+    assert stop.value.result.reason == "interrupted"
+    assert not stop.value.result.certified
+    assert 30 <= stop.value.result.evaluations < 500
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_on_an_executor_and_on_a_list() -> None:
+    with ThreadPoolExecutor(2) as pool, pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": Pressed(30), "b": lambda: 0.5}, executor=pool, in_flight=2)
+    assert stop.value.result.evaluations >= 30
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.evaluate({"a": Pressed(30), "b": lambda item: 0.5 + 0.4 * (item % 2)}, range(10_000))
+    assert stop.value.result.reason == "interrupted"
+
+
+def test_ctrl_c_on_async_arms() -> None:
+    pressed = Pressed(30)
+
+    async def arm(item: object = None) -> float:
+        await asyncio.sleep(0)
+        return pressed(item)
+
+    async def other(item: object = None) -> float:
+        return 0.5
+
+    with pytest.raises(surest.Interrupted) as stop:
+        asyncio.run(surest.aidentify({"a": arm, "b": other}, in_flight=2))
+    assert stop.value.result.evaluations >= 30
+
+
+def test_progress_is_a_function_or_nothing() -> None:
+    seen = []
+    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=lambda running: seen.append(running.pulls))
+    assert seen == sorted(seen)
+    assert seen
+    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=False)
+
+
+def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
+    now = [0.0]
+    labels = tuple(f"configuration number {i} of a long list of configurations" for i in range(20))
+    view, shown = View(labels, Scale(0, 100), clock=lambda: now[0]), []
+
+    def look(running: object) -> None:
+        now[0] += 1.0
+        status = running.request.status()
+        console = Console(file=io.StringIO(), width=80, color_system=None)
+        console.print(view.screen(running, status))
+        shown.append(console.file.getvalue())
+
+    surest.identify(bernoulli([0.6] + [0.4] * 19, list(labels)), seed=1, bounds=(0, 100), on_request=look)
+    assert len(set(shown)) == len(shown)
+    assert max(len(line) for text in shown for line in text.splitlines()) <= 80
+    last = shown[-1]
+    assert "pulls" in last
+    assert " more" in last
+    assert "interval" in last
+    assert last.count("configura") >= 5
