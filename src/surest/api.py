@@ -11,13 +11,13 @@ import msgspec
 from surest import compiled
 from surest.algorithms import lookup, options_of, start_on
 from surest.arms.kinds import Functions, Records, Simulated, kind_of_arms
-from surest.core.problem import Problem, problem_of, takes_settings
+from surest.core.problem import Problem, default_algorithm, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import checked_scale
 from surest.core.session import Session
 from surest.drivers.call import call, work_of
-from surest.drivers.executor import IN_FLIGHT, Workers, evaluate, keep_busy
+from surest.drivers.executor import IN_FLIGHT, Inline, Workers, evaluate, keep_busy
 from surest.drivers.looks import history as history_hook
 from surest.drivers.recorded import RECORDED_BATCH, feed
 from surest.drivers.simulate import simulate
@@ -43,6 +43,8 @@ def identify(
     retries: int | None = None,
     on_failure: float | None = None,
     on_request: Progress | None = None,
+    storage: Any = None,
+    name: str | None = None,
     progress: Progress | bool | None = None,
     history: bool = False,
     record: bool = False,
@@ -90,6 +92,9 @@ def identify(
     on_request : callable, optional
         Called before each request with the state of the run, and between calls where they are slow. It may raise
         `surest.errors.Stop` to end the search with the answer so far, not certified.
+    storage, name : str, optional
+        Keep the rewards of callables in a study, such as ``sqlite:///studies.db`` and ``"buttons"``: the same call goes on where
+        it was.
     progress : bool or callable, optional
         Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
         called instead, as `on_request` is.
@@ -122,7 +127,12 @@ def identify(
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     wants = "a count" if vectorised else "a seed" if seeded else ""
     source = kind_of_arms(arms, scale, resample=resample, wants=wants)
-    _check_how(source, executor, vectorised, seeded, retries, on_failure)
+    kept = storage is not None or name is not None
+    _check_how(source, executor if not kept else executor or Inline(), vectorised, seeded, retries, on_failure)
+    if kept:
+        asked = {"delta": delta, **({} if seed is None else {"seed": seed}), **settings}
+        how = {"executor": executor, "in_flight": in_flight, "retries": retries, "seeded": seeded}
+        return _in_study(storage, name, source, asked, on_failure, how, progress, on_request)
     chosen = secrets.randbits(32) if seed is None else seed
     problem = problem_of(source.labels, delta=delta, seed=chosen, **resolved(settings))
     looks = history_hook() if history else None
@@ -176,6 +186,34 @@ def identify(
     return found
 
 
+def _in_study(
+    storage: Any, name: str | None, source: Any, asked: dict[str, Any], on_failure: float | None, how: dict[str, Any],
+    progress: Progress | bool | None, on_request: Progress | None,
+) -> Result:  # fmt: skip
+    """A search whose rewards are kept in a study, made if it is not there."""
+    from surest.study.study import open_study
+    from surest.study.work import work_on
+
+    if storage is None or name is None:
+        raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='buttons'")
+    executor, seeded, began, stopped = how.pop("executor"), how.pop("seeded"), time.perf_counter(), None
+    how["in_flight"] = how["in_flight"] if executor is not None else 1
+    busy = keep_busy(asked.get("algorithm") or default_algorithm(asked), how["in_flight"], asked)
+    texts = [str(label) for label in source.labels]
+    study = open_study(storage, name, texts, on_failure=on_failure, **busy)
+    work = work_of(source.functions, study.settings.problem.seed, seeded=seeded)
+    with watching(source.labels, study.settings.problem.scale, progress, on_request) as watched:
+        try:
+            work_on(study, work, Inline() if executor is None else executor, on_request=watched, **how)
+        except Stop as stop:
+            stopped = str(stop) or "stopped"
+    found = replace(study.session().result(stopped=stopped), seconds=time.perf_counter() - began)
+    found = replace(found, problem=problem_of(source.labels, **study.settings.problem.settings()))
+    if watched.interrupted and not found.certified:
+        raise Interrupted(found)
+    return found
+
+
 def _refuse_items(settings: dict[str, Any]) -> None:
     """Refuse what belongs to lists of items: its rules prove nothing about fresh draws."""
     algorithm = settings.get("algorithm")
@@ -204,7 +242,7 @@ def _check_how(
     if executor is None and any(option is not None for option in how):
         raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
     if executor is not None and not isinstance(source, Functions):
-        raise UsageError("recorded rewards and simulated arms need no executor; leave it out")
+        raise UsageError("recorded rewards and simulated arms need no executor, storage or name; leave them out")
     if executor is not None and vectorised:
         raise UsageError(
             "an executor calls functions that return one reward a call; leave out vectorised=True and return one, or leave "

@@ -3,8 +3,10 @@
 import asyncio
 import io
 import os
+import random
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,6 +14,7 @@ from rich.console import Console
 import surest
 from surest.arms.finite import bernoulli
 from surest.core.scale import Scale
+from surest.errors import UsageError
 from surest.report.live import View
 
 
@@ -44,7 +47,7 @@ def test_ctrl_c_on_an_executor_and_on_a_list() -> None:
         surest.identify({"a": Pressed(30), "b": lambda: 0.5}, executor=pool, in_flight=2)
     assert stop.value.result.evaluations >= 30
     with pytest.raises(surest.Interrupted) as stop:
-        surest.evaluate({"a": Pressed(30), "b": lambda item: 0.5 + 0.4 * (item % 2)}, range(10_000))
+        surest.evaluate({"a": Pressed(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1)
     assert stop.value.result.reason == "interrupted"
 
 
@@ -91,3 +94,23 @@ def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
     assert " more" in last
     assert "interval" in last
     assert last.count("configura") >= 5
+
+
+def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    rng = random.Random(3)
+    arms = {1: lambda: rng.random() < 0.3, "two": lambda: rng.random() < 0.7, "pressed": Pressed(20)}
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.identify(arms, storage=storage, name="buttons", seed=1)
+    before = stop.value.result.evaluations
+    assert before >= 20
+    assert surest.open_study(storage, "buttons").status().told == before
+    result = surest.identify(arms, storage=storage, name="buttons", seed=1)
+    assert (result.best, result.certified) == ("two", True)
+    calls = arms["pressed"].calls
+    assert surest.identify(arms, storage=storage, name="buttons").evaluations == result.evaluations
+    assert arms["pressed"].calls == calls
+    with pytest.raises(UsageError, match="go together"):
+        surest.identify(arms, storage=storage)
+    with pytest.raises(UsageError, match="simulated arms need no executor, storage"):
+        surest.identify(bernoulli([0.9, 0.1]), storage=storage, name="other")
