@@ -107,6 +107,9 @@ class Entry:
         said = {
             "works on a list of items": self.works_on == "items",
             "works on fresh pulls and on a list of items": self.works_on == "either",
+            "finds the m best arms": "top" in self.answers,
+            "tells which arms lie above a bar": "above" in self.answers,
+            "tells which arms beat a control": "control" in self.answers,
             "takes arms that are added while it runs": self.growing,
             "must be told H1": self.told_h1,
             "costly": self.costly > 1,

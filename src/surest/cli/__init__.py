@@ -20,6 +20,7 @@ COMMANDS = {
     "report": "Write a page on a study or a result: HTML, Markdown or JSON.",
     "algorithms": "List the algorithms.",
     "bench": "Compare algorithms on suites of instances.",
+    "doctor": "Tell what is installed, compiled and writable.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 

@@ -1,0 +1,97 @@
+"""``surest doctor``: what is installed, what is compiled, where can be written."""
+
+import os
+import platform
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surest import __version__
+from surest.cli.output import print_json
+from surest.cli.streams import say
+from surest.masking import masked
+
+NEEDED = ("numpy", "scipy", "numba", "click", "rich", "msgspec", "sqlalchemy", "alembic")
+OPTIONAL = {
+    "matplotlib": "pictures (surest[plot])",
+    "pandas": "data frames (surest[pandas])",
+    "psycopg": "studies on PostgreSQL (surest[postgresql])",
+    "distributed": "Dask clusters (surest[dask])",
+    "loky": "processes that are replaced when they die (surest[loky])",
+}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def doctor(as_json: bool) -> int:
+    """Tell what is installed, whether machine code can be kept, and which folders can be written.
+
+    Exit status 1 if something that surest needs is missing.
+    """
+    found = diagnosis()
+    missing = [name for name, there in found["needed"].items() if there is None]
+    if as_json:
+        print_json(found)
+    else:
+        for line in _lines(found):
+            say(line)
+    return 1 if missing else 0
+
+
+def diagnosis() -> dict[str, Any]:
+    """All that is known, as plain data."""
+    from surest import compiled
+
+    return {
+        "surest": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "needed": {name: _version(name) for name in NEEDED},
+        "optional": {name: _version(name) for name in OPTIONAL},
+        "compiler": compiled.compiler() is not None,
+        "machine_code_kept": compiled.keeps_machine_code(),
+        "writable": {"this folder": _writable(Path()), "temporary files": _writable(Path(tempfile.gettempdir()))},
+        "storage": masked(os.environ["SUREST_STORAGE"]) if "SUREST_STORAGE" in os.environ else None,
+        "encoding": sys.stdout.encoding,
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _writable(folder: Path) -> bool:
+    """Whether a file can be made there: permissions alone do not tell on a read-only disk."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    lines = [
+        f"surest {found['surest']}, Python {found['python']}, {found['system']}, {found['processors']} processors",
+        "",
+    ]
+    lines += [f"{name:12} {there or 'MISSING: pip install ' + name}" for name, there in found["needed"].items()]
+    lines += [
+        f"{name:12} {there or 'not installed; for ' + OPTIONAL[name]}" for name, there in found["optional"].items()
+    ]
+    kept = (
+        "kept on disk for the next run"
+        if found["machine_code_kept"]
+        else "compiled anew in each run: set NUMBA_CACHE_DIR"
+    )
+    lines += ["", f"machine code: {kept if found['compiler'] else 'none, all runs as plain Python: slow'}"]
+    lines += [f"{where}: {'can be written' if ok else 'cannot be written'}" for where, ok in found["writable"].items()]
+    lines.append(f"storage: {found['storage'] or 'SUREST_STORAGE is not set'}")
+    return lines
