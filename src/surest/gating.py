@@ -1,6 +1,6 @@
 """A gate for a build: is the candidate worse than the baseline by more than a margin? From scores on the same items."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from math import fsum, inf, nan
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surest.arms.pairs import Pair, in_both, pair_in, pair_of, with_list
+from surest.arms.pairs import Pair, has_value, in_both, named, of_length, pair_in, pair_of
 from surest.arms.tables import Table
 from surest.core.problem import problem_of
 from surest.core.protocol import Cells, FloatArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
+LOOKS = 50
+"""How often, at least, it is seen whether functions have decided it, on the way through the list."""
 
 
 def gate(
@@ -52,10 +54,11 @@ def gate(
 
     Parameters
     ----------
-    baseline, candidate : path, mapping, Series or sequence
+    baseline, candidate : path, mapping, Series, sequence or function
         The scores: a file (.csv with the columns item and value, or .jsonl with such fields), ``{item: value}``, a pandas
         Series, or a list of numbers in the order of the items. NaN and None in Python, and an empty value in a file, say
-        that an item is not evaluated yet. With `table`, the labels of two arms.
+        that an item is not evaluated yet. A function of an item is called on the items in their order, until it is decided.
+        With `table`, the labels of two arms.
     margin : float
         How much worse the candidate may be, in the units of the scores.
     delta : float
@@ -103,24 +106,36 @@ def gate(
     problem_of(2, delta=delta, target=target)  # refuses what they cannot be
     if not 0 <= margin < scale.width:
         raise UsageError(f"margin is {margin}; it must be from 0 on and below {scale.width:g}, the width of the bounds")
-    if study is not None:
-        if items is not None:
-            raise UsageError("a study has its list of items; leave out items")
+    if study is None:
+        pair = _given(baseline, candidate, table, columns, items)
+    elif items is None:
         pair = _of_study(study, baseline, candidate)
-    elif table is not None:
-        pair = pair_in(table, baseline, candidate, columns)
     else:
-        pair = pair_of(baseline, candidate, columns, growing=items is not None)
+        raise UsageError("a study has its list of items; leave out items")
     if strict:
         _refuse_unpaired(pair)
-    if items is not None:
-        pair = with_list(pair, items)
     if common:
         pair = in_both(pair)
     _check_list(pair, shuffled, target)
     _check_values(pair, scale)
     drawn, used = _in_order(pair, seed, keep=shuffled or target == "population")
+    functions = (baseline if callable(baseline) else None, candidate if callable(candidate) else None)
+    if any(functions):
+        return _evaluated(drawn, functions, scale, margin, delta, target, used)
     return _judged(drawn, scale, margin, delta, target, used)
+
+
+def _given(baseline: Any, candidate: Any, table: Any, columns: Mapping[str, str] | None, items: Any) -> Pair:
+    """Two arms from whatever holds their scores, on the list that is asked for."""
+    length = items if isinstance(items, int) else None
+    names = named(items) if items is not None and length is None else None
+    if table is not None:
+        pair = pair_in(table, baseline, candidate, columns)
+        pair = pair if names is None else replace(pair, items=names)
+    else:
+        first, second = ({} if callable(source) else source for source in (baseline, candidate))
+        pair = pair_of(first, second, columns, names)
+    return pair if length is None else of_length(pair, length)
 
 
 def _study_in(table: Any) -> "Study | None":
@@ -204,6 +219,31 @@ def _in_order(pair: Pair, seed: int | str | None, *, keep: bool) -> tuple[Pair, 
     return replace(pair, items=tuple(pair.items[names[place]] for place in order.tolist())), used
 
 
+def _evaluated(
+    pair: Pair, functions: tuple[Any, Any], scale: Scale, margin: float, delta: float, target: str, seed: str | None
+) -> Gate:
+    """Call functions on the items in their order until it is decided. Looking now and then saves time, and costs few items."""
+    at_once = max(len(pair.items) // LOOKS, 1)
+    while True:
+        found = _judged(pair, scale, margin, delta, target, seed)
+        batch = pair.items[found.items_counted : found.items_counted + at_once]
+        if found.verdict != "undecided" or not batch:
+            return found
+        if any(functions[side] is None and not has_value(pair.scores[side], batch[0]) for side in (0, 1)):
+            return found
+        first, second = (
+            {**scored, **{item: _called(function, item, scale) for item in batch if not has_value(scored, item)}}
+            if function is not None
+            else scored
+            for function, scored in zip(functions, pair.scores, strict=True)
+        )
+        pair = replace(pair, scores=(first, second))
+
+
+def _called(function: Callable[[Any], Any], item: Hashable, scale: Scale) -> float:
+    return scale.number(function(item), f"item {item!r}")
+
+
 def _judged(pair: Pair, scale: Scale, margin: float, delta: float, target: str, seed: str | None) -> Gate:
     values = pair.values
     first, second = scale.to_unit(values)
@@ -280,7 +320,7 @@ def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Ve
         off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
         if off:
             notes.append(f"{_items(len(off))} of {name} not on the list, such as {off[0]!r}: not counted")
-        if gaps:
+        if gaps and verdict == "undecided":
             notes.append(f"{_items(gaps)} of the list without a value in {name}")
     if known > counted and verdict == "undecided":
         notes.append(

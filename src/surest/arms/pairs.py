@@ -39,7 +39,7 @@ class Pair:
     def only_in(self, side: int) -> list[Hashable]:
         """The items that have a value on one side and none on the other, on the list or not."""
         other = self.scores[1 - side]
-        return [item for item, value in self.scores[side].items() if value == value and not _has(other, item)]
+        return [item for item, value in self.scores[side].items() if value == value and not has_value(other, item)]
 
     def off_list(self, side: int) -> list[Hashable]:
         """The items that have a value and are not on the list."""
@@ -47,27 +47,33 @@ class Pair:
         return [item for item, value in self.scores[side].items() if value == value and item not in listed]
 
 
-def _has(scores: Scores, item: Hashable) -> bool:
+def has_value(scores: Scores, item: Hashable) -> bool:
+    """Whether an item was evaluated."""
     value = scores.get(item, np.nan)
     return value == value
 
 
-def pair_of(baseline: Any, candidate: Any, columns: Columns | None = None, *, growing: bool = False) -> Pair:
-    """Scores of two arms from two files, mappings, Series or lists of numbers; the list is the items of the baseline.
+def pair_of(
+    baseline: Any, candidate: Any, columns: Columns | None = None, items: Sequence[Hashable] | None = None
+) -> Pair:
+    """Scores of two arms from two files, mappings, Series or lists of numbers. The list is `items`, or those of the baseline.
 
     >>> pair = pair_of({"q1": 1, "q2": None}, {"q2": 0, "q3": 1})
     >>> pair.items, pair.values.tolist(), pair.off_list(1)
     (('q1', 'q2'), [[1.0, nan], [nan, 0.0]], ['q3'])
     """
-    sources = (baseline, candidate)
-    first, second = (_scores(source, name, columns, growing) for source, name in zip(sources, SIDES, strict=True))
-    names = [str(s) if isinstance(s, str | Path) else name for s, name in zip(sources, SIDES, strict=True)]
-    return Pair((names[0], names[1]), (first, second), tuple(first))
+    first = _scores(baseline, SIDES[0], columns, items)
+    listed = tuple(first) if items is None else tuple(items)
+    second = _scores(candidate, SIDES[1], columns, listed)
+    one, two = (
+        str(s) if isinstance(s, str | Path) else side for s, side in zip((baseline, candidate), SIDES, strict=True)
+    )
+    return Pair((one, two), (first, second), listed)
 
 
-def _scores(source: Any, name: str, columns: Columns | None, growing: bool) -> Scores:
+def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
     if isinstance(source, str | Path):
-        return read_scores(source, columns, growing=growing)
+        return _from_file(source, columns, listed)
     if hasattr(source, "columns"):
         raise SourceError(f"{name} is a data frame; give one column of it: frame.set_index('item')['value']")
     if hasattr(source, "to_dict"):  # a Series
@@ -80,6 +86,23 @@ def _scores(source: Any, name: str, columns: Columns | None, growing: bool) -> S
         return {}
     table = table_of({name: source})
     return dict(zip(table.items, table.values[0].tolist(), strict=True))
+
+
+def _from_file(path: str | Path, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
+    """The scores of a file that may be growing: a last line without an end counts only if it is all that is missing.
+
+    Another program may be in the middle of writing it.
+    """
+    if listed is None:
+        return read_scores(path, columns)
+    ended = read_scores(path, columns, growing=True)
+    if all(item in ended for item in listed):
+        return ended
+    try:
+        whole = read_scores(path, columns)
+    except SourceError:
+        return ended
+    return whole if all(item in whole for item in listed) else ended
 
 
 def pair_in(table: Any, baseline: Hashable, candidate: Hashable, columns: Columns | None = None) -> Pair:
@@ -103,26 +126,30 @@ def _row(labels: Sequence[Hashable], label: Hashable) -> int:
     return list(labels).index(label)
 
 
-def with_list(pair: Pair, items: int | str | Path | Sequence[Hashable]) -> Pair:
-    """The same scores with a list that is stated: a file, names, or how many items there are.
+def named(items: str | Path | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """The names of a list that is stated: in a file, or one by one.
 
-    >>> pair = pair_of({"q1": 1, "q2": 0}, {"q1": 1})
-    >>> with_list(pair, ["q0", "q1"]).items, with_list(pair, 10).unnamed
-    (('q0', 'q1'), 8)
+    >>> named(["q1", "q2"])
+    ('q1', 'q2')
     """
     if isinstance(items, str | Path):
-        return replace(pair, items=tuple(item.key for item in read_items(items)), drawn=False)
-    if not isinstance(items, int):
-        named = tuple(items)
-        if not named or len(set(named)) < len(named):
-            raise UsageError("items must be a list of different items, at least one")
-        return replace(pair, items=named, drawn=False)
+        return tuple(item.key for item in read_items(items))
+    names = tuple(items)
+    if not names or len(set(names)) < len(names):
+        raise UsageError("items must be a list of different items, at least one")
+    return names
+
+
+def of_length(pair: Pair, length: int) -> Pair:
+    """The same scores on a list of which only the length is known beside the items that have scores.
+
+    >>> of_length(pair_of({"q1": 1, "q2": 0}, {"q1": 1}), 10).unnamed
+    8
+    """
     known = tuple(dict.fromkeys([*pair.scores[0], *pair.scores[1]]))
-    if items < max(len(known), 1):
-        raise UsageError(
-            f"items is {items}, but {len(known)} items have names already; give the length of the whole list"
-        )
-    return replace(pair, items=known, unnamed=items - len(known), drawn=False)
+    if length < max(len(known), 1):
+        raise UsageError(f"items is {length}, but {len(known)} items have scores; give the length of the whole list")
+    return replace(pair, items=known, unnamed=length - len(known))
 
 
 def in_both(pair: Pair) -> Pair:
@@ -131,7 +158,7 @@ def in_both(pair: Pair) -> Pair:
     >>> in_both(pair_of({"q1": 1, "q2": 0}, {"q2": 1, "q3": 1})).items
     ('q2',)
     """
-    items = tuple(item for item in pair.items if _has(pair.scores[0], item) and _has(pair.scores[1], item))
+    items = tuple(item for item in pair.items if has_value(pair.scores[0], item) and has_value(pair.scores[1], item))
     if not items:
         raise UsageError(f"no item of the list has a value both in {pair.names[0]} and in {pair.names[1]}")
     return replace(pair, items=items, unnamed=0)
