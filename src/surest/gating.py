@@ -1,5 +1,6 @@
 """A gate for a build: is the candidate worse than the baseline by more than a margin? From scores on the same items."""
 
+import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -75,8 +76,9 @@ def gate(
     minimise : bool
         Scores are costs, times or losses: larger is worse.
     seed : int or str, optional
-        Draws the order in which items count; made from their names if not given. Where the same items serve many changes, give
-        each change its own, such as its commit.
+        Draws the order in which items count. If not given, it is fresh for functions, and otherwise made from the names of the
+        items, so that it stays the same while scores come in. Where the same items serve many changes, give each change its
+        own, such as its commit.
     shuffled : bool
         The list stands in a random order already, drawn before anything was evaluated, and counts in that order.
     common : bool
@@ -118,8 +120,11 @@ def gate(
         pair = in_both(pair)
     _check_list(pair, shuffled, target)
     _check_values(pair, scale)
-    drawn, used = _in_order(pair, seed, keep=shuffled or target == "population")
     functions = (baseline if callable(baseline) else None, candidate if callable(candidate) else None)
+    keep = shuffled or target == "population"
+    if any(functions) and seed is None and not keep:
+        seed = secrets.randbits(32)  # nothing has to stay the same from call to call
+    drawn, used = _in_order(pair, seed, keep=keep)
     if any(functions):
         return _evaluated(drawn, functions, scale, margin, delta, target, used)
     return _judged(drawn, scale, margin, delta, target, used)

@@ -23,26 +23,26 @@ PLAIN_ITEMS = 500
 
 
 @compiled
-def refuted_after(path: FloatArray, total: float, mean: float, threshold: float) -> int:
-    """After how many values "the mean of all `total` of them is at most `mean`" is refuted; −1 if it is not.
+def bet_above(path: FloatArray, total: float, mean: float, threshold: float) -> tuple[int, float]:
+    """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
 
     Values lie in [−1, 1]. `total` is infinite for a population. A prior leans on "no difference" where that speaks against
     `mean`: a change rarely makes more of a difference than the margin that people choose for it.
 
-    >>> refuted_after(np.zeros(80), 100.0, -0.1, 20.0), refuted_after(np.zeros(80), 100.0, 0.0, 20.0)
+    >>> bet_above(np.zeros(80), 100.0, -0.1, 20.0)[0], bet_above(np.zeros(80), 100.0, 0.0, 20.0)[0]
     (28, -1)
-    >>> refuted_after(np.ones(2), 3.0, 0.3, 1e9)  # what is left cannot undo it
-    2
+    >>> bet_above(np.ones(2), 3.0, 0.3, 1e9)  # what is left cannot undo it
+    (2, inf)
     """
     wealth = np.ones(1 + STEPS)
-    seen, squares = 0.0, 0.0
+    seen, squares, mixed = 0.0, 0.0, 1.0
     for t in range(len(path) + 1):
         room, slack = 1 + mean, 1.0  # room is 1 + m
         if total < inf:
             left = total - t
             slack = total * mean - seen + left
             if slack < -TOLERANCE * total:
-                return t
+                return t, inf
             room = slack / max(left, 1.0)
         if t == len(path):
             break
@@ -63,12 +63,12 @@ def refuted_after(path: FloatArray, total: float, mean: float, threshold: float)
                 stake /= 2
                 mixed += WEIGHTS[k] * wealth[k]
             if mixed >= threshold:
-                return t + 1
+                return t + 1, mixed
             for k in range(1 + STEPS):
                 wealth[k] = min(wealth[k], HUGE)
         seen += path[t]
         squares += path[t] * path[t]
-    return -1
+    return -1, mixed
 
 
 class Found(NamedTuple):
@@ -100,7 +100,7 @@ def _end(path: FloatArray, total: float, mark: float, delta: float) -> tuple[flo
     """The lower end: the last value such that it and all below it are refuted; and when that came to be true of `mark`."""
     end, last, at = -1.0, 0, None
     for x in np.unique(np.append(GRID, [mark, 0.0])).tolist():
-        after = refuted_after(path, total, x, 1 / delta)
+        after, _ = bet_above(path, total, x, 1 / delta)
         if after < 0:
             break
         end, last = x, max(last, after)
