@@ -23,15 +23,15 @@ PLAIN_ITEMS = 500
 
 
 @compiled
-def bet_above(path: FloatArray, total: float, mean: float, threshold: float) -> tuple[int, float]:
+def bet_above(path: FloatArray, total: float, mean: float, threshold: float, lean: bool) -> tuple[int, float]:
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
 
-    Values lie in [−1, 1]. `total` is infinite for a population. A prior leans on "no difference" where that speaks against
-    `mean`: a change rarely makes more of a difference than the margin that people choose for it.
+    Values lie in [−1, 1]. `total` is infinite for a population. With `lean`, for a `mean` below 0, stakes lean on "no difference"
+    for longer: a change rarely makes more of a difference than the margin that people choose for it.
 
-    >>> bet_above(np.zeros(80), 100.0, -0.1, 20.0)[0], bet_above(np.zeros(80), 100.0, 0.0, 20.0)[0]
+    >>> bet_above(np.zeros(80), 100.0, -0.1, 20.0, True)[0], bet_above(np.zeros(80), 100.0, 0.0, 20.0, False)[0]
     (28, -1)
-    >>> bet_above(np.ones(2), 3.0, 0.3, 1e9)  # what is left cannot undo it
+    >>> bet_above(np.ones(2), 3.0, 0.3, 1e9, False)  # what is left cannot undo it
     (2, inf)
     """
     wealth = np.ones(1 + STEPS)
@@ -49,7 +49,7 @@ def bet_above(path: FloatArray, total: float, mean: float, threshold: float) -> 
         if slack > TOLERANCE and 0 < room < 2:
             second = (squares + PRIOR) / (t + MEMORY)
             shrink = MEMORY
-            if mean < 0:
+            if lean:
                 most = MOST_SHRINKAGE * mean * mean
                 shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
             gain = seen / (t + shrink) + 1 - room
@@ -91,16 +91,16 @@ def judge(path: FloatArray, total: float, margin: float, delta: float) -> Found:
     """
     if len(path) > PLAIN_ITEMS:
         prefer_machine_code()
-    low, above = _end(path, total, -margin, delta)
-    high, below = _end(-path, total, 0.0, delta)
+    low, above = _end(path, total, -margin, margin, delta)
+    high, below = _end(-path, total, 0.0, margin, delta)
     return Found(low, -high, above, below)
 
 
-def _end(path: FloatArray, total: float, mark: float, delta: float) -> tuple[float, int | None]:
+def _end(path: FloatArray, total: float, mark: float, margin: float, delta: float) -> tuple[float, int | None]:
     """The lower end: the last value such that it and all below it are refuted; and when that came to be true of `mark`."""
     end, last, at = -1.0, 0, None
     for x in np.unique(np.append(GRID, [mark, 0.0])).tolist():
-        after, _ = bet_above(path, total, x, 1 / delta)
+        after, _ = bet_above(path, total, x, 1 / delta, 0 < margin <= -x)
         if after < 0:
             break
         end, last = x, max(last, after)
