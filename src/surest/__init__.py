@@ -27,7 +27,9 @@ if _TYPE_CHECKING:
     from surest.errors import Stop as Stop
     from surest.evaluation import aevaluate as aevaluate
     from surest.evaluation import evaluate as evaluate
+    from surest.gating import gate as gate
     from surest.result.data import Result as Result
+    from surest.result.gate import Gate as Gate
     from surest.study.study import Study as Study
     from surest.study.study import delete_study as delete_study
     from surest.study.study import list_studies as list_studies
@@ -39,6 +41,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "Answer": "core.protocol",
     "Cells": "core.protocol",
+    "Gate": "result.gate",
     "Interrupted": "errors",
     "Problem": "core.problem",
     "Pull": "core.protocol",
@@ -54,6 +57,7 @@ _HOMES = {
     "bernoulli": "arms.finite",
     "delete_study": "study.study",
     "evaluate": "evaluation",
+    "gate": "gating",
     "identify": "api",
     "import_study": "study.transfer",
     "list_studies": "study.study",

@@ -1,6 +1,8 @@
 """Text for people: numbers as they are read, and words of users that cannot do harm where they are shown."""
 
+import html
 import math
+import re
 import shlex
 import unicodedata
 from collections.abc import Iterable
@@ -34,6 +36,15 @@ def visible(text: str, keep: str = "") -> str:
 
 def _is_harmful(character: str) -> bool:
     return unicodedata.category(character) in HARMFUL or character in UNSEEN
+
+
+def in_markdown(text: str) -> str:
+    r"""Text whose marks mean nothing in Markdown.
+
+    >>> print(in_markdown("a|b *c* <d>"))
+    a\|b \*c\* &lt;d&gt;
+    """
+    return re.sub(r"([\\`*_\[\]|~$#])", r"\\\1", html.escape(visible(text), quote=False))
 
 
 def shortened(label: str, most: int) -> str:

@@ -105,3 +105,15 @@ def test_models_on_splits(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     saved = re.search(r"(\d+) fits instead of 1000", out)
     assert saved is not None
     assert int(saved[1]) < 500
+
+
+def test_gate_in_a_test(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tests pass whatever the commit, but for an error that δ allows; one commit is fixed here."""
+    monkeypatch.setenv("GITHUB_SHA", "4f2a9c")
+    out = printed("gate_in_a_test.py", capsys, monkeypatch).splitlines()
+    assert out[0].startswith("rewritten: PASS: candidate is not worse than baseline by more than 0.03 on the 800 items")
+    assert out[1].startswith("broken: FAIL: candidate is worse than baseline on the 800 items")
+    assert all(int(re.findall(r"after (\d+) of 800", line)[0]) < 200 for line in out)
+    tests = runpy.run_path(str(EXAMPLES / "gate_in_a_test.py"))
+    for name in ("test_the_rewritten_classifier_is_not_worse", "test_a_broken_one_would_be_caught"):
+        tests[name]()

@@ -14,6 +14,7 @@ from surest.algorithms.wager.wager import Ledger
 from surest.compiled import Kernel, run_plainly
 from surest.evidence import betting, certificate, digest
 from surest.evidence.betting import wide_bets
+from surest.evidence.item_gate import bet_above
 
 RUNS = 8
 
@@ -120,6 +121,15 @@ def test_digests_and_mixtures_are_alike(seed: int) -> None:
         both(betting.mixture, first.values[0], first.weights[0], int(first.size[0]), 20, float(rng.random()), is_above)
     rows = [(part.values, part.weights, part.size) for part in parts]
     both(betting._bounds, np.arange(3), *rows, first.counts + second.counts, first.sums + second.sums, 3.7)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_bets_on_a_difference_are_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    path = rng.choice([-1.0, 0.0, 1.0], 60) if seed % 2 else rng.uniform(-1, 1, 60)
+    for total in (60.0, 200.0, np.inf):
+        for mean, lean in ((-0.3, True), (-1e-200, True), (0.0, False), (0.2, False)):
+            both(bet_above, path, total, mean, 20.0, lean)
 
 
 def test_both_speak_alike_of_what_is_an_error_in_python() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surest.arms.files import Batch, Columns, CsvFile
+from surest.arms.items import read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
@@ -91,6 +92,50 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
         return f"line {lines[part][row - int(ends[part])]}"  # counted from the part's end
 
     return _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{path}, ")
+
+
+def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
+    """The scores of a single arm, from a CSV file with a row an item, or from lines of JSON. An empty value, or null, is a gap.
+
+    With `growing`, a last line of a CSV file without an end is left for later: another program may be writing it.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("item,value\\nq1,1\\nq2,\\nq3,0.5\\n")
+    ...     file.flush()
+    ...     read_scores(file.name)
+    {'q1': 1.0, 'q2': nan, 'q3': 0.5}
+    """
+    place = Path(path)
+    if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
+        return _scores_of_lines(place, dict(columns or {}))
+    found, lines = dict[Hashable, float](), dict[str, int]()
+    for batch in CsvFile(place, NEEDED[1:], (), columns, growing).batches():
+        places: dict[str, int] = {}
+        rows = _places(batch, "item", places).tolist()
+        names = list(places)
+        for at, value, line in zip(rows, _values(batch).tolist(), batch.lines(), strict=True):
+            name = names[at]
+            if value == value and lines.setdefault(name, line) != line:
+                raise SourceError(
+                    f"{place}, line {line}: item {name!r} has a value in line {lines[name]} already; an item has one value "
+                    "(take the mean of repeated evaluations first)"
+                )
+            if value == value or name not in found:  # a gap may be filled further down
+                found[name] = value
+    return found
+
+
+def _scores_of_lines(path: Path, columns: dict[str, str]) -> dict[Hashable, float]:
+    name = columns.get("value", "value")
+    found: dict[Hashable, float] = {}
+    for item in read_items(path, columns.get("item")):
+        if not isinstance(item.value, dict) or name not in item.value:
+            raise SourceError(f"{path}: item {item.key!r} has no field {name!r} that holds its value")
+        if item.value[name] != item.value[name]:
+            raise SourceError(f"{path}: the value of item {item.key!r} is NaN; write null where nothing was evaluated")
+        (found[item.key],) = _numbers([item.value[name]], f"{path}, item {item.key!r}").tolist()
+    return found
 
 
 def _values(batch: Batch) -> FloatArray:

@@ -86,7 +86,7 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     result = find_best(table, **settings)
     if given["suggest"] is not None and not result.certified:
-        say(_as_csv(result.wanted_cells[: given["suggest"]]).rstrip("\n"))
+        say(as_csv(result.wanted_cells[: given["suggest"]]).rstrip("\n"))
         return 3
     more = len(result.wanted_cells)
     lines = (
@@ -96,7 +96,8 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     return 0 if result.certified else 3
 
 
-def _as_csv(cells: Any) -> str:
+def as_csv(cells: Any) -> str:
+    """Cells as CSV, an arm and an item a row."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS[:2])

@@ -23,6 +23,7 @@ from surest.result.table import ArmTable
 from surest.result.words import cost, verdict
 from surest.study.health import health_line
 from surest.text import count, visible
+from surest.text import in_markdown as _m
 
 MOST = 100
 """Arms in the table of a page. JSON has all of them."""
@@ -298,15 +299,6 @@ def to_markdown(report: Report) -> str:
         f"surest {__version__}",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _m(text: str) -> str:
-    r"""Text whose marks mean nothing.
-
-    >>> print(_m("a|b *c* <d>"))
-    a\|b \*c\* &lt;d&gt;
-    """
-    return re.sub(r"([\\`*_\[\]|~$#])", r"\\\1", html.escape(visible(text), quote=False))
 
 
 def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

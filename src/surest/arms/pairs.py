@@ -1,0 +1,164 @@
+"""Two arms on the same list of items: scores from two files, two mappings or a table, and the list that they are compared on."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surest.arms.files import Columns
+from surest.arms.items import read_items
+from surest.arms.tables import read_scores, table_of
+from surest.core.protocol import FloatArray
+from surest.errors import SourceError, UsageError
+
+SIDES = ("baseline", "candidate")
+Scores = Mapping[Hashable, float]
+"""An arm's value on each item; NaN where there is none yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A baseline and a candidate on a list of items."""
+
+    names: tuple[str, str]
+    scores: tuple[Scores, Scores]
+    items: tuple[Hashable, ...]
+    """The list, as far as its items have names. A score on another item does not count."""
+    unnamed: int = 0
+    """How many further items are on the list."""
+    drawn: bool = False
+    """Whether the list stands in a random order that was drawn before anything was evaluated."""
+
+    @property
+    def values(self) -> FloatArray:
+        """A row a side, a column an item of the list; NaN for gaps."""
+        return np.array([[side.get(item, np.nan) for item in self.items] for side in self.scores]).reshape(2, -1)
+
+    def only_in(self, side: int) -> list[Hashable]:
+        """The items that have a value on one side and none on the other, on the list or not."""
+        other = self.scores[1 - side]
+        return [item for item, value in self.scores[side].items() if value == value and not has_value(other, item)]
+
+    def off_list(self, side: int) -> list[Hashable]:
+        """The items that have a value and are not on the list."""
+        listed = set(self.items)
+        return [item for item, value in self.scores[side].items() if value == value and item not in listed]
+
+
+def has_value(scores: Scores, item: Hashable) -> bool:
+    """Whether an item was evaluated."""
+    value = scores.get(item, np.nan)
+    return value == value
+
+
+def pair_of(
+    baseline: Any, candidate: Any, columns: Columns | None = None, items: Sequence[Hashable] | None = None
+) -> Pair:
+    """Scores of two arms from two files, mappings, Series or lists of numbers. The list is `items`, or those of the baseline.
+
+    >>> pair = pair_of({"q1": 1, "q2": None}, {"q2": 0, "q3": 1})
+    >>> pair.items, pair.values.tolist(), pair.off_list(1)
+    (('q1', 'q2'), [[1.0, nan], [nan, 0.0]], ['q3'])
+    """
+    first = _scores(baseline, SIDES[0], columns, items)
+    listed = tuple(first) if items is None else tuple(items)
+    second = _scores(candidate, SIDES[1], columns, listed)
+    one, two = (
+        str(s) if isinstance(s, str | Path) else side for s, side in zip((baseline, candidate), SIDES, strict=True)
+    )
+    return Pair((one, two), (first, second), listed)
+
+
+def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
+    if isinstance(source, str | Path):
+        return _from_file(source, columns, listed)
+    if hasattr(source, "columns"):
+        raise SourceError(f"{name} is a data frame; give one column of it: frame.set_index('item')['value']")
+    if hasattr(source, "to_dict"):  # a Series
+        if not source.index.is_unique:
+            raise SourceError(f"{name} has an item twice in its index; an item has one value")
+        source = source.to_dict()
+    elif not isinstance(source, Mapping) and not hasattr(source, "__len__"):
+        raise SourceError(f"{name} is {source!r:.60}; give a file, {{item: value}}, a Series or a list of numbers")
+    if len(source) == 0:
+        return {}
+    table = table_of({name: source})
+    return dict(zip(table.items, table.values[0].tolist(), strict=True))
+
+
+def _from_file(path: str | Path, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
+    """The scores of a file that may be growing: a last line without an end counts only if it is all that is missing.
+
+    Another program may be in the middle of writing it.
+    """
+    if listed is None:
+        return read_scores(path, columns)
+    ended = read_scores(path, columns, growing=True)
+    if all(item in ended for item in listed):
+        return ended
+    try:
+        whole = read_scores(path, columns)
+    except SourceError:
+        return ended
+    return whole if all(item in whole for item in listed) else ended
+
+
+def pair_in(table: Any, baseline: Hashable, candidate: Hashable, columns: Columns | None = None) -> Pair:
+    """Two arms of a table; the list is all its items.
+
+    >>> pair_in({"old": [1, 0], "new": [1, 1], "other": [0, 0]}, "old", "new").values.tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    whole = table_of(table, columns)
+    rows = [_row(whole.labels, label) for label in (baseline, candidate)]
+    if rows[0] == rows[1]:
+        raise UsageError(f"{baseline!r} is both the baseline and the candidate; give two arms")
+    first, second = (dict(zip(whole.items, whole.values[row].tolist(), strict=True)) for row in rows)
+    return Pair((str(baseline), str(candidate)), (first, second), whole.items)
+
+
+def _row(labels: Sequence[Hashable], label: Hashable) -> int:
+    if label not in labels:
+        some = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
+        raise UsageError(f"there is no arm {label!r}; there are {some}")
+    return list(labels).index(label)
+
+
+def named(items: str | Path | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """The names of a list that is stated: in a file, or one by one.
+
+    >>> named(["q1", "q2"])
+    ('q1', 'q2')
+    """
+    if isinstance(items, str | Path):
+        return tuple(item.key for item in read_items(items))
+    names = tuple(items)
+    if not names or len(set(names)) < len(names):
+        raise UsageError("items must be a list of different items, at least one")
+    return names
+
+
+def of_length(pair: Pair, length: int) -> Pair:
+    """The same scores on a list of which only the length is known beside the items that have scores.
+
+    >>> of_length(pair_of({"q1": 1, "q2": 0}, {"q1": 1}), 10).unnamed
+    8
+    """
+    known = tuple(dict.fromkeys([*pair.scores[0], *pair.scores[1]]))
+    if length < max(len(known), 1):
+        raise UsageError(f"items is {length}, but {len(known)} items have scores; give the length of the whole list")
+    return replace(pair, items=known, unnamed=length - len(known))
+
+
+def in_both(pair: Pair) -> Pair:
+    """The same scores, with those items of the list as its list that have both values.
+
+    >>> in_both(pair_of({"q1": 1, "q2": 0}, {"q2": 1, "q3": 1})).items
+    ('q2',)
+    """
+    items = tuple(item for item in pair.items if has_value(pair.scores[0], item) and has_value(pair.scores[1], item))
+    if not items:
+        raise UsageError(f"no item of the list has a value both in {pair.names[0]} and in {pair.names[1]}")
+    return replace(pair, items=items, unnamed=0)

@@ -1,0 +1,123 @@
+"""``surest gate``: is the candidate worse than the baseline? An exit status for a build, a line for its log."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surest.cli.evaluate import COLUMNS, as_csv
+from surest.cli.output import print_json
+from surest.cli.streams import say
+from surest.cli.values import parse_bounds
+from surest.core.problem import TARGETS
+from surest.errors import UsageError
+from surest.gating import gate as judged
+
+STATUS = {"pass": 0, "fail": 4, "undecided": 3}
+ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) with --baseline ARM and --candidate ARM"
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
+@click.option("--margin", type=float, default=0.0, metavar="D", help="How much worse is allowed.  [default: 0]")
+@click.option(
+    "--delta",
+    type=float,
+    default=0.05,
+    metavar="P",
+    help="The allowed probability of a wrong verdict.  [default: 0.05]",
+)
+@click.option("--baseline", metavar="ARM", help="The arm of the TABLE or study to compare with.")
+@click.option("--candidate", metavar="ARM", help="The arm of the TABLE or study to be judged.")
+@click.option("--study", metavar="NAME", help="Judge two arms of a study on a list of items.")
+@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
+@click.option(
+    "--items", metavar="FILE|N", help="The list of all items, or how many there are.  [default: those of BASELINE]"
+)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="items",
+    help="What is judged: the mean on the list, or in the population that the items are a random sample of.",
+)
+@click.option("--bounds", metavar="LOW,HIGH", help="The lowest and the highest possible value.  [default: 0,1]")
+@click.option("--minimise", is_flag=True, help="Values are costs: larger is worse.")
+@click.option(
+    "--seed", metavar="TEXT", help="Draws the order of the items: a number, a commit.  [default: from their names]"
+)
+@click.option(
+    "--shuffled", is_flag=True, help="The list is in a random order already, drawn before anything was evaluated."
+)
+@click.option("--common", is_flag=True, help="Compare on the items that both have; they are the list.")
+@click.option("--strict", is_flag=True, help="Refuse items that only one of both has.")
+@click.option(
+    "--suggest",
+    type=click.IntRange(1),
+    metavar="K",
+    help="While it is not decided, print the next K cells to evaluate, as CSV.",
+)
+@click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
+@click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
+@click.option("--value-column", metavar="NAME", help="The column that holds the value.  [default: value]")
+@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def gate(**given: Any) -> int:
+    """Tell whether a candidate is worse than a baseline by more than a margin.
+
+    BASELINE and CANDIDATE are files with a value for each item: .csv (columns item,value) or .jsonl. Or name two arms of a
+    TABLE (columns arm,item,value) or of a study. It may be run again and again while CANDIDATE grows; items count in a
+    random order, which --suggest tells.
+
+    Exit status: 0 certified not worse than the margin, 4 certified worse, 3 not decided, 2 a mistake in what was given.
+    """
+    if given["markdown"] is not None and not Path(given["markdown"]).resolve().parent.is_dir():
+        raise UsageError(f"there is no folder {Path(given['markdown']).parent} to write {given['markdown']} to")
+    found = judged(*_sides(given), **_settings(given))
+    if given["markdown"] is not None:
+        _write(found.to_markdown(), given["markdown"])
+    if given["suggest"] is not None and found.verdict == "undecided":
+        say(as_csv(found.wanted[: given["suggest"]]).rstrip("\n"))
+    elif given["as_json"]:
+        print_json(found.to_dict())
+    else:
+        say(str(found))
+    for note in () if given["as_json"] else found.notes:
+        say(f"surest: {note}", err=True)
+    return STATUS[found.verdict]
+
+
+def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
+    """The baseline and the candidate: two files, or two arms."""
+    arms, files = (given["baseline"], given["candidate"]), given["files"]
+    named = [arm for arm in arms if arm is not None]
+    if len(files) == 2 and not named and given["study"] is None:
+        return files[0], files[1]
+    if len(named) != 2 or len(files) != (given["study"] is None):
+        raise click.UsageError(ARMS)
+    return named[0], named[1]
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("margin", "delta", "target", "minimise", "seed", "shuffled", "common", "strict")
+    settings: dict[str, Any] = {name: given[name] for name in names}
+    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
+    if given["bounds"] is not None:
+        settings["bounds"] = parse_bounds(given["bounds"])
+    if given["items"] is not None:
+        settings["items"] = int(given["items"]) if given["items"].isdecimal() else given["items"]
+    if given["study"] is not None:
+        from surest.study.stores import STORAGE
+        from surest.study.study import open_study
+
+        settings["table"] = open_study(given["storage"] or STORAGE, given["study"])
+    elif len(given["files"]) == 1:
+        settings["table"] = given["files"][0]
+    return {**settings, "columns": columns or None}
+
+
+def _write(text: str, path: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"the summary cannot be written to {path}: {error.strerror or error}") from None

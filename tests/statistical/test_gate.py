@@ -1,0 +1,156 @@
+"""A gate's verdict is wrong with probability at most δ: exactly on small lists, counted on large ones; mistakes are caught."""
+
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import surest
+from surest.compiled import prefer_machine_code
+from surest.evidence import item_gate
+from surest.evidence.item_gate import bet_above, judge
+
+Rule = Callable[[np.ndarray, float, float, float, bool], tuple[int, float]]
+SMALL = ([1, 1, 0, 0, -1, -1], [1, 0, 0, 0, 0, -1], [0.2, 0.2, 0.2, 0.2, 0.2, -1], [1, 1, -1, -0.5, -0.5, -0.6])
+
+
+def most_allowed(runs: int, rate: float) -> int:
+    """A count that a binomial of this rate exceeds with probability under 1e-4."""
+    return int(binom.ppf(1 - 1e-4, runs, rate))
+
+
+def differences(items: int, better: int, worse: int) -> np.ndarray:
+    """Differences of 0/1 scores: the candidate is right alone on some items, the baseline on others."""
+    return np.repeat([1.0, -1.0, 0.0], [better, worse, items - better - worse])
+
+
+def mean_wealth(rule: Rule, path: list[float]) -> float:
+    """The mean, over all orders of a list, of the wealth that bets against its true mean, at the end."""
+    total, mean = float(len(path)), float(np.mean(path))
+    return float(np.mean([rule(np.array(order, float), total, mean, 1e9, mean < 0)[1] for order in permutations(path)]))
+
+
+@pytest.mark.parametrize("path", SMALL)
+def test_over_all_orders_of_a_small_list_the_mean_wealth_against_the_truth_is_at_most_1(path: list[float]) -> None:
+    assert mean_wealth(bet_above, path) <= 1 + 1e-12
+    assert mean_wealth(bet_above, [-d for d in path]) <= 1 + 1e-12
+
+
+def mutant(old: str, new: str) -> Rule:
+    """The rule with a mistake put into its source, which must apply."""
+    source = Path(item_gate.__file__).read_text()
+    assert source.count(old) == 1, old
+    module = ModuleType("mutant")
+    exec(compile(source.replace(old, new).replace("@compiled", ""), "mutant", "exec"), module.__dict__)
+    rule: Rule = module.bet_above
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gain = seen / (t + shrink)", "gain = (seen + path[t]) / (t + 1 + shrink)"),
+        ("slack = total * mean - seen + left", "slack = total * mean - seen - path[min(t, len(path) - 1)] + left"),
+        ("slack = total * mean - seen + left", "slack = total * mean - seen + left - 0.5"),
+        ("left = total - t", "left = total - t - 1"),
+        ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 1.3 * wealth[0]"),
+        ("if slack < -TOLERANCE * total", "if slack <= TOLERANCE * total"),
+    ],
+)
+def test_a_mistake_in_the_rule_is_seen_over_all_orders(old: str, new: str) -> None:
+    rule = mutant(old, new)
+    assert max(mean_wealth(rule, [sign * d for d in path]) for path in SMALL for sign in (1, -1)) > 1.01
+
+
+def wrong(path: np.ndarray, margin: float, delta: float, side: str, runs: int) -> int:
+    """In how many random orders a verdict is ever reached that is wrong on this list."""
+    prefer_machine_code()
+    rng = np.random.default_rng(17)
+    found = (judge(rng.permutation(path), float(len(path)), margin, delta) for _ in range(runs))
+    return sum(getattr(one, side) is not None for one in found)
+
+
+@pytest.mark.parametrize(
+    ("side", "path", "count"), [("above", differences(100, 19, 30), 61), ("below", differences(100, 25, 25), 56)]
+)
+def test_wrong_verdicts_at_the_boundary_are_as_rare_as_delta_allows(side: str, path: np.ndarray, count: int) -> None:
+    """The margin is .1: one list is worse by .11, the other shows no difference."""
+    runs = 300
+    assert wrong(path, 0.1, 0.3, side, runs) == count <= most_allowed(runs, 0.3)
+
+
+BOUNDARY = {
+    "pass, 20 % disagree": ("above", differences(1000, 84, 115), 243, 795),
+    "fail, 20 % disagree": ("below", differences(1000, 100, 100), 271, 910),
+    "pass, rare large losses": ("above", np.repeat([0.02, -1.0], [950, 50]), 303, 957),
+    "fail, rare large gains": ("below", np.repeat([-0.02, 0.98], [980, 20]), 345, 1033),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOUNDARY)
+def test_wrong_verdicts_in_4000_orders(name: str) -> None:
+    side, path, *counts = BOUNDARY[name]
+    for delta, count in zip((0.1, 0.3), counts, strict=True):
+        assert wrong(path, 0.03, delta, side, 4000) == count <= most_allowed(4000, delta)
+
+
+def needed(better: int, worse: int, runs: int) -> float:
+    """Items until a verdict, on average: 1,000 items, a margin of .03, δ = .05."""
+    prefer_machine_code()
+    rng = np.random.default_rng(3)
+    path = differences(1000, better, worse)
+    found = [judge(rng.permutation(path), 1000.0, 0.03, 0.05) for _ in range(runs)]
+    return float(np.mean([min(one.above or 1000, one.below or 1000) for one in found]))
+
+
+def test_items_needed_when_there_is_no_difference() -> None:
+    assert 480 < needed(100, 100, 100) < 600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("better", "worse", "low", "high"), [(115, 85, 257, 281), (100, 100, 505, 545), (92, 107, 658, 702)]
+)
+def test_items_needed(better: int, worse: int, low: float, high: float) -> None:
+    assert low < needed(better, worse, 1000) < high
+
+
+def sampled(rng: np.random.Generator, items: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Independent items of a population in which the candidate is worse by exactly .1."""
+    kinds = rng.choice(3, items, p=[0.2, 0.3, 0.5])
+    return dict(enumerate((kinds == 1).astype(float))), dict(enumerate((kinds == 0).astype(float)))
+
+
+def test_the_rule_for_lists_would_be_wrong_on_a_population() -> None:
+    """Where the same samples are taken as lists, far more than δ of them pass: the count would show that rule."""
+    prefer_machine_code()
+    rng, runs = np.random.default_rng(5), 200
+    samples = [sampled(rng, 200) for _ in range(runs)]
+    passed = [
+        sum(surest.gate(*pair, 0.1, 0.1, target=target).passed for pair in samples)
+        for target in ("population", "items")
+    ]
+    assert passed[0] <= most_allowed(runs, 0.1) < 40 < passed[1]
+    bets = [
+        judge(np.array([c - b for b, c in zip(one.values(), two.values(), strict=True)]), 200.0, 0.1, 0.1)
+        for one, two in samples
+    ]
+    assert sum(found.above is not None for found in bets) > most_allowed(runs, 0.1), "its bets alone, too"
+
+
+def test_each_end_of_the_interval_holds_at_all_times() -> None:
+    """At twelve looks a run, at δ = .2: an end may miss in a fifth of the runs."""
+    prefer_machine_code()
+    rng, runs, misses = np.random.default_rng(9), 200, np.zeros(2)
+    path = differences(120, 30, 24)
+    for _ in range(runs):
+        order = rng.permutation(path)
+        looks = [judge(order[:t], 120.0, 0.05, 0.2) for t in range(10, 121, 10)]
+        misses += max(one.low for one in looks) > 0.05 + 1e-9, min(one.high for one in looks) < 0.05 - 1e-9
+    assert misses.max() <= most_allowed(runs, 0.2)
+    assert misses.min() > 0, "the ends are not so wide that they could not miss"

@@ -1,0 +1,269 @@
+"""`surest.gate` in Python: what counts, in which order, and what is said of it."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surest
+from surest.errors import UsageError
+from surest.evidence.item_gate import judge
+
+N = 300
+RNG = np.random.default_rng(4)
+OLD = {f"q{i}": float(value) for i, value in enumerate(RNG.random(N) < 0.6)}
+NEW = {item: 1 - value if RNG.random() < 0.1 else value for item, value in OLD.items()}
+WORSE = {item: value * (RNG.random() < 0.7) for item, value in OLD.items()}
+
+
+def mean_difference(one: dict[str, float], two: dict[str, float]) -> float:
+    return sum(two[item] - one[item] for item in one) / len(one)
+
+
+def in_order(seed: str, scores: dict[str, float], count: int) -> dict[str, float]:
+    """The scores on the first items that the gate would want."""
+    items = [str(item) for _, item in surest.gate(OLD, {}, 0.1, seed=seed).wanted]
+    assert sorted(items) == sorted(OLD)
+    return {item: scores[item] for item in items[:count]}
+
+
+def test_a_complete_list_is_decided_exactly() -> None:
+    change = mean_difference(OLD, NEW)
+    for margin in (0.0, 0.02, 0.1):
+        found = surest.gate(OLD, NEW, margin)
+        assert found.exact
+        assert found.verdict == ("pass" if change >= -margin else "fail")
+        assert found.passed is (not found.failed)
+        assert found.difference == pytest.approx(change)
+        assert found.interval == pytest.approx((change, change))
+        assert (found.items, found.items_counted, found.wanted) == (N, N, ())
+        assert found.means == pytest.approx((np.mean([*OLD.values()]), np.mean([*NEW.values()])))
+    failed = surest.gate(OLD, WORSE, 0.03)
+    assert failed.failed
+    assert str(failed).startswith(
+        "FAIL: candidate is worse than baseline by more than 0.03 on the 300 items of the list: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("loss", "margin", "verdict"), [(0.0, 0.0, "pass"), (0.1, 0.1, "pass"), (0.1, 0.09, "fail"), (0.1, 0.0, "fail")]
+)
+def test_on_the_boundary_a_complete_list_passes(loss: float, margin: float, verdict: str) -> None:
+    """A loss of exactly the margin is allowed; .9 − .8 is not .1 in floating point, and counts as .1."""
+    assert surest.gate([0.9] * 30, [0.9 - loss] * 30, margin).verdict == verdict
+    assert surest.gate([0.8 + loss] * 30, [0.8] * 30, margin).verdict == verdict
+
+
+def test_equal_scores_pass_without_a_margin_and_cannot_fail_before_the_end() -> None:
+    assert surest.gate(OLD, OLD).passed
+    half = in_order("a", OLD, N // 2)
+    assert surest.gate(OLD, half, seed="a").verdict == "undecided"
+    assert surest.gate(OLD, half, 0.05, seed="a").passed, "with a margin the first half is enough"
+
+
+def test_scores_count_in_the_order_that_is_asked_for_and_the_verdict_stays() -> None:
+    verdicts = []
+    for count in range(0, N + 1, 20):
+        found = surest.gate(OLD, in_order("build 7", WORSE, count), 0.03, seed="build 7")
+        assert found.items_counted == count
+        verdicts.append((found.verdict, found.decided_after))
+        if found.verdict == "undecided":
+            assert found.wanted[0][0] == "candidate"
+    first = next(k for k, (verdict, _) in enumerate(verdicts) if verdict != "undecided")
+    assert 0 < first < len(verdicts) - 1
+    assert {verdict for verdict, _ in verdicts[first:]} == {"fail"}
+    assert len({after for _, after in verdicts[first:]}) == 1, "looking again changes nothing"
+
+
+def test_scores_in_another_order_count_only_as_far_as_the_order_goes() -> None:
+    first_half = {item: WORSE[item] for item in list(OLD)[: N // 2]}
+    found = surest.gate(OLD, first_half, 0.03, seed=1)
+    assert (found.verdict, found.items_counted < 20) == ("undecided", True)
+    assert any("150 items with both values, but only the first" in note for note in found.notes)
+    assert surest.gate(OLD, first_half, 0.03, shuffled=True).items_counted == N // 2
+    with pytest.raises(UsageError, match="order of these items is given"):
+        surest.gate(OLD, first_half, 0.03, shuffled=True, seed=1)
+
+
+def test_the_order_depends_on_the_seed_and_the_names_alone() -> None:
+    backwards = dict(reversed(OLD.items()))
+    one, two, other = (surest.gate(a, {}, seed=s).wanted for a, s in ((OLD, 5), (backwards, "5"), (OLD, 6)))
+    assert one == two != other
+    assert surest.gate(OLD, {}).wanted == surest.gate(backwards, {}).wanted
+    seed = surest.gate(OLD, {}).seed
+    assert surest.gate(OLD, {}, seed=seed).wanted == surest.gate(OLD, {}).wanted
+
+
+def test_what_cannot_change_any_more_is_certain() -> None:
+    """Enough is known whatever the missing values are, in the order drawn or not."""
+    some = dict(list(OLD.items())[:280])
+    found = surest.gate(OLD, some, 0.2)
+    assert (found.verdict, found.exact) == ("pass", True)
+    lost = dict.fromkeys(list(OLD)[:280], 0.0)
+    assert (surest.gate(OLD, lost, 0.2).verdict, surest.gate(OLD, lost, 0.2).exact) == ("fail", True)
+
+
+def test_the_interval_agrees_with_the_verdict() -> None:
+    rng = np.random.default_rng(8)
+    for shift in (-12, -3, 0, 6):
+        path = np.repeat([1.0, -1.0, 0.0], [20 + shift, 20 - shift, 160])
+        for _ in range(10):
+            found = judge(rng.permutation(path)[:120], 200.0, 0.08, 0.1)
+            assert (found.above is not None) == (found.low >= -0.08)
+            assert (found.below is not None) == (found.high <= 0)
+
+
+def test_items_that_one_side_lacks() -> None:
+    extra = {**NEW, "new item": 1.0}
+    found = surest.gate(OLD, extra)
+    assert (found.items, found.exact) == (N, True)
+    assert found.notes == ("1 item of candidate not on the list, such as 'new item': not counted",)
+    removed = {item: value for item, value in extra.items() if item not in ("q3", "q5")}
+    assert "2 items of the list without a value in candidate" in surest.gate(OLD, removed).notes
+    both = surest.gate(OLD, removed, common=True)
+    assert (both.items, both.exact, len(both.notes)) == (N - 2, True, 2)
+    for strange in (extra, removed):
+        with pytest.raises(UsageError, match="leave out strict"):
+            surest.gate(OLD, strict=True, candidate=strange)
+    with pytest.raises(UsageError, match="no item of the list has a value both"):
+        surest.gate(OLD, {"other": 1.0}, common=True)
+
+
+def test_a_list_that_is_stated() -> None:
+    grown = {item: OLD[item] for item in list(OLD)[:100]}
+    found = surest.gate(grown, grown, 0.1, items=list(OLD), seed=1)
+    assert (found.items, found.verdict) == (N, "undecided")
+    assert {name for name, _ in found.wanted[:40]} == {"baseline", "candidate"}
+    with pytest.raises(UsageError, match="or say shuffled"):
+        surest.gate(grown, grown, 0.1, items=N)
+    known = surest.gate(grown, grown, 0.1, items=N, shuffled=True)
+    assert (known.items, known.items_counted, known.verdict) == (N, 100, "pass")
+    assert surest.gate(grown, grown, items=100).exact
+    with pytest.raises(UsageError, match="100 items have scores"):
+        surest.gate(grown, grown, items=99)
+    with pytest.raises(UsageError, match="different items"):
+        surest.gate(grown, grown, items=["q1", "q1"])
+    with pytest.raises(UsageError, match="holds no items"):
+        surest.gate({}, grown)
+
+
+def test_a_population_counts_in_its_own_order_and_never_exactly() -> None:
+    found = surest.gate(OLD, OLD, 0.1, target="population")
+    assert (found.passed, found.exact, found.items, found.seed) == (True, False, None, None)
+    assert "in the population that the items are drawn from" in str(found)
+    assert surest.gate(OLD, OLD, target="population").verdict == "undecided"
+    gap = {**OLD, "q7": math.nan}
+    assert surest.gate(OLD, gap, 0.1, target="population").items_counted == 7
+    with pytest.raises(UsageError, match="no number of items"):
+        surest.gate(OLD, OLD, target="population", items=N + 1, shuffled=True)
+
+
+def test_functions_are_called_until_it_is_decided() -> None:
+    calls: list[str] = []
+
+    def worse(item: str) -> float:
+        calls.append(item)
+        return WORSE[item]
+
+    found = surest.gate(OLD, worse, 0.03, seed=2)
+    assert found.failed
+    assert len(calls) == len(set(calls)) == found.items_counted < N
+    both = surest.gate(lambda item: 0.5, lambda item: item / 100, 0.1, items=range(100), seed=3)
+    assert both.verdict == ("pass" if 0.495 >= 0.4 else "fail")
+    assert surest.gate({"a": None, "b": 1.0}, lambda item: 1.0, seed=1).verdict == "undecided", (
+        "the baseline lacks an item"
+    )
+
+
+def test_units_and_direction() -> None:
+    seconds = {item: 60 * (1 - value) for item, value in OLD.items()}
+    slower = {item: 60 * (1 - value) for item, value in WORSE.items()}
+    found = surest.gate(seconds, slower, 1.5, bounds=(0, 60), minimise=True)
+    assert found.failed
+    assert found.difference == pytest.approx(-60 * mean_difference(OLD, WORSE))
+    assert found.interval[0] <= found.difference <= found.interval[1]
+    part = surest.gate(seconds, in_order("x", slower, 60), 1.5, bounds=(0, 60), minimise=True, seed="x")
+    assert part.interval[0] < part.difference < part.interval[1]
+    with pytest.raises(UsageError, match=r"item 'q0' of .* is not a number in \[0, 1\]"):
+        surest.gate({"q0": 3.0}, {"q0": 1.0})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dict,
+        lambda scores: pd.Series(scores),
+        lambda scores: list(scores.values()),
+        lambda scores: np.array([*scores.values()]),
+    ],
+)
+def test_kinds_of_scores(kind: Callable[[Any], Any]) -> None:
+    found = surest.gate(kind(OLD), kind(WORSE), 0.03)
+    assert (found.verdict, found.items) == ("fail", N)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"margin": -0.1}, "margin is -0.1"),
+        ({"margin": 1.0}, "margin is 1.0"),
+        ({"margin": math.nan}, "margin is nan"),
+        ({"delta": 0.0}, "delta is 0.0"),
+        ({"target": "all"}, "target is 'all'"),
+        ({"bounds": (1, 0)}, "bounds"),
+        ({"table": {"old": OLD, "new": NEW}}, "there is no arm"),
+        ({"candidate": pd.DataFrame({"item": ["a"], "value": [1.0]})}, "one column of it"),
+        ({"candidate": pd.Series([1.0, 0.0], index=["a", "a"])}, "twice"),
+        ({"candidate": 3}, "give a file"),
+        ({"candidate": {"q1": "good"}}, "is not a number"),
+        ({"candidate": {"q1": math.inf}}, "finite"),
+        ({"candidate": "nowhere.csv"}, "no such file"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        surest.gate(**{"baseline": OLD, "candidate": NEW, **given})
+
+
+def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:
+    table = {"old": OLD, "new": NEW, "worse": WORSE}
+    assert surest.gate("old", "worse", 0.03, table=table).verdict == "fail"
+    assert surest.gate("old", "worse", 0.03, table=pd.DataFrame(table)).names == ("old", "worse")
+    with pytest.raises(UsageError, match="both the baseline and the candidate"):
+        surest.gate("old", "old", table=table)
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["old", "worse"], 0.001, items=list(OLD), seed=11)
+    while not study.finished:
+        for ticket in study.ask(4):
+            study.tell(ticket.id, (OLD if ticket.label == "old" else WORSE)[study.items[ticket.item or 0].key])
+    found = surest.gate("old", "worse", 0.03, table=study)
+    told = study.status().told
+    assert 0 < found.items_counted <= told / 2 < N, "the study's own order counts"
+    assert found.failed
+    assert found.seed is None
+    for wrong in ({"items": 3}, {"bounds": (0, 2)}, {"minimise": True}):
+        with pytest.raises(UsageError, match="a study has"):
+            surest.gate("old", "worse", table=study, **wrong)  # type: ignore[arg-type]
+    pulls = surest.open_study("memory:", "fresh", ["old", "worse"], 0.05)
+    with pytest.raises(UsageError, match="not on a list of items"):
+        surest.gate("old", "worse", table=pulls)
+
+
+def test_a_gate_has_no_truth_value_and_is_plain_data() -> None:
+    found = surest.gate(OLD, NEW, 0.05)
+    with pytest.raises(TypeError, match=r"\.passed or \.failed"):
+        assert found
+    data = json.loads(json.dumps(found.to_dict()))
+    assert (data["verdict"], data["items"], data["margin"]) == ("pass", N, 0.05)
+    assert data["text"] == str(found)
+
+
+def test_a_summary_in_markdown_escapes_names() -> None:
+    text = surest.gate("a|b", "<c>", 0.05, table={"a|b": OLD, "<c>": WORSE}).to_markdown()
+    assert text.startswith(r"**FAIL**: &lt;c&gt; is worse than a\|b by more than 0.05 on the 300 items of the list.")
+    assert all(line.replace(r"\|", "").count("|") == 4 for line in text.splitlines() if line.startswith("|"))
+    assert "nan" not in surest.gate(OLD, {}).to_markdown()
