@@ -7,7 +7,7 @@ import numpy as np
 
 from surest.algorithms.options import Option
 from surest.compiled import prefer_machine_code
-from surest.core.protocol import Cells, FloatArray, IntArray, Procedure, Status
+from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
 from surest.errors import UsageError
 from surest.evidence.item_units import Units, in_random_order
 
@@ -81,3 +81,12 @@ def walk(arms: IntArray, units: Units, evidence: Walker, budget: int | None) -> 
         evidence.count((yield from evaluate_next(arms[evidence.play], units, evidence.t, spent, status)))
         spent += cost
     return True
+
+
+def each_arm_answer(arms: IntArray, evidence: Walker, exact: bool, finished: bool) -> Answer:
+    """The answer to a question about each arm: the arms with verdict 1, and whether all have one."""
+    status = evidence.status()
+    named = arms[list(status.chosen)].tolist()
+    if len(evidence.play):
+        return Answer(named, False, "all items seen" if finished else "budget spent", status)
+    return Answer(named, True, "exact: nothing can change it" if exact else "certified", status)

@@ -12,7 +12,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.item_bets import CAP, MEMORY, PRIOR, STEPS, WEIGHTS, bounded, shrinkage
+from surest.evidence.item_bets import CAP, MEMORY, PRIOR, STEPS, WEIGHTS, bounded
 from surest.evidence.item_scores import Scores
 
 
@@ -78,7 +78,9 @@ def all_doubted(
     return enough
 
 
-def pair_factors(scores: Scores, stronger: IntArray, weaker: IntArray, cross: FloatArray, values: FloatArray) -> FloatArray:
+def pair_factors(
+    scores: Scores, stronger: IntArray, weaker: IntArray, cross: FloatArray, values: FloatArray
+) -> FloatArray:
     """What a bet on each stronger arm against each weaker one pays on a unit: (stronger, weaker, bet).
 
     All that is chosen rests on the units counted so far: `values` (an entry an arm) are those of the next one.
@@ -89,8 +91,7 @@ def pair_factors(scores: Scores, stronger: IntArray, weaker: IntArray, cross: Fl
     margin = -lead / left
     free = (margin < 1) & (left - lead > scores.least)
     room = np.where(free, 1 + margin, 1.0)
-    shrink = shrinkage(weaker, int(weaker[0]), scores.plain, scores.seen, cross[weaker[0]], scores.squares, t)
-    gain = (scores.plain[o] - scores.plain[j]) / (t + shrink) - margin
+    gain = (scores.plain[o] - scores.plain[j]) / (t + MEMORY) - margin
     moment = (scores.squares[o] - 2 * cross[o, j] + scores.squares[j] + PRIOR) / (t + MEMORY)
     stakes = [np.minimum(np.maximum(gain / moment, 0.0), CAP / room)]
     stakes += [CAP / room * 0.5**k for k in range(STEPS)]

@@ -22,7 +22,7 @@ class Top:
     >>> while len(top.play):
     ...     top.count(np.array([1.0, 0.5, 0.0])[top.play])
     >>> top.named, top.t
-    (array([0, 1]), 7)
+    (array([0, 1]), 6)
     """
 
     def __init__(
@@ -94,7 +94,12 @@ class Top:
         for i in np.intersect1d(self.named, undecided).tolist():
             pairs = self._pairs.setdefault(i, Pairs(i, self.epsilon, n))
             reached = pairs.extend(
-                undecided, scores.values[: scores.t], scores.weights, scores.total, scores.population, np.zeros(n, np.int64)
+                undecided,
+                scores.values[: scores.t],
+                scores.weights,
+                scores.total,
+                scores.population,
+                np.zeros(n, np.int64),
             )
             needed[i, undecided] = (1 / self.delta - part * reached[undecided]) / self.share
         return needed
@@ -102,9 +107,7 @@ class Top:
     def status(self) -> Status:
         """All that can be said at this moment."""
         named = self.named
-        least = inf if self.close else self.share * self.evidence.against_others(named)
-        if self.close:
-            least = 1 / self.delta
+        least = 1 / self.delta if self.close else self.share * self.evidence.against_others(named)
         return Status(
             leader=int(named[np.argmax(self.scores.means[named])]),
             chosen=tuple(named.tolist()),
