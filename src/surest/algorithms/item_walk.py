@@ -16,6 +16,8 @@ PLAIN_CELLS = 2000
 """Cells that count before machine code is loaded: as plain Python they take about as long as loading it."""
 PLAIN_STATUS = 40
 """After so many items a status is computed as machine code. As plain Python it would take too long for a live view."""
+PLAIN_PAIRS = 1500
+"""The same for so many pairs of arms, times items: how far apart arms can be takes most of the time."""
 LIST_OPTIONS = {
     "group": Option("value", "the cluster of each item, for items that belong together"),
     "weights": Option("value", "the weight of each item in the mean; equal unless told"),
@@ -52,7 +54,9 @@ def evaluate_next(
 class Walker(Protocol):
     """Evidence that grows unit by unit."""
 
-    t: int
+    @property
+    def t(self) -> int:
+        """How many units were counted."""
 
     @property
     def play(self) -> IntArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry, Task, arms_in
-from surest.algorithms.item_walk import LIST_OPTIONS, PLAIN_STATUS, evaluate_next, ordered
+from surest.algorithms.item_walk import LIST_OPTIONS, PLAIN_PAIRS, PLAIN_STATUS, evaluate_next, ordered
 from surest.algorithms.options import Option
 from surest.compiled import prefer_machine_code
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
@@ -56,7 +56,7 @@ def race(
     spent = additions = 0
 
     def status() -> Status:
-        if standings.t >= PLAIN_STATUS:
+        if standings.t >= PLAIN_STATUS or standings.t * len(standings.play) ** 2 >= PLAIN_PAIRS:
             prefer_machine_code()
         return with_waiting(verdict.status(), n + arms_in(arrivals) - len(standings.sums))
 

@@ -104,7 +104,7 @@ class Bars:
 
     def evidence(self) -> FloatArray:
         """The wealth of each arm's claims as it stands, a row a claim; infinite for what is certain."""
-        wealth = (self.wealth @ WEIGHTS).T
+        wealth: FloatArray = (self.wealth @ WEIGHTS).T
         wealth[self.certain.T] = inf
         return wealth
 
