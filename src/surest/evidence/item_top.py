@@ -126,10 +126,11 @@ class Sets:
         factors = pair_factors(scores, order[: strongest.max() + 1], order, self.cross, row)
         pay(self.alive, strongest, weakest, factors, self.wealth)
         scores.count(play, values)
-        self.cross[np.ix_(play, play)] += np.outer(values, values)
+        self.cross += row[:, None] * row
         self._drop(play)
 
     def _boundary(self, order: IntArray) -> tuple[IntArray, IntArray]:
+        """For each set that is alive: the places in `order` of its weakest member, and of the strongest other arm."""
         rank = np.full(self.n, -1)
         rank[order] = np.arange(len(order))
         weakest, strongest = np.empty_like(self.alive), np.empty_like(self.alive)
@@ -138,14 +139,16 @@ class Sets:
 
     def _drop(self, play: IntArray) -> None:
         """Take out the sets whose wealth suffices, and those that cannot be right any more."""
-        scores = self.scores
-        order = play[np.argsort(-scores.sums[play], kind="stable")]
-        weakest, strongest = self._boundary(order)
-        wealth = self.current()
-        certain = scores.sums[order[strongest]] - scores.sums[order[weakest]] > scores.left + scores.least
-        if scores.population:
-            certain[:] = False
+        scores, wealth = self.scores, self.current()
+        certain = np.zeros(len(wealth), bool)
+        slack = scores.left + scores.least
+        if not scores.population and np.ptp(scores.sums[play]) > slack:
+            order = play[np.argsort(-scores.sums[play], kind="stable")]
+            weakest, strongest = self._boundary(order)
+            certain = scores.sums[order[strongest]] - scores.sums[order[weakest]] > slack
         out = certain | (wealth >= self.level)
+        if not out.any():
+            return
         if out.all():  # one must remain to be named
             out[np.where(certain, inf, wealth).argmin()] = False
         self.exact &= bool(certain[out].all())

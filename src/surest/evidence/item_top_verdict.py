@@ -42,6 +42,8 @@ class Top:
         self.evidence: Sets | Duels = kind(self.scores, n, m, 1 / (self.share * delta))
         self.inside, self.outside = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """The arms that are certified to be among the m best, and those that are certified not to be."""
+        self.undecided = np.arange(n)
+        """All other arms."""
         self.close = False
         """Whether the arms named are certified to be within ε of the m best."""
         self._pairs: dict[int, Pairs] = {}
@@ -50,11 +52,6 @@ class Top:
     def t(self) -> int:
         """How many units were counted."""
         return self.scores.t
-
-    @property
-    def undecided(self) -> IntArray:
-        """The arms that are neither in nor out."""
-        return np.setdiff1d(np.arange(self.n), np.concatenate([self.inside, self.outside]))
 
     @property
     def play(self) -> IntArray:
@@ -82,7 +79,10 @@ class Top:
     def count(self, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
         self.evidence.count(self.play, values)
-        self.inside, self.outside = self.evidence.decided()
+        inside, outside = self.evidence.decided()
+        if len(inside) + len(outside) > len(self.inside) + len(self.outside):
+            self.inside, self.outside = inside, outside
+            self.undecided = np.setdiff1d(np.arange(self.n), np.concatenate([inside, outside]))
         if self.epsilon > 0 and len(self.undecided):
             self.close = self.evidence.close_enough(self.named, self._needed())
 
