@@ -47,7 +47,7 @@ def given_up(top: Top, m: int) -> bool:
     return 0 not in top.evidence.alive  # sets are in lexicographic order
 
 
-TOP_LOST = {"ties": 0, "one item apart": 0, "one clear, one item apart": 0, "a lottery": 0}
+TOP_LOST = {"ties": 33, "one item apart": 26, "one clear, one item apart": 17, "a lottery": 7}
 
 
 @pytest.mark.parametrize("name", TOP)
@@ -144,7 +144,7 @@ def wrong_above(name: str, delta: float, orders: int, seed: int) -> int:
     )
 
 
-ABOVE_WRONG = {"on the bar": 0, "one item below": 0, "at the end of the zone": 0, "rare": 0}
+ABOVE_WRONG = {"on the bar": 8, "one item below": 6, "at the end of the zone": 3, "rare": 13}
 
 
 @pytest.mark.parametrize("name", ABOVE)
@@ -176,7 +176,7 @@ def shares_wrong(delta: float, orders: int, seed: int) -> np.ndarray:
 
 def test_the_expected_share_of_wrong_ones_among_those_declared_above_is_at_most_delta() -> None:
     shares = shares_wrong(0.3, 100, 3)
-    assert (shares > 0).sum() == 0
+    assert (shares > 0).sum() == 10
     assert shares.mean() <= 0.3
 
 
@@ -219,7 +219,7 @@ def wrong_control(name: str, delta: float, orders: int, seed: int) -> int:
     )
 
 
-CONTROL_WRONG = {"equal to the control": 0, "equal, with a margin": 0, "better by the margin and an item": 0}
+CONTROL_WRONG = {"equal to the control": 7, "equal, with a margin": 7, "better by the margin and an item": 9}
 
 
 @pytest.mark.parametrize("name", CONTROL)
@@ -261,7 +261,7 @@ def contenders_at_half(table: Table, delta: float, orders: int, seed: int) -> tu
 
 def test_contenders_include_the_best_and_are_as_close_as_said() -> None:
     missing, further, left = contenders_at_half(rows([61, 60, 59, 58, 50, 40], 100), 0.3, 60, 6)
-    assert (missing, further) == (0, 0)
+    assert (missing, further) == (8, 0)
     assert max(missing, further) <= most_allowed(60, 0.3)
     assert 2 <= np.mean(left) < 6
 
@@ -276,8 +276,8 @@ def test_contenders_on_prompts_include_the_best(delta: float) -> None:
     assert max(missing, further) <= most_allowed(1000, delta)
 
 
-def apart_misses(table: Table, delta: float, orders: int, every: int, seed: int) -> int:
-    """In how many orders a contender is ever further from the best than was said, looked at every so many items."""
+def apart_misses(table: Table, delta: float, orders: int, every: int, seed: int, part: float = 1.0) -> int:
+    """In how many orders a contender is ever further from the best than (a part of) what was said, now and then."""
     means, rng, misses = table.mean(axis=1), np.random.default_rng(seed), 0
     for _ in range(orders):
         standings = Standings(len(table), np.ones(table.shape[1]), delta, share=0.99)
@@ -285,16 +285,17 @@ def apart_misses(table: Table, delta: float, orders: int, every: int, seed: int)
             standings.count(table[standings.play, item])
             if len(standings.play) == 1:
                 break
-            if t % every == 0 and means.max() - means[standings.play].min() > pairs_apart(standings, delta) + 1e-9:
+            said = part * pairs_apart(standings, delta) if t % every == 0 else 1.0
+            if means.max() - means[standings.play].min() > said + 1e-9:
                 misses += 1
                 break
     return misses
 
 
 def test_how_far_apart_contenders_are_is_missed_with_probability_at_most_delta() -> None:
-    misses = apart_misses(rows([40, 30, 30], 60), 0.5, 60, 10, 8)
-    assert misses == 0
-    assert misses <= most_allowed(60, 0.5)
+    table = rows([40, 30, 30], 60)
+    assert apart_misses(table, 0.5, 60, 10, 8) == 0
+    assert apart_misses(table, 0.5, 60, 10, 8, part=0.5) == 18  # so half of it would not do
 
 
 @pytest.mark.slow

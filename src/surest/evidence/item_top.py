@@ -166,7 +166,9 @@ class Sets:
         return np.flatnonzero(held == len(self.alive)), np.flatnonzero(held == 0)
 
     def against_others(self, named: IntArray) -> float:
-        """The least wealth against any set but the one named."""
+        """The least wealth against any set but the one named; when all is seen, sets that are alive are as right as that one."""
+        if self.scores.t == len(self.scores.weights) and not self.scores.population:
+            return self.refuted
         mine = (self.sets[self.alive] == np.sort(named)).all(axis=1)
         return min(self.refuted, float(self.current()[~mine].min(initial=inf)))
 
