@@ -19,6 +19,9 @@ from surest.errors import UsageError
 MODULES = {
     "wager": "wager.entry",
     "race": "race",
+    "race-top": "questions.race_top",
+    "race-above": "questions.race_above",
+    "race-control": "questions.race_control",
     "vd-best-arm-id": "paper.vd_best_arm_id",
     "vd-best-arm-id-star": "paper.expected_time",
     "naive-best-arm": "paper.naive",

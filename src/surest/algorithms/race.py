@@ -9,19 +9,13 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry, Task, arms_in
+from surest.algorithms.item_walk import LIST_OPTIONS, PLAIN_PAIRS, PLAIN_STATUS, evaluate_next, ordered
 from surest.algorithms.options import Option
 from surest.compiled import prefer_machine_code
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
-from surest.errors import UsageError
-from surest.evidence.item_units import Units, in_random_order
+from surest.evidence.item_units import Units
 from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict, with_waiting
 from surest.evidence.items import Standings
-
-TARGETS = ("items", "population")
-PLAIN_CELLS = 2000
-"""Cells that count before machine code is loaded: as plain Python they take about as long as loading it."""
-PLAIN_STATUS = 40
-"""After so many items a status is computed as machine code. As plain Python it would take too long for a live view."""
 
 
 def race(
@@ -55,18 +49,14 @@ def race(
     ...     print(end.value.arm, end.value.reason)
     0 exact: no other arm can catch up
     """
-    if target not in TARGETS:
-        raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
-    units, population = in_random_order(items, rng, group, weights), target == "population"
-    if population and not np.allclose(units.weights, 1):
-        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
+    units, population = ordered(items, rng, target, group, weights)
     n, share = len(arms), SHARE_WITH_EPSILON if epsilon > 0 else SHARE
     standings = Standings(n, units.weights, delta * (1 - reserve), share=share, population=population)
     verdict = Verdict(standings, delta, epsilon, np.full(n, (1 - reserve) / n))
     spent = additions = 0
 
     def status() -> Status:
-        if standings.t >= PLAIN_STATUS:
+        if standings.t >= PLAIN_STATUS or standings.t * len(standings.play) ** 2 >= PLAIN_PAIRS:
             prefer_machine_code()
         return with_waiting(verdict.status(), n + arms_in(arrivals) - len(standings.sums))
 
@@ -90,11 +80,8 @@ def race(
         cost = len(standings.play) * len(units.of(t))
         if budget is not None and spent + cost > budget:
             return Answer(int(arms[standings.leader]), False, "budget spent", status())
-        reply = yield Cells(arms[standings.play], units.of(t), units.items[units.starts[t + 1] :], status)
-        if spent < PLAIN_CELLS <= spent + cost:
-            prefer_machine_code()
+        standings.count((yield from evaluate_next(arms[standings.play], units, t, spent, status)))
         spent += cost
-        standings.count(units.values(reply, t, t + 1)[0])
         verdict.look()
 
 
@@ -158,8 +145,7 @@ ENTRIES = (
         summary="The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
         options={
             "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
-            "group": Option("value", "the cluster of each item, for items that belong together"),
-            "weights": Option("value", "the weight of each item in the mean; equal unless told"),
+            **LIST_OPTIONS,
         },
         works_on="items",
         growing=True,

@@ -72,7 +72,9 @@ class Status:
     contenders: tuple[int, ...] | None = None
     """The arms that may still be the best: at level δ a best arm is among them, at every moment."""
     in_play: int | None = None
-    """How many arms may still be the best."""
+    """How many arms may still be the best, or have no verdict."""
+    apart: float | None = None
+    """How far apart the contenders can be, where there are several: at level δ all their means are within this of the best."""
     evidence: float | None = None
     """Evidence, in nats, where it is weakest …"""
     threshold: float | None = None
@@ -88,7 +90,8 @@ class Status:
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Each arm's confidence bounds. Whether they hold for each arm or for all at once, the algorithm's page says."""
     differences: tuple[FloatArray, FloatArray] | None = None
-    """Bounds of each arm's mean less the leader's, for all arms at once, where the algorithm compares arms item by item."""
+    """Bounds of each arm's mean less the leader's (the control's, where there is one), for all arms at once, where the algorithm
+    compares arms item by item."""
 
 
 class Point(NamedTuple):

@@ -103,6 +103,7 @@ class Scale:
         return replace(
             status,
             epsilon_certified=None if epsilon is None else epsilon * self.width,
+            apart=None if status.apart is None else status.apart * self.width,
             intervals=intervals,
             differences=differences,
         )

@@ -6,6 +6,7 @@ from math import inf, log
 import numpy as np
 
 from surest.core.protocol import FloatArray, Status
+from surest.evidence.item_apart import MOST_ARMS, pairs_apart
 from surest.evidence.item_bets import MEMORY, PRIOR
 from surest.evidence.item_intervals import Pairs, differences, intervals
 from surest.evidence.items import Standings
@@ -31,6 +32,7 @@ def with_waiting(status: Status, more: int) -> Status:
         status,
         achieved_delta=1.0,
         epsilon_certified=1.0,
+        apart=1.0,
         contenders=(*(status.contenders or ()), *range(n, n + more)),
         in_play=(status.in_play or 0) + more,
         evidence=min(status.evidence or 0.0, 0.0),
@@ -168,7 +170,20 @@ class Verdict:
             forecast=self._forecast(),
             intervals=(low, high),
             differences=(less, more),
+            apart=self._apart(low, high),
         )
+
+    def _apart(self, low: FloatArray, high: FloatArray) -> float | None:
+        """How far the arms in play are from the best at most, where there are several; `low` and `high` bound all means.
+
+        Which of both ways is taken does not depend on scores, so that each may use all of δ.
+        """
+        st = self.standings
+        if len(st.play) == 1:
+            return None
+        if len(st.sums) == self.first <= MOST_ARMS:
+            return pairs_apart(st, self.delta)
+        return float(high[st.play].max() - low[st.play].min())
 
     def _bounds(self, a: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Intervals of all means, and of all differences from arm a, all of them valid at once.

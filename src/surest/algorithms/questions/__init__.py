@@ -1,0 +1,1 @@
+"""Algorithms for other questions than "which is the best?": the m best, above a bar, better than a control."""

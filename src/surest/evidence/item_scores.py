@@ -1,0 +1,74 @@
+"""The scores on a list of items that counted so far, and their sums."""
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, IntArray
+from surest.errors import UsageError
+from surest.evidence.item_bets import TOLERANCE
+from surest.evidence.item_intervals import differences, intervals
+from surest.evidence.items import all_inside
+
+
+class Scores:
+    """Scores of arms, unit by unit, in the order in which the units come; an arm may leave off anywhere.
+
+    >>> scores = Scores(2, np.ones(5))
+    >>> scores.count(np.array([0, 1]), np.array([1.0, 0.5]))
+    >>> scores.count(np.array([1]), np.array([0.5]))
+    >>> scores.sums, scores.seen, scores.left
+    (array([1., 1.]), array([1, 2]), 3.0)
+    """
+
+    def __init__(self, n: int, weights: FloatArray, population: bool = False) -> None:
+        self.weights, self.population = weights, population
+        self.total = float(len(weights))
+        self.t = 0
+        self.used = 0.0
+        self.values = np.full((min(len(weights), 64), n), np.nan)
+        self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
+        """Weighted sums, plain ones, and those of squares."""
+        self.seen = np.zeros(n, np.int64)
+        """On how many units each arm was evaluated."""
+
+    @property
+    def left(self) -> float:
+        """The weight of the units still to come."""
+        return self.total - self.used
+
+    @property
+    def least(self) -> float:
+        """Sums closer than this count as equal."""
+        return TOLERANCE * self.total
+
+    @property
+    def means(self) -> FloatArray:
+        """Each arm's mean so far, 0 before its first unit."""
+        return self.plain / np.maximum(self.seen, 1)
+
+    def count(self, play: IntArray, values: FloatArray) -> None:
+        """Take in the next unit: a value for every arm of `play`, in that order."""
+        if not all_inside(values):
+            raise UsageError(f"scores must lie in [0, 1], or in the bounds given; got {values.tolist()}")
+        if self.t == len(self.values):
+            room = min(len(self.weights) - self.t, self.t)
+            self.values = np.concatenate([self.values, np.full((room, self.values.shape[1]), np.nan)])
+        weight = float(self.weights[self.t])
+        self.values[self.t, play] = values
+        self.sums[play] += weight * values
+        self.plain[play] += values
+        self.squares[play] += values * values
+        self.t += 1
+        self.used = self.total if self.t == len(self.weights) else self.used + weight
+        self.seen[play] = self.t
+
+    def intervals(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the arms' means, each at level α."""
+        return intervals(self.values[: self.t], self.seen, self.weights, self._end, alpha)
+
+    def differences(self, arm: int, alpha: float) -> tuple[FloatArray, FloatArray]:
+        """Intervals of the arms' means less that of one arm, each at level α."""
+        return differences(arm, self.values[: self.t], self.seen, self.weights, self._end, alpha)
+
+    @property
+    def _end(self) -> float:
+        return np.inf if self.population else self.total

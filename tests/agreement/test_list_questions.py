@@ -1,0 +1,43 @@
+"""The evidence on lists and its slow transcription agree, wealth by wealth."""
+
+import numpy as np
+import pytest
+
+from agreement.list_questions_transcription import best_sets, claims
+from surest.evidence.item_bars import Bars
+from surest.evidence.item_bets import WEIGHTS
+from surest.evidence.item_top_verdict import Top
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_wealths_against_sets_agree_with_the_transcription(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, total = int(rng.integers(3, 7)), int(rng.integers(4, 40))
+    m = int(rng.integers(1, n))
+    table = rng.random((n, total)) if seed % 3 else (rng.random((n, total)) < rng.random((n, 1))).astype(float)
+    order, delta = rng.permutation(total), [1e-6, 0.05, 0.4][seed % 3]
+    top, cells = Top(n, m, np.ones(total), delta), 0
+    for item in order:
+        if len(top.play) == 0:
+            break
+        cells += len(top.play)
+        top.count(table[top.play, item])
+    alive, slow, slow_cells = best_sets(table.tolist(), order.tolist(), m, delta)
+    sets = top.evidence
+    assert [tuple(chosen) for chosen in sets.sets[sets.alive].tolist()] == alive
+    assert cells == slow_cells
+    np.testing.assert_allclose(sets.wealth @ WEIGHTS, list(slow.values()), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_wealths_of_claims_agree_with_the_transcription(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    total, least = int(rng.integers(3, 50)), [0.0, -1.0][seed % 2]
+    values = rng.uniform(least, 1, (4, total)) if seed % 3 else rng.integers(int(least), 2, (4, total)).astype(float)
+    low, high = np.sort(rng.uniform(least + 0.1, 0.9, 2)).tolist()
+    bars = Bars(4, np.ones(total), (low, high), (least, 1.0))
+    for t in range(total):
+        bars.count(np.arange(4), values[:, t])
+        if t % 5 == 0 or t == total - 1:
+            slow = [claims(row[: t + 1].tolist(), total, low, high, least, 1.0) for row in values]
+            np.testing.assert_allclose(bars.evidence().T, slow, rtol=1e-7, atol=1e-12)
