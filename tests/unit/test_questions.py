@@ -54,7 +54,7 @@ def test_above_a_bar():
 def test_better_than_a_control():
     result = asked(control="d", margin=0.1)
     assert result.chosen == ("a", "c")
-    assert "Arms a and c are better than d. Arm b is not better than d by 0.1 or more." in str(result)
+    assert "Arms a and c are better than d. Arm b is not better than d by more than 0.1." in str(result)
     assert [v["verdict"] for v in result.to_json()["verdicts"]] == ["better", "not better", "better", "control"]
 
 

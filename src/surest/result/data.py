@@ -52,6 +52,8 @@ class Result:
     """Each arm's mean reward; NaN where none is known."""
     contender_indices: tuple[int, ...] | None = None
     """The positions of the arms that may still be right …"""
+    apart: float | None = None
+    """… and how far below the best any of them can be, at level δ, where the algorithm tells it."""
     verdicts: tuple[int, ...] | None = None
     """What is certified of each arm, where the question asks something of each: 1 (above the bar, better than the control),
     −1 (below it, not better) or 0 (open)."""
@@ -291,6 +293,7 @@ def result_of(
         pulls_per_arm=running.pulls_per_arm.copy(),
         means=scale.from_unit(running.means),
         contender_indices=contenders,
+        apart=status.apart,
         verdicts=status.verdicts if answer is None else answer.verdicts,
         achieved_delta=status.achieved_delta,
         epsilon_certified=status.epsilon_certified,

@@ -52,6 +52,7 @@ class Document(msgspec.Struct):
     indices: list[Whole] | None = None
     verdicts: list["ArmVerdict"] | None = None
     contenders: list[str] | None = None
+    apart: Annotated[float, msgspec.Meta(ge=0)] | None = None
     nominees: list[str] = []
     low: list[float | None] | None = None
     high: list[float | None] | None = None
@@ -120,6 +121,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "achieved_delta": result.achieved_delta,
         "epsilon_certified": result.epsilon_certified,
         "contenders": None if result.contenders is None else [*map(str, result.contenders)],
+        "apart": result.apart,
         "nominees": [*map(str, result.nominees)],
         "labels": [*map(str, result.labels)],
         "means": _list(result.means),
@@ -161,7 +163,17 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         raise UsageError(
             f"{source} is not a result: it has means or intervals outside of its bounds [{low:g}, {high:g}]"
         )
-    same = ("certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast")
+    same = (
+        "certified",
+        "reason",
+        "standing",
+        "pulls",
+        "rounds",
+        "achieved_delta",
+        "epsilon_certified",
+        "forecast",
+        "apart",
+    )
     return {
         **(_listed_fields(raw, problem) if listed else {"evaluations": data.pulls}),
         **{name: getattr(data, name) for name in (*same, "health", "resampled")},

@@ -74,7 +74,9 @@ def _top(result: "Result") -> str:
         return f"{name} {what}{where}: {_sure(result)}."
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
     if result.achieved_delta is not None:
-        said.append(f"The set has reached error level {result.achieved_delta:.2g}; {result.delta:g} was asked for.")
+        said.append(
+            f"The evidence for this set stands at error level {result.achieved_delta:.2g}; {result.delta:g} was asked for."
+        )
     left = result.contenders
     if left is not None and result.standing == "proven" and m < len(left) < len(result.labels):
         said.append(f"The {m} best are among {names(left)}: all others are out, {percent(1 - result.delta)}.")
@@ -108,7 +110,7 @@ def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
     control = visible(str(problem.control))
     if word == "better":
         return f"{names(labels)} {_are(len(labels))} better than {control}{where}"
-    by = f" by {problem.margin:g} or more" if problem.margin else ""
+    by = f" by more than {problem.margin:g}" if problem.margin else ""
     return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{where}"
 
 

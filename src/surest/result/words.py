@@ -92,21 +92,28 @@ def so_far(result: "Result") -> list[str]:
         sentences.append("Nothing is certified of it yet.")
     if level is not None:
         what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-        sentences.append(f"That it is {what} has reached error level {at_most(level)}; {result.delta:g} was asked for.")
+        sentences.append(
+            f"The evidence that it is {what} stands at error level {at_most(level)}; {result.delta:g} was asked for."
+        )
     if result.contenders is not None and result.standing == "proven":
         sentences.append(contenders_left(result))
     return [sentence for sentence in sentences if sentence]
 
 
 def contenders_left(result: "Result") -> str:
-    """Which arms may still be the best; empty where none is out."""
-    left = result.contenders or ()
-    if len(left) in (0, len(result.labels)):
+    """Which arms may still be the best, and how far from it they can be; empty where nothing is known of that."""
+    left, apart = result.contenders or (), result.apart
+    if not left:
         return ""
+    best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
+    known = apart is not None and apart < 0.99 * result.problem.scale.width
+    far = f" None of them is more than {at_most(apart)} below the best." if apart is not None and known else ""
+    if len(left) == len(result.labels):
+        return f"All {len(left):,} arms may still be {best}.{far}" if len(left) > 1 else ""
     names = [visible(str(label)) for label in left]
     which = listed_words(names) if len(left) <= NAMED else f"{len(left):,} arms"
-    what = "The best is" if result.epsilon == 0 else f"An arm within {result.epsilon:g} of the best is"
-    return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}."
+    what = "The best is" if result.epsilon == 0 else f"An arm {best} is"
+    return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}.{far}"
 
 
 def at_most(value: float) -> str:
