@@ -19,6 +19,7 @@ from surest.errors import UsageError
 MODULES = {
     "wager": "wager.entry",
     "race": "race",
+    "wager-top": "questions.wager_top",
     "vd-best-arm-id": "paper.vd_best_arm_id",
     "vd-best-arm-id-star": "paper.expected_time",
     "naive-best-arm": "paper.naive",
