@@ -77,9 +77,7 @@ def plan_pairs(
             times[j] += 1
             moved[j] += 1.0
             for row in range(len(inside)):
-                keys[row, column], parts[row, column] = _key(
-                    inside[row], j, moved, means, spreads, certified, epsilon
-                )
+                keys[row, column], parts[row, column] = _key(inside[row], j, moved, means, spreads, certified, epsilon)
                 if first[row] == column:  # a key rises with its arms' pulls: only this one may have lost its place
                     first[row] = keys[row].argmin()
     return times

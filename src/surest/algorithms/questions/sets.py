@@ -159,7 +159,7 @@ class SetLedger:
     def status(self) -> Status:
         """All that can be said at this moment, of the nominated set if there is one."""
         n, chosen, weakest, smallest = len(self.book.counts), self.chosen, -math.inf, 1.0
-        contenders, apart = tuple(range(n)), 0.0
+        contenders = tuple(range(n))
         if self.nominated is not None:
             certified, starts = self.certified.copy(), self.minimisers.copy()  # to look must change nothing
             beyond = self.goal + math.log(self.m * (1 - EACH) / EACH)
