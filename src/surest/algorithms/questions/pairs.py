@@ -4,6 +4,7 @@ This decides how many pulls it takes, never whether its answer is right.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,30 +35,32 @@ def pair_separations(
     return result
 
 
+class Seen(NamedTuple):
+    """What sampling goes by."""
+
+    counts: FloatArray
+    """How many rewards of each arm count, with those that are under way."""
+    means: FloatArray
+    spreads: FloatArray
+    rows: IntArray
+    """Each arm's row in `certified`; −1 where it has none."""
+    certified: BoolArray
+    """Whether an arm that was nominated is certified against each other."""
+
+
 @compiled
-def plan_pairs(
-    inside: IntArray,
-    outside: IntArray,
-    counts: FloatArray,
-    means: FloatArray,
-    spreads: FloatArray,
-    certified: BoolArray,
-    epsilon: float,
-    coins: FloatArray,
-) -> IntArray:
+def plan_pairs(inside: IntArray, outside: IntArray, seen: Seen, epsilon: float, coins: FloatArray) -> IntArray:
     """How often to pull each arm in a batch of ``len(coins)`` pulls.
 
     Pull by pull: the pair with the smallest key is taken, and one of its arms is pulled, as a coin says that is weighted by
-    their parts in the separation. Counts move within the batch, means are held. `certified` tells of every two arms
-    whether the first is certified against the second.
+    their parts in the separation. Counts move within the batch, means are held.
     """
-    moved, times = counts.copy(), np.zeros(len(counts), np.int64)
+    moved, times = seen.counts.copy(), np.zeros(len(seen.counts), np.int64)
     keys, parts = np.empty((len(inside), len(outside))), np.empty((len(inside), len(outside)))
     first = np.zeros(len(inside), np.int64)  # the place of the smallest key in each row
     for row in range(len(inside)):
-        for column in range(len(outside)):
-            i, j = inside[row], outside[column]
-            keys[row, column], parts[row, column] = _key(i, j, moved, means, spreads, certified, epsilon)
+        for k in range(len(outside)):
+            keys[row, k], parts[row, k] = _key(inside[row], outside[k], moved, seen, epsilon)
         first[row] = keys[row].argmin()
     for coin in coins:
         at = 0
@@ -65,28 +68,25 @@ def plan_pairs(
             if keys[row, first[row]] < keys[at, first[at]]:
                 at = row
         column = first[at]
+        pulled = inside[at] if coin < parts[at, column] else outside[column]
+        times[pulled] += 1
+        moved[pulled] += 1.0
         if coin < parts[at, column]:
-            i = inside[at]
-            times[i] += 1
-            moved[i] += 1.0
             for k in range(len(outside)):
-                keys[at, k], parts[at, k] = _key(i, outside[k], moved, means, spreads, certified, epsilon)
+                keys[at, k], parts[at, k] = _key(pulled, outside[k], moved, seen, epsilon)
             first[at] = keys[at].argmin()
         else:
-            j = outside[column]
-            times[j] += 1
-            moved[j] += 1.0
             for row in range(len(inside)):
-                keys[row, column], parts[row, column] = _key(inside[row], j, moved, means, spreads, certified, epsilon)
+                keys[row, column], parts[row, column] = _key(inside[row], pulled, moved, seen, epsilon)
                 if first[row] == column:  # a key rises with its arms' pulls: only this one may have lost its place
                     first[row] = keys[row].argmin()
     return times
 
 
 @compiled
-def _key(
-    i: int, j: int, moved: FloatArray, means: FloatArray, spreads: FloatArray, certified: BoolArray, epsilon: float
-) -> tuple[float, float]:
+def _key(i: int, j: int, moved: FloatArray, seen: Seen, epsilon: float) -> tuple[float, float]:
     """How little arm i is told apart from arm j: the smallest comes first. Also arm i's part in it."""
+    means, spreads, row = seen.means, seen.spreads, seen.rows[i]
     apart, part = separation(moved[i], means[i], spreads[i], moved[j], means[j], spreads[j], epsilon)
-    return apart + 0.5 * math.log(moved[i] * moved[j]) + (REJECTED if certified[i, j] else 0.0), part
+    rejected = row >= 0 and seen.certified[row, j]
+    return apart + 0.5 * math.log(moved[i] * moved[j]) + (REJECTED if rejected else 0.0), part

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from surest.algorithms.questions.pairs import largest, pair_separations, plan_pairs
+from surest.algorithms.questions.pairs import Seen, largest, pair_separations, plan_pairs
 from surest.algorithms.wager.sampling import update_optimistic
 from surest.algorithms.wager.wager import (
     EVERYWHERE,
@@ -23,7 +23,7 @@ from surest.algorithms.wager.wager import (
     slot_share,
     unused_share,
 )
-from surest.core.protocol import Atoms, FloatArray, IntArray, Status
+from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.evidence.betting import confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 
@@ -76,7 +76,7 @@ class SetLedger:
         counts = self._counts() if self.settled else book.counts
         self.apart = pair_separations(arms, counts, book.means, book.spreads, self.epsilon)
         if self.settled:
-            gaps = np.array([book.gaps(i) for i in arms])
+            gaps = np.array([book.gaps(int(i)) for i in arms])
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * gaps)).any())
         else:
             least = book.counts[arms].min()
@@ -101,9 +101,9 @@ class SetLedger:
             worth = (self.apart >= LOOK * self.goal) | (self.book.rounds % EVERYWHERE == 0)
             self._raise(self.certified, self.minimisers, worth & (self.certified < self.goal), self.goal)
 
-    def _raise(self, certified: FloatArray, starts: FloatArray, todo: FloatArray, goal: float) -> None:
+    def _raise(self, certified: FloatArray, starts: FloatArray, todo: BoolArray, goal: float) -> None:
         evidence = self._evidence()
-        for row in np.flatnonzero(todo.any(axis=1)):
+        for row in np.flatnonzero(todo.any(axis=1)).tolist():
             places = np.flatnonzero(todo[row])
             raise_certificates(certified[row], starts[row], places, goal, self.epsilon, self._of_row(evidence, row))
 
@@ -139,16 +139,15 @@ class SetLedger:
 
     def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
         """How often to pull each arm in the next `size` pulls, after those that are still pending."""
-        book, n = self.book, len(self.book.counts)
+        book = self.book
         inside = largest(book.optimistic if rng.random() < 0.5 else -self.pessimistic, self.m)
         if self.epsilon > 0 and self.settled:
             inside = self.leading  # it need not be the best: see that it is good enough
-        outside = np.delete(np.arange(n), inside)
-        certified = np.zeros((n, n), np.bool_)
+        rows, certified = np.full(len(book.counts), -1), np.zeros((1, 1), np.bool_)
         if self.nominated is not None:
-            certified[self.nominated] = self.certified >= self.goal
-        counts, coins = self._counts() + pending, rng.random(size)
-        return plan_pairs(inside, outside, counts, book.means, book.spreads, certified, self.epsilon, coins)
+            rows[self.nominated], certified = np.arange(self.m), self.certified >= self.goal
+        seen = Seen(self._counts() + pending, book.means, book.spreads, rows, certified)
+        return plan_pairs(inside, np.delete(np.arange(len(rows)), inside), seen, self.epsilon, rng.random(size))
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -167,9 +166,8 @@ class SetLedger:
             if todo.sum() <= MANY:  # else what was found before holds as well
                 self._raise(certified, starts, todo, np.inf)
             weakest = float(certified.min())
-            out = (certified >= (self.goal if weakest >= self.goal else beyond)).all(axis=0)
-            out[self.nominated] = False
-            contenders = tuple(np.flatnonzero(~out).tolist())
+            unsure = certified < (self.goal if weakest >= self.goal else beyond)
+            contenders = tuple(sorted({*chosen, *np.flatnonzero(unsure.any(axis=0)).tolist()}))
             smallest = self._smallest_epsilon(certified, starts)
         return Status(
             leader=chosen[0],
@@ -195,7 +193,7 @@ class SetLedger:
     def _smallest_epsilon(self, certified: FloatArray, starts: FloatArray) -> float:
         """The smallest ε, from the requested one on, for which the set is certified at δ."""
         smallest, evidence = self.epsilon, self._evidence()
-        for row in np.argsort(certified.min(axis=1)):
+        for row in np.argsort(certified.min(axis=1)).tolist():
             places = np.argsort(certified[row])
             doubtful = places[certified[row][places] < self.goal]
             smallest = smallest_epsilon(smallest, doubtful, self.goal, starts[row], self._of_row(evidence, row))
