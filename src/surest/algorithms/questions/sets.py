@@ -27,9 +27,6 @@ from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.evidence.betting import confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 
-EACH = 0.05
-"""The part of the prior with which each of the m best arms is watched by itself: it is what contenders rest on."""
-
 
 class SetLedger:
     """Rewards, the sets nominated so far, and the certificates of every pair of each."""
@@ -112,7 +109,7 @@ class SetLedger:
         book, k, n = self.book, self.nominations, len(self.book.counts)
         return Evidence(
             -1,
-            np.full(n, -math.log(1 - EACH)),
+            np.zeros(n),
             (book.before.values, book.before.weights, book.before.size),
             (book.since.values, book.since.weights, book.since.size),
             wide_bets(book.counts, book.empirical * book.counts, False),
@@ -156,18 +153,21 @@ class SetLedger:
         return tuple(arms[np.argsort(-self.book.empirical[arms], kind="stable")].tolist())
 
     def status(self) -> Status:
-        """All that can be said at this moment, of the nominated set if there is one."""
+        """All that can be said at this moment, of the nominated set if there is one.
+
+        Contenders are its arms, and those against which some arm of it is not certified: each of the m best is among them at
+        all times with probability at least 1 − δ (each, not all together).
+        """
         n, chosen, weakest, smallest = len(self.book.counts), self.chosen, -math.inf, 1.0
         contenders = tuple(range(n))
         if self.nominated is not None:
             certified, starts = self.certified.copy(), self.minimisers.copy()  # to look must change nothing
-            beyond = self.goal + math.log(self.m * (1 - EACH) / EACH)
-            todo = certified < beyond
+            todo = certified < self.goal
             if todo.sum() <= MANY:  # else what was found before holds as well
                 self._raise(certified, starts, todo, np.inf)
             weakest = float(certified.min())
-            unsure = certified < (self.goal if weakest >= self.goal else beyond)
-            contenders = tuple(sorted({*chosen, *np.flatnonzero(unsure.any(axis=0)).tolist()}))
+            unsure = np.flatnonzero((certified < self.goal).any(axis=0))
+            contenders = tuple(sorted({*chosen, *unsure.tolist()}))
             smallest = self._smallest_epsilon(certified, starts)
         return Status(
             leader=chosen[0],
