@@ -12,7 +12,6 @@ from surest.algorithms.questions.sets import SetLedger
 from surest.algorithms.wager.ahead import plan_ahead
 from surest.algorithms.wager.wager import FIRST
 from surest.core.protocol import Answer, IntArray, Procedure, Pull, Statistic
-from surest.errors import UsageError
 
 
 def wager_top(
@@ -30,8 +29,6 @@ def wager_top(
 
     `batch`, `workers` and `script` as for `wager`.
     """
-    if workers < 1:
-        raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, from 1 on")
     if workers > 1 and len(script) > 0:
         batch, workers = max(batch, 2 * workers), 1
     ledger = SetLedger(len(arms), top, delta, epsilon)
