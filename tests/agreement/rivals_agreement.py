@@ -1,5 +1,6 @@
 """A rival's run, request for request, against its slow transcription; ends and answers included."""
 
+from dataclasses import replace
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -11,6 +12,7 @@ from surest.algorithms.entry import Entry, Task
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
+from surest.core.question import Question
 from surest.drivers.simulate import simulate
 
 RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
@@ -18,6 +20,8 @@ BINARY = bernoulli([0.3, 0.85, 0.2])
 GRADED = finite_arms([([0.0, 0.5, 0.9], [5, 4, 1]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.7, 0.8, 1.0], [2, 3, 2])])
 """Rewards between 0 and 1, of different variances, the best arm last."""
 FOUR = bernoulli([0.6, 0.45, 0.4, 0.3])
+BEST_TWO = bernoulli([0.1, 0.95, 0.2, 0.9])
+GRADED_TWO = finite_arms([([0.7, 0.8, 1.0], [2, 3, 2]), ([0.1, 0.2, 0.3], [1, 1, 1]), ([0.6, 0.97], [1, 1])])
 EIGHT = bernoulli([0.85] + [0.3] * 7)
 """The leader's part of the transport cost is about 1/(1 + √7) here, far from one half."""
 EQUAL = bernoulli([0.5, 0.5, 0.5])
@@ -29,6 +33,8 @@ def started(entry: Entry, arms: FiniteArms, delta: float, seed: int, **problem: 
     options = {"h1": problem.pop("h1")} if "h1" in problem else {}
     n, budget = len(arms), problem.get("budget")
     asked = Task(np.arange(n), delta, problem.get("epsilon", 0.0), budget, np.random.default_rng([seed, n]))
+    if "top" in problem:
+        asked = replace(asked, question=Question("top", top=problem["top"]))
     limit = budget or (LIMIT_TOP_TWO if "Jourdan" in entry.reference else LIMIT)
     return Running(entry.start(asked, **options), n, budget=limit, record=True)
 
@@ -50,6 +56,7 @@ def check_rule(name: str, entry: Entry, arms: FiniteArms, delta: float, seed: in
     seen = Seen(
         n, delta, problem.get("epsilon", 0.0), problem.get("budget", 0), problem.get("h1", 1.0), [[] for _ in range(n)]
     )
+    seen.top = problem.get("top", 1)
     with np.errstate(all="ignore"):
         running, bandit = started(entry, arms, delta, seed, **problem), arms.simulate(seed)
         while True:
@@ -76,7 +83,8 @@ def move_of(running: Running) -> Move:
     if running.request is not None:
         return ("pull", tuple(sorted(running.request.arms.tolist())))
     assert running.value is not None, "it should have ended"
-    return ("stop", running.value.arm)
+    arms = running.value.arms
+    return ("stop", arms[0] if len(arms) == 1 else tuple(sorted(arms)))
 
 
 def check_coins(seen: Seen) -> None:
@@ -110,9 +118,12 @@ def problems(name: str) -> list[tuple[FiniteArms, dict[str, float]]]:
         return [(BINARY, {}), (GRADED, {}), (MIDDLE, {})]
     if name.endswith("-adaptive"):
         return SPENDING
+    if name in ("lucb", "kl-lucb", "kl-lucb-heuristic"):
+        short = [(MIDDLE, {}), (GRADED, {}), (MIDDLE, {})] if name == "kl-lucb-heuristic" else PROBLEMS + NEAR
+        return [*short, (BEST_TWO, {"top": 2}), (GRADED_TWO, {"top": 2}), (BEST_TWO, {"top": 3, "epsilon": 0.4})]
     if name.endswith("-heuristic") or name in ("track-and-stop", "chernoff-racing"):  # these end soon
         return [(MIDDLE, {}), (GRADED, {}), (MIDDLE, {})]
-    return PROBLEMS + NEAR * (name in ("lucb", "kl-lucb", "ugape", "ugape-v", "lil-kl-ucb"))
+    return PROBLEMS + NEAR * (name in ("ugape", "ugape-v", "lil-kl-ucb"))
 
 
 def check_stepwise(name: str, entry: Entry) -> None:

@@ -6,6 +6,7 @@ a number is so close to its threshold that rounding decides. A move is ("pull", 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import inf, log, sqrt
 
 import numpy as np
@@ -36,6 +37,8 @@ class Seen:
     """The arms of the last request."""
     notes: dict = field(default_factory=dict)
     """A rule's own."""
+    top: int = 1
+    """How many arms are asked for."""
 
     @property
     def counts(self) -> np.ndarray:
@@ -81,12 +84,18 @@ def kl_lower(p: float, level: float) -> float:
 
 
 def leader_and_challenger(seen: Seen, upper: np.ndarray, lower: np.ndarray) -> set[Move]:
-    """LUCB: pull the leader and the others' largest upper bound, until that is no more than ε above its lower bound."""
+    """LUCB: pull the least lower bound among the m largest means and the largest upper bound of the others, until that is no
+    more than ε above it."""
     moves: set[Move] = set()
-    for leader in top(seen.means, list(range(seen.n))):
-        for challenger in top(upper, others(seen.n, leader)):
-            over = seen.epsilon - (upper[challenger] - lower[leader])
-            moves |= either(over, pull(leader, challenger), ("stop", leader))
+    for chosen in combinations(range(seen.n), seen.top):
+        rest = [a for a in range(seen.n) if a not in chosen]
+        if min(seen.means[list(chosen)]) < max(seen.means[rest]) - CLOSE:
+            continue
+        for weakest in top(-lower, list(chosen)):
+            for challenger in top(upper, rest):
+                over = seen.epsilon - (upper[challenger] - lower[weakest])
+                stop: Move = ("stop", chosen[0] if seen.top == 1 else chosen)
+                moves |= either(over, pull(weakest, challenger), stop)
     return moves
 
 

@@ -151,10 +151,18 @@ MISTAKES = [  # module, its text, the mistake, the rival whose transcription dis
     ("published.gap_index", "(next_top if arm == first else top)", "top", "ugape"),
     ("published.ugape", "if gap <= state.memory[SMALLEST, 0]", "if True", "ugape-b"),  # the last guess, not the surest
     ("published.ugape", "total == 0 or (kind == BERNSTEIN and total == n)", "total == 0", "ugape-v"),
-    ("published.kl_lucb", "if arm == leader:\n            continue\n        mean", "mean", "kl-lucb"),
+    ("published.kl_lucb", "if state.memory[CHOSEN, arm] > 0:\n            continue\n        mean", "mean", "kl-lucb"),
+    (
+        "published.kl_lucb",
+        "if lower < least:",
+        "if lower > least or weakest < 0:",
+        "kl-lucb",
+    ),  # of the m best the surest
+    ("published.lucb", "if chosen and mean - radius < lower:", "if chosen:", "lucb"),
+    ("algorithms.stepwise", "for rank in range(2, m + 1):", "for rank in range(2, m):", "lucb"),
     ("published.kl_lucb", "upper - state.settings[EPSILON]", "upper + state.settings[EPSILON]", "kl-lucb"),
     ("published.lucb", "top - lower <= state.settings[EPSILON]", "top - lower <= 2 * state.settings[EPSILON]", "lucb"),
-    ("published.lucb", "arm != leader and upper > top", "arm != leader and (challenger < 0 or upper < top)", "lucb"),
+    ("published.lucb", "mean + radius > top", "(challenger < 0 or mean + radius < top)", "lucb"),
     (
         "published.kl_racing",
         "state.sums[arm] <= state.sums[worst]",

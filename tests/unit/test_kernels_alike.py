@@ -8,10 +8,12 @@ import pytest
 
 import surest.compiled
 from surest.algorithms import REGISTRY, Task
+from surest.algorithms.questions import pairs
 from surest.algorithms.stepwise import ASKED, absorb
 from surest.algorithms.wager import sampling, transport
 from surest.algorithms.wager.wager import Ledger
 from surest.compiled import Kernel, run_plainly
+from surest.core.question import BEST, Question
 from surest.evidence import betting, certificate, digest
 from surest.evidence.betting import wide_bets
 from surest.evidence.item_gate import bet_above
@@ -78,6 +80,18 @@ def test_wager_decides_alike(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
+def test_wager_top_decides_alike(seed: int) -> None:
+    book, rng = ledger(seed)
+    n = len(book.counts)
+    inside = np.sort(rng.choice(n, n // 2, replace=False))
+    both(pairs.pair_separations, inside, book.counts, book.means, book.spreads, book.epsilon)
+    rows = np.full(n, -1)
+    rows[inside] = np.arange(len(inside))
+    seen = pairs.Seen(book.counts, book.means, book.spreads, rows, rng.random((len(inside), n)) < 0.3)
+    both(pairs.plan_pairs, inside, np.delete(np.arange(n), inside), seen, book.epsilon, rng.random(30))
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
 def test_certificates_are_alike(seed: int) -> None:
     book, rng = ledger(seed)
     evidence, n = book._evidence(), len(book.counts)
@@ -96,6 +110,7 @@ def test_certificates_are_alike(seed: int) -> None:
             *(float(v) for v in (evidence.base[todo[0]], evidence.share)),
             float(evidence.guesses_nominee[todo[0]]),
             float(evidence.guesses[todo[0]]),
+            float(rng.integers(1, 4)),
         )
         both(certificate.log_value, x * (1 - book.epsilon), book.epsilon, pair)
         both(certificate.certificate, x, np.inf, book.epsilon, pair)
@@ -144,8 +159,9 @@ def test_both_speak_alike_of_what_is_an_error_in_python() -> None:
 def test_rules_that_decide_pull_by_pull_are_alike(name: str) -> None:
     rng = np.random.default_rng(1)
     options = {"h1": 100.0} if name in {"ucb-e", "ugape-b"} else {}
-    for kind in range(2):
-        problem = Task(np.arange(4), 0.1, 0.0, 400, np.random.default_rng(2))
+    asked = (BEST, BEST, Question("top", top=2)) if "top" in REGISTRY[name].answers else (BEST, BEST)
+    for kind, question in enumerate(asked):
+        problem = Task(np.arange(4), 0.1, 0.0, 400, np.random.default_rng(2), question=question)
         decide, state, *_ = REGISTRY[name].stepwise(problem, **options)
         for _ in range(120):
             asked = both(decide, state)

@@ -19,6 +19,7 @@ from surest.errors import UsageError
 MODULES = {
     "wager": "wager.entry",
     "race": "race",
+    "wager-top": "questions.wager_top",
     "race-top": "questions.race_top",
     "race-above": "questions.race_above",
     "race-control": "questions.race_control",

@@ -1,9 +1,9 @@
 """Algorithms that decide pull by pull: one compiled function from what was seen to what to pull next.
 
 Such an algorithm is a `Stepwise`: a function ``decide(state)`` that names the next arms in ``state.pick`` and returns how
-many they are, 0 to stop and answer ``state.marks[LEADER]``. Two drivers call the same function. `run` yields a request a
-decision, and so works with anything that can be pulled. `advance` decides and consumes rewards drawn beforehand, block by
-block, without leaving machine code: see `surest.drivers.blocks`.
+many they are, 0 to stop and answer ``state.marks[LEADER]``, or the arms that `CHOSEN` marks. Two drivers call the same
+function. `run` yields a request a decision, and so works with anything that can be pulled. `advance` decides and consumes
+rewards drawn beforehand, block by block, without leaving machine code: see `surest.drivers.blocks`.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,9 +15,12 @@ import numpy.typing as npt
 from surest.algorithms.entry import Entry
 from surest.compiled import compiled
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+from surest.core.question import Question
 
 LEADER, TOTAL, ASKED = 0, 1, 2
 """Places in `State.marks`: the arm it would name, all pulls so far, the arms asked for last."""
+CHOSEN = 0
+"""The row of `State.memory` that marks the arms it would name, where it names several: 1 the best one, 2 the next, …"""
 SPARE = 8
 """A row of memory has at least so many places, for numbers that belong to no arm."""
 
@@ -50,6 +53,21 @@ class Stepwise(NamedTuple):
     state: State
     reason: str = "certified"
     certified: bool = True
+    top: int = 0
+    """How many arms it names, by the row `CHOSEN`; 0: the leader."""
+
+    @property
+    def status(self) -> Status:
+        """What it would name now."""
+        ranks, leader = self.state.memory[CHOSEN], int(self.state.marks[LEADER])
+        chosen = () if self.top == 0 else tuple(int(np.flatnonzero(ranks == k)[0]) for k in 1.0 + np.arange(self.top))
+        return Status(leader=leader, chosen=chosen)
+
+    @property
+    def answer(self) -> Answer:
+        """What it names at its end."""
+        status = self.status
+        return Answer(status.chosen or status.leader, self.certified, self.reason, status)
 
 
 def fresh_state(
@@ -71,18 +89,19 @@ def fresh_state(
     )
 
 
+def named(question: Question) -> int:
+    """How many arms an algorithm names, where it is asked for the best one or for several: see `Stepwise.top`."""
+    return question.top if question.kind == "top" else 0
+
+
 def run(stepwise: Stepwise) -> Procedure[Answer]:
     """The algorithm as a procedure: a request a decision."""
     decide, state = stepwise.decide, stepwise.state
-
-    def now() -> Status:
-        return Status(leader=int(state.marks[LEADER]))
-
     while asked := decide(state):
         state.marks[ASKED] = asked
-        state.fresh[:asked] = yield Pull(state.pick[:asked].copy(), 1, Statistic.REWARDS, now)
+        state.fresh[:asked] = yield Pull(state.pick[:asked].copy(), 1, Statistic.REWARDS, lambda: stepwise.status)
         absorb(state)
-    return Answer(now().leader, stepwise.certified, stepwise.reason, now())
+    return stepwise.answer
 
 
 def pullwise(build: Callable[..., Stepwise], **facts: Any) -> Entry:
@@ -141,6 +160,20 @@ def empirical_best(state: State) -> int:
                 best = arm
     state.marks[LEADER] = best
     return best
+
+
+@compiled
+def empirical_top(state: State, m: int) -> None:
+    """Mark the m arms in play with the largest means in the row `CHOSEN`, ties at random; the best becomes the leader."""
+    state.memory[CHOSEN, :] = 0.0
+    leader = empirical_best(state)
+    state.memory[CHOSEN, leader] = 1.0
+    for rank in range(2, m + 1):
+        for arm in range(len(state.counts)):  # the next best is the best of those not marked yet
+            state.active[arm] = state.memory[CHOSEN, arm] == 0.0
+        state.memory[CHOSEN, empirical_best(state)] = rank
+    state.active[:] = True
+    state.marks[LEADER] = leader
 
 
 @compiled

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from surest.algorithms.stepwise import ASKED, LEADER, TOTAL, State, Stepwise, absorb, fresh_state
+from surest.algorithms.stepwise import ASKED, TOTAL, State, Stepwise, absorb, fresh_state
 from surest.arms.finite import FiniteSimulation
 from surest.compiled import Kernel, compiled, compiled_as, compiler
 from surest.core.protocol import Answer, FloatArray, IntArray, Pull, Statistic, Status
@@ -129,12 +129,11 @@ def simulate_blocks(
         drawn[arm] = min(GROWTH * drawn[arm], most)
         rewards[arm, : drawn[arm]] = _rewards(simulation, np.array([arm]), int(drawn[arm]))
         used[arm] = 0
-    status = Status(leader=int(state.marks[LEADER]))
-    value = Answer(status.leader, stepwise.certified, stepwise.reason, status) if why == STOPPED else None
+    value = stepwise.answer if why == STOPPED else None
     pulls = int(state.marks[TOTAL])
     with np.errstate(invalid="ignore"):
         means = state.sums / state.counts
-    return Finished(value, status, pulls, state.counts, int(progress[2]), means, log[:pulls])
+    return Finished(value, stepwise.status, pulls, state.counts, int(progress[2]), means, log[:pulls])
 
 
 def _rewards(simulation: FiniteSimulation, arms: IntArray, times: int) -> FloatArray:

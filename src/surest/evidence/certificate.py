@@ -81,6 +81,8 @@ class Pair(NamedTuple):
     """The slot's bets on the nominee are placed around this, …"""
     guess: float
     """… and those on the challenger around this."""
+    among: float = 1.0
+    """How many arms share the wide mixture: 1 where the best arm is asked for, m where the m best are."""
 
 
 class Evidence(NamedTuple):
@@ -96,6 +98,7 @@ class Evidence(NamedTuple):
     share: float
     guesses_nominee: FloatArray
     guesses: FloatArray
+    among: float = 1.0
 
 
 @compiled
@@ -109,7 +112,7 @@ def log_value(x: float, epsilon: float, pair: Pair) -> tuple[float, float, float
     # B^before and B, by one pass over the bets
     early_top, early, early_slope, early_doubt = math.log(WAIT), 1.0, 0.0, 0.0
     full_top, full, full_slope, full_doubt = math.log(WAIT), 1.0, 0.0, 0.0
-    log_share, alpha = math.log((1.0 - WAIT) * (1.0 - DECAY)), ALPHA
+    log_share, alpha = math.log((1.0 - WAIT) * (1.0 - DECAY) / pair.among), ALPHA
     for _ in range(pair.bets):
         log, slope, rounded = growth(before[0], before[1], before[2], y, alpha, False)
         more, more_slope, more_rounded = growth(since[0], since[1], since[2], y, alpha, False)
@@ -281,6 +284,7 @@ def _against(j: int, start: float, goal: float, epsilon: float, evidence: Eviden
         evidence.share,
         evidence.guesses_nominee[j],
         evidence.guesses[j],
+        evidence.among,
     )
     bound, minimiser = certificate(start, goal + price, epsilon, pair)
     return bound - price, minimiser

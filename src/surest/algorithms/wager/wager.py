@@ -198,7 +198,7 @@ class Ledger:
         a = self.leader
         self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
         if a == self.nominee:
-            due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self._gaps(a))).any())
+            due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self.gaps(a))).any())
         else:
             clear = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
             due = clear or (not self.nominees and self.counts[a] >= LONG)
@@ -215,26 +215,35 @@ class Ledger:
         self.before.take(self.since)
         self._place_bets(arm)
 
-    def _gaps(self, a: int) -> FloatArray:
+    def gaps(self, a: int) -> FloatArray:
         """An arm's lead over each other, or the standard error of it where that is larger."""
         error = self.variances / self.counts
         gaps: FloatArray = np.maximum(self.means[a] - self.means + self.epsilon, np.sqrt(error + error[a]))
         return gaps
 
     def _place_bets(self, a: int) -> None:
-        """The bets of the new slot: those that suit the gaps seen, shared by the errors of both arms' means."""
-        error = self.variances / self.counts
-        self.assumed = self._gaps(a)
-        x = self.means[a] - self.assumed * error[a] / (error[a] + error)
+        self.assumed, self.minimisers, self.guesses_nominee, self.guesses = self.suited_bets(a)
+
+    def suited_bets(
+        self, a: int, beside: Sequence[int] | IntArray = ()
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The bets of a new slot: those that suit the gaps seen, shared by the errors of both arms' means.
+
+        For each other arm: the gap, a level between both means, the bet on arm `a`, the bet on the other. The arms `beside`
+        it are not bet against.
+        """
+        error, gaps = self.variances / self.counts, self.gaps(a)
+        x = self.means[a] - gaps * error[a] / (error[a] + error)
         own, other = self.means[a] - x, x + self.epsilon - self.means
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
-        self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
-        best_bets(a, self._seen(), self.epsilon, nominee, self.guesses)
-        closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
+        guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
+        best_bets(a, self._seen(), self.epsilon, nominee, guesses)
+        apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        apart[np.asarray(beside, np.int64)] = np.inf
+        closest = nominee[apart.argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
-        self.guesses_nominee = np.maximum(nominee, closest)
-        self.minimisers = x
+        return gaps, x, np.maximum(nominee, closest), guesses
 
     def refute(self) -> None:
         """Compute certificates where they may reach the goal."""
