@@ -19,6 +19,8 @@ from surest.errors import UsageError
 MODULES = {
     "wager": "wager.entry",
     "race": "race",
+    "wager-above": "questions.wager_above",
+    "wager-control": "questions.wager_control",
     "vd-best-arm-id": "paper.vd_best_arm_id",
     "vd-best-arm-id-star": "paper.expected_time",
     "naive-best-arm": "paper.naive",

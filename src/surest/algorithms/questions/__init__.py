@@ -1,0 +1,1 @@
+"""Algorithms for other questions than "which arm is the best?"."""
