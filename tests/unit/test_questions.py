@@ -1,11 +1,14 @@
 """Other questions than "which is the best?": how they are asked, refused, answered in words, JSON, pages and studies."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import surest
+from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.errors import UsageError
@@ -92,9 +95,52 @@ def test_a_question_that_makes_no_sense(question, said):
         asked(**question)
 
 
+def test_an_algorithm_that_does_not_answer_a_question_names_those_that_do():
+    with pytest.raises(UsageError, match=r"naive-best-arm does not answer which 2 arms are the best; .* wager-top"):
+        surest.Session(LABELS, top=2, algorithm="naive-best-arm")
+
+
 def test_the_question_is_in_the_users_units():
     asked = problem_of(LABELS, above=30, bounds=(0, 60), epsilon=6)
     assert asked.question.bar == 0.5
     assert problem_of(LABELS, control="a", margin=6, bounds=(0, 60), minimise=True).question.margin == pytest.approx(
         0.1
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "algorithm"),
+    [
+        (["--top", "2"], "wager-top"),
+        (["--above", "0.6"], "wager-above"),
+        (["--above", "0.6", "--error", "fdr"], "wager-above"),
+        (["--control", "2", "--margin", "0.2"], "wager-control"),
+    ],
+)
+def test_the_command_line_asks_every_question(question, algorithm, tmp_path: Path):
+    arguments = ["identify", "bernoulli:0.9,0.2,0.8,0.3", "--delta", "0.1", "--seed", "1", *question]
+    shown = CliRunner().invoke(cli, [*arguments, "--quiet"], standalone_mode=False)
+    assert shown.return_value == 0, shown.output
+    assert "Any method" not in shown.output  # that bound is about the best arm
+    data = json.loads(CliRunner().invoke(cli, [*arguments, "--json", "--quiet"], standalone_mode=False).output)
+    assert (data["chosen"], data["indices"]) == (["1", "3"], [0, 2])
+    assert data["algorithm"] == algorithm
+    assert data["certified"]
+
+
+@pytest.mark.parametrize("question", [{"top": 2}, {"above": 0.6}, {"control": "d", "margin": 0.1}])
+def test_a_study_asks_every_question(question, tmp_path: Path):
+    storage = f"sqlite:///{tmp_path}/s.db"
+    study = surest.open_study(storage, "s", LABELS, 0.1, seed=3, **question)
+    rng = np.random.default_rng(5)
+    for _ in range(3000):
+        tickets = study.ask(50)
+        if not tickets:
+            break
+        study.tell_all(tickets, [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
+    found = surest.open_study(storage, "s").result()
+    assert found.certified
+    assert found.chosen == ("a", "c")
+    assert found.problem.question == study.settings.session(LABELS).problem.question
+    shown = CliRunner().invoke(cli, ["study", "status", "s", "--storage", storage])
+    assert shown.exit_code == 0, shown.output

@@ -20,6 +20,8 @@ MODULES = {
     "wager": "wager.entry",
     "race": "race",
     "wager-top": "questions.wager_top",
+    "wager-above": "questions.wager_above",
+    "wager-control": "questions.wager_control",
     "race-top": "questions.race_top",
     "race-above": "questions.race_above",
     "race-control": "questions.race_control",
