@@ -63,9 +63,7 @@ def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str
     """Start the loop, kill it at a random moment or between an ask and its tell, again and again; then let it end."""
     rng = random.Random(20240611)
     done = 0
-    most = int(rounds) // (
-        2 * int(times)
-    )  # rewards of one turn: a round has at least one, so the loop cannot end before
+    most = 16  # rewards of one turn: all turns together stay far from the end
     for turn in range(int(times)):
         heard, ready = os.pipe()
         child = os.fork()
