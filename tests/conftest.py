@@ -5,10 +5,11 @@ import signal
 from collections.abc import Generator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=SLOWNESS)
 settings.load_profile("repeatable")
 
 

@@ -82,7 +82,7 @@ def test_prompt_on_questions_goes_on_after_a_kill(tmp_path: Path) -> None:
     before += first.stderr.readlines()
     first.wait()
     first.stderr.close()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.splitlines() == [
         "steps is the best prompt: certified True",
         "83 of 1600 answers were judged",

@@ -169,14 +169,16 @@ def remove(path: Path) -> None:
 
 
 def check_flips(tmp_path: Path, flips: int) -> tuple[int, int]:
+    """Flip bits one at a time among the bytes that are not zero: most of a small database is empty space."""
     path, scratch = tmp_path / "study.db", tmp_path / "flipped.db"
     whole = closed(f"sqlite:///{path}", path)
     before = open_study(f"sqlite:///{path}", "s")
     expected = (support.rewards_of(before), before.labels, before.settings, before.status().out)
     rng = random.Random(7)
+    written = [place for place, byte in enumerate(whole) if byte]
     noticed = harmless = 0
     for _ in range(flips):
-        place, bit = rng.randrange(len(whole)), rng.randrange(8)
+        place, bit = rng.choice(written), rng.randrange(8)
         scratch.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
         try:
             study = open_study(f"sqlite:///{scratch}", "s")
@@ -192,9 +194,10 @@ def check_flips(tmp_path: Path, flips: int) -> tuple[int, int]:
 
 
 def test_a_flipped_bit_is_noticed_or_harmless(tmp_path: Path) -> None:
+    # In 30 databases, whose bytes differ with the hour and the process, 51 to 54 flips were noticed.
     noticed, harmless = check_flips(tmp_path, 80)
-    assert noticed >= 4
-    assert harmless >= 4
+    assert noticed >= 25
+    assert harmless >= 5
 
 
 @pytest.mark.slow

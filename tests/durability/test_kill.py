@@ -12,7 +12,7 @@ from surest.study.study import open_study
 def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     acknowledged = tmp_path / "acknowledged"
     longest = 0.06 if storage.startswith("sqlite") else 0.15  # seconds until the kill
-    rounds = 8 * times  # more than most disks allow before the last kill
+    rounds = 8 * times  # of some seven rewards each; a worker stops after 16, so that none ends before it is killed
     killed = int(support.finish(support.python("kills", storage, acknowledged, times, longest, rounds)))
     study = open_study(storage, "s")
     rewards = support.rewards_of(study)
@@ -27,7 +27,7 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
         with sqlite3.connect(tmp_path / "study.db") as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
-    assert killed >= 0.9 * times, "too many kills came after the end"
+    assert killed == times, "a kill came after the end"
     # Where the kills hit: between an ask and its tell, and between a reward's commit and its acknowledgement.
     orphans = sum(of.get("retried", 0) for of in study.health().values())
     unacknowledged = len(rewards) - len(told)
@@ -35,7 +35,7 @@ def check_kills(storage: str, tmp_path: Path, times: int) -> None:
     print(
         f"{kind}: {killed} kills, {len(rewards)} rewards, {orphans} tickets orphaned, {unacknowledged} told but not acknowledged"
     )
-    assert orphans + unacknowledged > times / 10, "the kills did not hit the loop at work"
+    assert orphans >= times // 4, "each fourth kill comes between an ask and its tell"
 
 
 def test_kills(storage: str, tmp_path: Path) -> None:

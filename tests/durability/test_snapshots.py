@@ -3,13 +3,17 @@
 import json
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from surest.errors import StorageError
+from surest.core.procedure import Running
+from surest.core.session import Ticket
+from surest.errors import Stop, StorageError
 from surest.study import following, snapshot
 from surest.study.study import Study, open_study
+from surest.study.work import work_on
 
 SETTINGS = {"algorithm": "naive-best-arm", "seed": 1}
 
@@ -74,6 +78,34 @@ def test_an_answered_request_is_replayed(storage: str) -> None:
     told(study, study.status().request_left)
     with pytest.raises(Replayed):
         study.status()
+
+
+def test_who_has_replayed_the_log_spares_others_a_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = open_study(storage, "s")
+    assert not study.finished  # a replay
+    left = study.status().request_left
+    told(study, left)  # the last of them keeps a snapshot
+    monkeypatch.setattr(following.Pulls, "_caught_up", lambda *_: pytest.fail("the log was replayed"))
+    assert open_study(storage, "s").status().result.pulls > left
+
+
+def test_a_worker_that_ends_spares_others_a_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def arm(ticket: Ticket) -> tuple[object, ...]:
+        return (float, (ticket.id * 7919 % 101 + ticket.arm) / 121)
+
+    def stop(running: Running[object]) -> None:
+        if running.pulls > before:
+            raise Stop
+
+    study = open_study(storage, "s")
+    before = study.running.pulls
+    left = study.status().request_left - 3
+    told(study, left)
+    monkeypatch.setattr(following, "LARGE", 10**9)  # so that only its end keeps a snapshot
+    with ThreadPoolExecutor(1) as pool, pytest.raises(Stop):
+        work_on(study, arm, pool, in_flight=1, on_request=stop)
+    monkeypatch.setattr(following.Pulls, "_caught_up", lambda *_: pytest.fail("the log was replayed"))
+    assert open_study(storage, "s").status().result.pulls > before
 
 
 @pytest.mark.usefixtures("no_replay")

@@ -16,8 +16,21 @@ from surest.errors import TicketError
 from surest.study.study import open_study
 
 
-def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, ready: int | None = None) -> None:
-    """Ask, evaluate, tell; write down each reward only once it has been acknowledged."""
+def loop(
+    storage: str,
+    acknowledged: Path,
+    k: int,
+    lease: float,
+    rounds: int,
+    ready: int | None = None,
+    hold: bool = False,
+    most: float = float("inf"),
+) -> None:
+    """Ask, evaluate, tell; write down each reward only once it has been acknowledged.
+
+    One that is to be killed says when it is `ready`: at its first ask, or with `hold` when it has asked and not told, and then
+    it waits for the kill. After `most` rewards it waits for it too.
+    """
     log = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     study = open_study(
         storage, "s", ["a", "b", "c"], 0.1, algorithm=support.TELLTALE, seed=1, lease_seconds=lease,
@@ -25,10 +38,13 @@ def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, re
     )  # fmt: skip
     rng = random.Random(os.urandom(8))
     while not study.finished:
-        if ready is not None:
+        if ready is not None and not hold:
             os.write(ready, b".")
             ready = None
         tickets = study.ask(k)
+        if tickets and ready is not None:
+            os.write(ready, b".")
+            signal.pause()
         if not tickets:
             time.sleep(0.005)
         for ticket in tickets:
@@ -38,23 +54,28 @@ def loop(storage: str, acknowledged: Path, k: int, lease: float, rounds: int, re
             except TicketError:
                 continue  # its lease had run out, and another was faster
             os.write(log, f"{ticket.id} {reward!r}\n".encode())
+            most -= 1
+            if most <= 0:
+                signal.pause()
 
 
 def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str) -> None:
-    """Start the loop, kill it at a random moment, again and again; then let it end."""
+    """Start the loop, kill it at a random moment or between an ask and its tell, again and again; then let it end."""
     rng = random.Random(20240611)
     done = 0
+    most = 16  # rewards of one turn: all turns together stay far from the end
     for turn in range(int(times)):
         heard, ready = os.pipe()
         child = os.fork()
         if child == 0:
-            loop(storage, Path(acknowledged), 3, 0.02, int(rounds), ready)
+            loop(storage, Path(acknowledged), 3, 0.02, int(rounds), ready, turn % 4 == 3, most)
             os._exit(0)
-        if turn % 10:  # one in ten is killed while it still opens the study
+        if turn % 10 != 4:  # one in ten is killed while it still opens the study
             os.read(heard, 1)
         os.close(heard)
         os.close(ready)
-        time.sleep(rng.random() * float(longest))
+        if turn % 4 != 3:
+            time.sleep(rng.random() * float(longest))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         done += os.WIFSIGNALED(status)
@@ -64,7 +85,7 @@ def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str
 
 def work(storage: str, acknowledged: str, rounds: str) -> None:
     """One of several workers on a study."""
-    loop(storage, Path(acknowledged), 1, 60.0, int(rounds))
+    loop(storage, Path(acknowledged), 1, 3600.0, int(rounds))
 
 
 def openers(directory: str, rounds: str, processes: str, urls: str) -> None:

@@ -25,7 +25,10 @@ from surest.study.transfer import import_study
 MANY, FEW = 300, 40
 quick = settings(max_examples=MANY, deadline=None, derandomize=True)
 slow_ones = settings(
-    max_examples=FEW, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=FEW,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 CSV = b'instance,arm,value,count\none,a,0.5,3\none,"b, c",1,2\r\none,b,0.25,1\ntwo,a,1e-3,7\n'

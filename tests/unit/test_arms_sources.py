@@ -17,6 +17,7 @@ from surest.arms.instances import KINDS, parse_source
 from surest.arms.recorded import has_counts, read_csv, read_in_order, read_instances
 from surest.errors import SourceError, SurestError
 
+UNIMPORTANT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
 PACKED = gzip.compress(PLAIN.encode(), mtime=0)  # the time would make the names of tests differ between workers
 COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
@@ -201,7 +202,7 @@ tables = st.builds(
 
 
 @given(st.binary(max_size=200) | tables.map(str.encode) | tables.map(str.encode).map(gzip.compress), st.integers(0, 30))
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=400, suppress_health_check=UNIMPORTANT)
 def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes, cut: int) -> None:
     path = write(tmp_path, content[: len(content) - cut] if cut < 10 else content)
     instances = {}
@@ -270,7 +271,7 @@ def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=300, suppress_health_check=UNIMPORTANT)
 def test_numbers_are_those_of_float(tmp_path: Path, texts: list[str]) -> None:
     path = write(tmp_path, "value,arm\n" + "".join(f"{text},a\n" for text in texts))
     try:

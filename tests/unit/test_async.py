@@ -77,7 +77,7 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
 
     async def endless(seed: int) -> float:
         try:
-            await asyncio.sleep(100)
+            await asyncio.sleep(3600)
         finally:
             ends.append(seed)
         return 0.0
@@ -90,11 +90,20 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
         run({"endless": endless, "bad": bad}, in_flight=4)
     assert len(ends) == 2
 
-    async def abandoned() -> None:
-        async with asyncio.timeout(0.05):
-            await surest.aidentify([endless, endless], in_flight=3, **SETTINGS)
+    begun = asyncio.Semaphore(0)
 
-    with pytest.raises(TimeoutError):
+    async def announced(seed: int) -> float:
+        begun.release()
+        return await endless(seed)
+
+    async def abandoned() -> None:
+        run = asyncio.create_task(surest.aidentify([announced, announced], in_flight=3, **SETTINGS))
+        for _ in range(3):
+            await begun.acquire()
+        run.cancel()
+        await run
+
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(abandoned())
     assert len(ends) == 2 + 3
 

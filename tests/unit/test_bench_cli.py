@@ -8,11 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from surest.cli import main
+from waiting import PATIENCE, until
 
 KEYS = {"instance", "n", "algorithm", "standing", "delta", "runs", "wrong", "undecided"} | {
     *("mean", "median", "q95", "max", "lower_bound", "ratio", "seconds")
@@ -90,9 +90,31 @@ def test_finished_runs_are_kept_where_told_and_taken_from_there(bench, tmp_path)
     assert timeless(more) == timeless(bench(*given[:4], "--workers", "1", "--runs", "3")[1])
 
 
+GATED = """
+import pathlib, time
+from surest import Pull, Statistic
+from surest.bench.run import SLICE
+
+def number():
+    return len(pathlib.Path("begun").read_text())
+
+def gated(arms, delta, *, rng):
+    if not pathlib.Path("go").exists():
+        with open("begun", "a") as begun:
+            begun.write(".")
+        if number() < 5:
+            time.sleep(0.6 * SLICE)  # after a slice of time, what is done is written down
+    while number() >= 5 and not pathlib.Path("go").exists():  # it cannot end before it is interrupted
+        time.sleep(0.01)
+    means = yield Pull(arms, 1 + rng.integers(100), Statistic.MEAN)
+    return int(means.argmax())
+"""
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_benchmark_goes_on(bench, tmp_path, number, status):
-    given = ["example1:30", "--algorithms", "lucb", "--runs", "60", "--json", "--seed", "4", "--quiet"]
+    (tmp_path / "gated.py").write_text(GATED)
+    given = ["example1:5", "--algorithms", "gated.py:gated", "--runs", "8", "--json", "--seed", "4", "--quiet"]
     process = subprocess.Popen(
         [sys.executable, "-m", "surest", "bench", *given, "--workers", "1"],
         cwd=tmp_path,
@@ -100,18 +122,17 @@ def test_an_interrupted_benchmark_goes_on(bench, tmp_path, number, status):
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
-    deadline = time.monotonic() + 60
-    while not _lines(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: _lines(tmp_path), "a run is written down")
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == status
     assert out == b""
     (printed,) = [line for line in err.decode().splitlines() if line.startswith("  surest bench ")]
     before = _lines(tmp_path)
-    assert 0 < before < 60
+    assert 0 < before < 8
     if number == signal.SIGTERM:
         return  # what follows would be the same
+    (tmp_path / "go").touch()
     _, resumed, _ = bench(*shlex.split(printed)[2:])
     _, whole, _ = bench(*given, "--workers", "1")
     assert timeless(resumed) == timeless(whole)

@@ -214,7 +214,6 @@ def test_the_whole_quick_suite():
             assert row.mean > 0.5 * row.lower_bound, row  # the mean of three runs: far below it something is wrong
 
 
-@pytest.mark.timeout(120)
 def test_a_dask_cluster_makes_the_same_replications():
     distributed = pytest.importorskip("distributed")
     wanted = cases([EASY], ["naive-best-arm", "lucb"], [0.1])

@@ -43,7 +43,7 @@ def run(code: str, **environment: str) -> list[str]:
         env={**kept, "PYTHONPATH": str(package), **environment},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

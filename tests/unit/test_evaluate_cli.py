@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 import surest
 from surest.cli import main
+from waiting import PATIENCE, line_with, until
 
 KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "epsilon_certified", "achieved_delta"} | {
     *("contenders", "evaluations", "cells", "items", "items_used", "evaluations_per_arm", "means", "target"),
@@ -149,22 +149,28 @@ def test_commands_get_the_item_in_its_place_or_on_standard_input(run: Run, tmp_p
 
 def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Path) -> None:
     (tmp_path / "items.txt").write_text("\n".join(f"question {i}" for i in range(60)))
-    slow = "import sys, time; open('calls', 'a').write(sys.argv[2] + chr(10)); time.sleep(.05); print(sys.argv[1])"
-    python = f"{shlex.quote(sys.executable)} -S -c {shlex.quote(slow)}"
+    (tmp_path / "score.py").write_text(
+        "import os, sys, time\n"
+        "with open('calls', 'a') as calls: calls.write(sys.argv[2] + chr(10))\n"
+        "while len(open('calls').readlines()) >= 6 and not os.path.exists('go'): time.sleep(.01)\n"
+        "print(sys.argv[1])"
+    )
+    python = f"{shlex.quote(sys.executable)} -S score.py"
     environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
     arms = ["--command", f"good={python} 0.6 good-{{item}}", "--command", f"bad={python} 0.4 bad-{{item}}"]
     given = ["evaluate", "--items", "items.txt", *arms, "--workers", "2", "--json", "--quiet", "--delta", "1e-4"]
     how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "text": True}
     first = subprocess.Popen([sys.executable, "-m", "surest", *given], stderr=subprocess.PIPE, **how)
-    calls, deadline = tmp_path / "calls", time.monotonic() + 60
-    while time.monotonic() < deadline and not (calls.exists() and calls.read_text().count("\n") >= 6):
-        time.sleep(0.01)
+    calls = tmp_path / "calls"
+    until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
     first.send_signal(signal.SIGTERM)
-    _, said = first.communicate(timeout=60)
+    line_with("waiting", first)
+    (tmp_path / "go").touch()
+    _, said = first.communicate(timeout=PATIENCE)
     assert first.returncode == 143, said
     words = shlex.split(next(line for line in said.splitlines() if line.startswith("  surest ")))
     done = subprocess.run(
-        [sys.executable, "-m", *words, "--json"], capture_output=True, timeout=120, check=False, **how
+        [sys.executable, "-m", *words, "--json"], capture_output=True, timeout=PATIENCE, check=False, **how
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

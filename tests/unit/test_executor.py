@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -17,6 +18,7 @@ from surest.drivers.executor import evaluate
 from surest.drivers.seeds import ticket_seed
 from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
 from surest.result.data import Result
+from waiting import PATIENCE, until
 
 BATCH = 128
 
@@ -69,14 +71,19 @@ def test_the_order_of_completion_does_not_matter(sequential: list[tuple[object, 
 
 
 def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work() -> None:
-    under_way, most = 0, 0
+    calls, under_way, most, lock = 0, 0, 0, threading.Lock()
+    five = threading.Barrier(5)
 
     def watched(seed: int) -> float:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
+        nonlocal calls, under_way, most
+        with lock:
+            calls, under_way = calls + 1, under_way + 1
+            most, early = max(most, under_way), calls <= 5
+        if early:
+            five.wait(PATIENCE)  # broken where there are never five at a time
         time.sleep(0.002)
-        under_way -= 1
+        with lock:
+            under_way -= 1
         return seed % 2
 
     with ThreadPoolExecutor(32) as pool:
@@ -169,15 +176,18 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 def test_after_an_error_nothing_more_is_started() -> None:
-    begun = []
+    begun, over = [], threading.Event()
 
     def arm(seed: int) -> float:
         begun.append(seed)
-        time.sleep(0.01)
+        if len(begun) > 1:
+            over.wait(PATIENCE)
         raise OSError
 
-    with ThreadPoolExecutor(1) as pool, pytest.raises(EvaluationError):
-        run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(EvaluationError):
+            run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
+        over.set()
     assert len(begun) <= 2  # the pool has ended: whatever was not cancelled has run
 
 
@@ -185,7 +195,7 @@ def test_on_request_is_called_before_each_request_and_while_nothing_is_done() ->
     rounds = []
 
     def slow(seed: int) -> float:
-        time.sleep(1.0 if len(rounds) < 2 else 0.0)
+        until(lambda: len(rounds) >= 4, "the hook is called while nothing is done")
         return low(seed)
 
     with ThreadPoolExecutor(2) as pool:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,10 +16,11 @@ from simulated_workers import Workers
 from surest import open_study
 from surest.core.session import Session, Ticket
 from surest.drivers.desk import SessionDesk
-from surest.drivers.executor import evaluate
+from surest.drivers.executor import Jobs, evaluate
 from surest.drivers.loop import Outcome, loop
 from surest.errors import RewardError, Stop
 from surest.study.work import work_on
+from waiting import PATIENCE
 
 RUNS, DELTA = 40, 0.1
 
@@ -94,30 +94,47 @@ def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended(
 
 
 def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished(tmp_path: Path) -> None:
-    def arm(ticket: Ticket) -> tuple[object, ...]:
-        return (lambda: 7.0 if ticket.id == 0 else time.sleep(0.2) or 1.0,)
+    bad, over = threading.Event(), threading.Event()
 
+    def wrong() -> float:
+        bad.set()
+        return 7.0
+
+    def right() -> float:
+        bad.wait(PATIENCE)
+        over.wait(0.2 if lasting else PATIENCE)
+        return 1.0
+
+    def arm(ticket: Ticket) -> tuple[object, ...]:
+        return (right if ticket.id else wrong,)
+
+    lasting = True
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, batch=8)
     with ThreadPoolExecutor(3) as pool, pytest.raises(RewardError, match=r"bounds are fixed.*nearer bound"):
         work_on(study, arm, pool, in_flight=3)
     assert (study.status().told, study.status().out) == (2, 0)
+    lasting = False  # then what runs is not waited for: it ends when this test lets it
     session = Session(["a", "b"], 0.1, batch=8)
     with ThreadPoolExecutor(3) as pool:
-        began = time.monotonic()
         with pytest.raises(RewardError, match=r"reward 7\.0"):
             evaluate(session, arm, pool, in_flight=3)
-        assert time.monotonic() - began < 0.15
+        assert not over.is_set()
+        over.set()
 
 
-def test_ctrl_c_lets_threads_finish_and_the_session_can_go_on() -> None:
+def test_ctrl_c_lets_threads_finish_and_the_session_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(["a", "b"], 0.1, batch=8)
-    begun, told = [], []
+    begun, told, lock, heard = [], [], threading.Lock(), threading.Event()
+    cancel = Jobs.cancel
+    monkeypatch.setattr(Jobs, "cancel", lambda jobs: (cancel(jobs), heard.set()))
 
     def arm() -> float:
-        begun.append(1)
-        if len(begun) == 2:
-            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        time.sleep(0.3)
+        with lock:
+            begun.append(1)
+            second = len(begun) == 2
+        if second:
+            os.kill(os.getpid(), signal.SIGINT)
+        assert heard.wait(PATIENCE), "what has not begun is cancelled"
         told.append(1)
         return 1.0
 
@@ -136,11 +153,12 @@ import asyncio, os, signal, sys
 import surest
 
 async def arm():
-    asyncio.get_running_loop().call_later(0.05, os.kill, os.getpid(), signal.SIGINT)
-    if sys.argv[1] == "twice":
-        asyncio.get_running_loop().call_later(0.15, os.kill, os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(0.1)
     try:
-        await asyncio.sleep(0.5)
+        if sys.argv[1] == "twice":
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(3600)
         print("finished", flush=True)
     except asyncio.CancelledError:
         print("broken off", flush=True)
@@ -156,5 +174,5 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(("times", "said"), [("once", "finished"), ("twice", "broken off")])
 def test_ctrl_c_lets_coroutines_finish_and_a_second_one_does_not(times: str, said: str) -> None:
-    run = subprocess.run([sys.executable, "-c", ASYNC, times], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", ASYNC, times], capture_output=True, text=True, timeout=PATIENCE)
     assert run.stdout.split("\n")[:2] == [said, "interrupted"], run.stderr

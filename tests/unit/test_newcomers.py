@@ -47,7 +47,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
     words = [sys.executable, "-m", "surest", *arguments]
-    return subprocess.run(words, env={**os.environ, **(env or {})}, timeout=120, **given)
+    return subprocess.run(words, env={**os.environ, **(env or {})}, timeout=300, **given)
 
 
 # --- standard output -------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_a_full_disk_is_told_by_the_command() -> None:
 
 def test_a_closed_output_is_told_by_the_command() -> None:
     words = [sys.executable, "-m", "surest", "algorithms"]
-    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], capture_output=True, timeout=120)
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], capture_output=True, timeout=300)
     assert done.returncode == 1
     assert done.stderr == b"surest: standard output is closed; send it to a file, or to /dev/null\n"
 

@@ -414,7 +414,7 @@ MEASURE = """<!doctype html><body>{frames}<script>onload = () => {{ document.tit
 
 def browse(folder: Path, *arguments: str) -> str:
     command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder / 'profile'}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium to see pages in a browser")

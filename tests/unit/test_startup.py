@@ -45,7 +45,7 @@ session.status()
 def run(code: str) -> None:
     source = Path(surest.__file__).parents[1]
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(source)!r})\n{code}{LOADED}'"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

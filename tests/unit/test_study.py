@@ -485,7 +485,7 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> 
     held.wait()
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(200)
         try:
             os._exit(0 if study.status().told == 3 and study.ask() else 1)
         finally:

@@ -170,7 +170,6 @@ def documented_loop() -> str:
     return block[block.index("while true") : block.index("\ndone") + len("\ndone\n")]
 
 
-@pytest.mark.timeout(280)
 def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> None:
     run(
         "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "8", "--option", "batch=4", "--seed", "1"

@@ -10,11 +10,13 @@ import pytest
 
 from surest import open_study
 from surest.core.procedure import Running
+from surest.core.session import Ticket
 from surest.errors import EvaluationError, RewardError, Stop
 from surest.study.leases import renew, take_over
 from surest.study.study import Study
 from surest.study.work import work_on
 from surest.study.workers import own_name
+from waiting import until
 
 LEASE = 40.0
 
@@ -42,8 +44,14 @@ def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypa
     renewed: list[list[int]] = []
     monkeypatch.setattr("surest.study.work.RENEWALS", 10 * LEASE)
     monkeypatch.setattr("surest.study.work.renew", lambda study, numbers: renewed.append(numbers))
+
+    def arm(ticket: Ticket) -> float:
+        if ticket.id == 0:
+            until(lambda: [0] in renewed, "the lease of the one evaluation under way is lengthened")
+        return ticket.arm
+
     with ThreadPoolExecutor(2) as pool:
-        work_on(study, lambda t: (lambda: time.sleep(0.5 * (t.id == 0)) or t.arm,), pool, in_flight=2)
+        work_on(study, lambda ticket: (arm, ticket), pool, in_flight=2)
     assert [0] in renewed
     assert study.health() == {}
     assert study.result().best == "b"

@@ -98,6 +98,12 @@ class CellsFollower:
         look = look_at(self.catch_up(log), None)
         return look._replace(left=self.left(log))
 
+    in_step = False  # as far as snapshots go
+
+    def answered(self, log: Log) -> bool:
+        """False: no snapshot is kept."""
+        return False
+
     def left(self, log: Log) -> int:
         """Cells of the current request that are not told."""
         if self.session is None or self.session.finished or self.session.running.request is None:

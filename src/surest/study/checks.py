@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from surest.core.problem import labels_of
+from surest.core.tickets import Ticket
 from surest.errors import TicketError, UsageError
-from surest.study.log import Item, Log, Store, StoredTicket
+from surest.study.log import Item, Log, Place, Store, StoredTicket
 
 MOST_ARMS = 10**7
 
@@ -122,3 +123,8 @@ def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
             return unknown_study(store, name, log)
     there = log.study_names()
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
+
+
+def ticket_of(place: Place, label: str) -> Ticket:
+    """A ticket as users see it."""
+    return Ticket(place.number, place.arm, label, *(() if place.item is None else (place.item,)))

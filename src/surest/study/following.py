@@ -62,6 +62,13 @@ class Follower(Protocol):
     def look(self, log: Log) -> "Look":
         """How the study stands."""
 
+    def answered(self, log: Log) -> bool:
+        """Whether a long request is now answered, so that a snapshot spares others a replay and costs us little."""
+
+    @property
+    def in_step(self) -> bool:
+        """Whether the log was replayed here, so that a snapshot of it can be kept."""
+
 
 def follower_of(store: Store, study: int, settings: Settings, items: int) -> Follower:
     """The kind of session that a study needs."""
@@ -260,6 +267,18 @@ class Pulls:
         session = self.catch_up(log)
         look = look_at(session, self._key(log, session.labels, self._answered(position)))
         return look._replace(left=rewards_left(log, self.study, self.position, look.total))
+
+    @property
+    def in_step(self) -> bool:
+        """Whether the log was replayed here."""
+        return self.session is not None
+
+    def answered(self, log: Log) -> bool:
+        """Whether all of a long request was told that the session has not heard of."""
+        request = None if self.session is None else self.session.running.request
+        if request is None or request.total < LARGE or log.count_open(self.study) > 0:
+            return False
+        return log.next_ticket(self.study) >= self.position + request.total
 
     def _answered(self, position: int) -> int:
         """Up to which ticket the session says how the study stands: at its end, up to any that was told."""

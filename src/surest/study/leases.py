@@ -1,7 +1,9 @@
 """What workers do with leases: lengthen their own, give them back, and take those of workers that are no more."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
+from surest.errors import SurestError
 from surest.study.log import Lease
 from surest.study.study import Study
 from surest.study.workers import gone, own_name
@@ -41,3 +43,10 @@ def take_over(study: Study) -> None:
         held = [ticket for ticket in log.open_tickets(study.id) if ticket.lease > at]
         ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
         log.set_leases(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)
+
+
+def spare_a_replay(study: Study) -> None:
+    """Keep a snapshot for whoever looks next, where this process has replayed the log already."""
+    if study._follower is not None and study._follower.in_step:
+        with suppress(SurestError), study.at_one_moment():
+            pass

@@ -22,9 +22,10 @@ from surest.study.checks import (
     never,
     some,
     storable,
+    ticket_of,
     unknown_study,
 )
-from surest.study.log import NO_FAILURES, Item, Lease, Log, Place, Store
+from surest.study.log import NO_FAILURES, Item, Lease, Log, Store
 from surest.study.records import parsed
 from surest.study.settings import checked_settings, differences, spoken
 from surest.study.stores import store_of
@@ -228,8 +229,13 @@ class Study:
                 if earlier is None:
                     fresh[number] = value
             log.write_rewards(self.id, fresh)
+            answered = self._follower is not None and self._follower.answered(log)
         for number in fresh:
             self._holders.pop(number, None)
+        if answered:
+            from surest.study.leases import spare_a_replay
+
+            spare_a_replay(self)
 
     def fail(
         self,
@@ -264,8 +270,7 @@ class Study:
                 raise never(ticket)
             stated = None if reward is None else self._checked(number, found.arm, reward)
             check_holder(found, self._holders.get(number, own_name()) if worker is None else worker, reason)
-            lease = Lease(self.id, found.worker, log.time())
-            failures = found.failures
+            lease, failures = Lease(self.id, found.worker, log.time()), found.failures
             if found.lease != 0:  # else it was said before
                 log.write_event(lease, number, found.arm, kind, str(reason))
                 if kind not in NO_FAILURES:
@@ -312,8 +317,8 @@ class Study:
 
         looks = history_hook()
         session = self.session(on_request=looks) if history else self._current()
-        names = [item.key for item in self.items] or None
-        return replace(session.result(tuple(looks.points), items=names), health=self.health())
+        found = session.result(tuple(looks.points), items=[item.key for item in self.items] or None)
+        return replace(found, health=self.health())
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""
@@ -393,8 +398,3 @@ def delete_study(storage: str | Store, name: str) -> None:
     with store.writing() as log:
         if not log.delete_study(name):
             raise UsageError(unknown_study(store, name, log))
-
-
-def ticket_of(place: Place, label: str) -> Ticket:
-    """A ticket as users see it."""
-    return Ticket(place.number, place.arm, label, *(() if place.item is None else (place.item,)))

@@ -14,7 +14,7 @@ from surest.drivers.desk import Hook
 from surest.drivers.executor import LOOK, Workers, drive
 from surest.drivers.failures import Failures, kind_of
 from surest.errors import EvaluationError, RewardError, TicketError
-from surest.study.leases import give_back, renew, take_over
+from surest.study.leases import give_back, renew, spare_a_replay, take_over
 from surest.study.study import Study
 
 RENEWALS = 4
@@ -126,6 +126,7 @@ class StudyDesk:
     def give_back(self, tickets: Collection[Ticket]) -> None:
         """Let tickets be handed out again at once."""
         give_back(self.study, [ticket.id for ticket in tickets])
+        spare_a_replay(self.study)  # the last thing that a worker does
 
     def wait_for_others(self) -> None:
         """The rewards that others owe are needed first."""

@@ -1,0 +1,25 @@
+"""Waiting for what another process or thread does. A loaded machine may take its time: no test depends on how long."""
+
+import subprocess
+import time
+from collections.abc import Callable
+
+PATIENCE = 240.0
+"""Seconds after which something is taken to hang. Nothing that works comes near it."""
+
+
+def until(happened: Callable[[], object], what: str) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, f"this did not come about in {PATIENCE:.0f} s: {what}"
+        time.sleep(0.01)
+
+
+def line_with(words: str, process: subprocess.Popen[str]) -> str:
+    """The next line on a process's standard error in which the words are."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return line
+    raise AssertionError(f"the process ended without saying {words!r}")
