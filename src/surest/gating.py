@@ -160,16 +160,21 @@ def _scale(study: "Study | None", bounds: tuple[float, float] | None, minimise: 
 
 
 def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
-    """Two arms of a study on a list of items. Its items count in the order that the study drew."""
+    """Two arms of a study on a list of items, which count in the order that the study drew.
+
+    An arm that came later may have been made with the first items of that order in view, so it gets an order of its own.
+    """
     problem = study.settings.problem
     if problem.items is None:
         raise UsageError(f"study {study.name!r} is not on a list of items; a gate compares scores on the same items")
     if {"group", "weights"} & set(problem.options):
         raise UsageError(f"study {study.name!r} has clusters or weights; a gate counts every item alike")
     keys = [item.key for item in study.items]
-    request = study.settings.session(list(study.labels)).running.request
+    with study.store.reading() as log:
+        first = [arm.label for arm in log.read_arms(study.id) if arm.added_at == 0]
+    request = study.settings.session(first).running.request
     order = [*request.items.tolist(), *request.ahead.tolist()] if isinstance(request, Cells) else []
-    drawn = sorted(order) == list(range(len(keys)))
+    drawn = sorted(order) == list(range(len(keys))) and {baseline, candidate} <= set(first)
     listed = study.session().result(items=keys).listed
     assert listed is not None
     values = np.full((len(study.labels), len(keys)), nan)

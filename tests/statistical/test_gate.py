@@ -143,6 +143,21 @@ def test_the_rule_for_lists_would_be_wrong_on_a_population() -> None:
     assert sum(found.above is not None for found in bets) > most_allowed(runs, 0.1), "its bets alone, too"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("delta", "counts"), [(0.1, [273, 2013, 141]), (0.3, [822, 2225, 619])])
+def test_4000_samples_of_a_population(delta: float, counts: list[int]) -> None:
+    """Wrongly passed at the boundary, wrongly passed by the rule for lists, wrongly failed where there is no difference."""
+    prefer_machine_code()
+    rng, found = np.random.default_rng(5), np.zeros(3, int)
+    for _ in range(4000):
+        worse = rng.choice([1.0, -1.0, 0.0], 200, p=[0.2, 0.3, 0.5])
+        equal = rng.choice([1.0, -1.0, 0.0], 200, p=[0.25, 0.25, 0.5])
+        passed = (judge(worse, total, 0.1, delta).above is not None for total in (np.inf, 200.0))
+        found += *passed, judge(equal, np.inf, 0.1, delta).below is not None
+    assert found.tolist() == counts
+    assert max(counts[0], counts[2]) <= most_allowed(4000, delta) < counts[1]
+
+
 def test_each_end_of_the_interval_holds_at_all_times() -> None:
     """At twelve looks a run, at δ = .2: an end may miss in a fifth of the runs."""
     prefer_machine_code()

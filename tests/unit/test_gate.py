@@ -248,6 +248,12 @@ def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:
     for wrong in ({"items": 3}, {"bounds": (0, 2)}, {"minimise": True}):
         with pytest.raises(UsageError, match="a study has"):
             surest.gate("old", "worse", table=study, **wrong)  # type: ignore[arg-type]
+    late = surest.open_study("memory:", "late", ["old", "worse"], 0.05, items=list(OLD), seed=11, reserve=0.1)
+    for ticket in late.ask(4):
+        late.tell(ticket.id, 1.0)
+    late.add_arms(["later"])
+    assert surest.gate("old", "worse", table=late).seed is None
+    assert surest.gate("old", "later", table=late, seed=5).seed == "5", "not the study's order: it may be known"
     pulls = surest.open_study("memory:", "fresh", ["old", "worse"], 0.05)
     with pytest.raises(UsageError, match="not on a list of items"):
         surest.gate("old", "worse", table=pulls)

@@ -144,6 +144,11 @@ def test_a_line_that_is_being_written_is_left_for_later(run: Run) -> None:
     assert surest.gate("old.csv", "torn.csv", seed=1).items_counted == 20
     Path("torn.csv").write_text(text + f"{items[20]}")
     assert surest.gate("old.csv", "torn.csv", seed=1).items_counted == 20
+    row = json.dumps({"item": items[0], "value": 1})
+    Path("torn.jsonl").write_text(f"{row}\n{row[:-4]}")
+    assert surest.gate("old.csv", "torn.jsonl", seed=1).items_counted == 1
+    Path("torn.jsonl").write_text("")
+    assert surest.gate("old.csv", "torn.jsonl", seed=1).items_counted == 0
     Path("whole.csv").write_text(Path("old.csv").read_text().rstrip("\n"))
     assert surest.gate("old.csv", "whole.csv").exact, "a complete file may lack its last line break"
 

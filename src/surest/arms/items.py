@@ -21,7 +21,7 @@ class Item(NamedTuple):
     """What an arm is evaluated on: a text, or what a line of JSON or a row of a table holds."""
 
 
-def read_items(path: str | Path, key: str | None = None) -> list[Item]:
+def read_items(path: str | Path, key: str | None = None, *, growing: bool = False) -> list[Item]:
     """The items of a file, by its suffix: .csv or .csv.gz, .jsonl or .ndjson, or otherwise text with an item a line.
 
     Parameters
@@ -31,6 +31,9 @@ def read_items(path: str | Path, key: str | None = None) -> list[Item]:
     key : str, optional
         The field or column that names an item; otherwise `item`, `key` or `id`, whichever is there first. An item of JSON
         without any is named by its JSON, a line of text by itself.
+    growing : bool
+        Leave a last line of JSON without an end for later, and allow that there are no items yet: another program may be
+        writing them.
 
     Returns
     -------
@@ -51,22 +54,22 @@ def read_items(path: str | Path, key: str | None = None) -> list[Item]:
     if name.endswith(".csv"):
         return _distinct(_of_rows(place, key), place)
     if name.endswith((".jsonl", ".ndjson")):
-        return _distinct(_of_json(place, key), place)
+        return _distinct(_of_json(place, key, growing), place, growing)
     if key is not None:
         raise SourceError(f"{place}: key={key!r} goes with .csv and .jsonl; an item of a text file is a line")
     return _distinct(((line, Item(text, text)) for line, text in _texts(place)), place)
 
 
-def _texts(path: Path) -> Iterator[tuple[int, str]]:
+def _texts(path: Path, growing: bool = False) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, without their ends, and their numbers."""
     for number, line in enumerate(text_lines(path), 1):
         text = line.rstrip("\r\n")
-        if text.strip():
+        if text.strip() and not (growing and text == line):
             yield number, text
 
 
-def _of_json(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
-    for number, text in _texts(path):
+def _of_json(path: Path, key: str | None, growing: bool) -> Iterator[tuple[int, Item]]:
+    for number, text in _texts(path, growing):
         where = f"{path}, line {number}"
         try:
             value = json.loads(text)
@@ -105,7 +108,7 @@ def _of_rows(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
             yield number, Item(name, name if len(fields) == 1 else fields)
 
 
-def _distinct(items: Iterable[tuple[int, Item]], path: Path) -> list[Item]:
+def _distinct(items: Iterable[tuple[int, Item]], path: Path, growing: bool = False) -> list[Item]:
     lines: dict[str, int] = {}
     kept = []
     for line, item in items:
@@ -113,6 +116,6 @@ def _distinct(items: Iterable[tuple[int, Item]], path: Path) -> list[Item]:
         if first != line:
             raise SourceError(f"{path}, line {line}: item {item.key!r} is in line {first} already; an item counts once")
         kept.append(item)
-    if not kept:
+    if not kept and not growing:
         raise SourceError(f"{path} holds no items")
     return kept

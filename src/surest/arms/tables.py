@@ -97,7 +97,7 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
 def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
     """The scores of a single arm, from a CSV file with a row an item, or from lines of JSON. An empty value, or null, is a gap.
 
-    With `growing`, a last line of a CSV file without an end is left for later: another program may be writing it.
+    With `growing`, a last line without an end is left for later: another program may be writing it.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
@@ -108,7 +108,7 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
     """
     place = Path(path)
     if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
-        return _scores_of_lines(place, dict(columns or {}))
+        return _scores_of_lines(place, dict(columns or {}), growing)
     found, lines = dict[Hashable, float](), dict[str, int]()
     for batch in CsvFile(place, NEEDED[1:], (), columns, growing).batches():
         places: dict[str, int] = {}
@@ -126,10 +126,10 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
     return found
 
 
-def _scores_of_lines(path: Path, columns: dict[str, str]) -> dict[Hashable, float]:
+def _scores_of_lines(path: Path, columns: dict[str, str], growing: bool) -> dict[Hashable, float]:
     name = columns.get("value", "value")
     found: dict[Hashable, float] = {}
-    for item in read_items(path, columns.get("item")):
+    for item in read_items(path, columns.get("item"), growing=growing):
         if not isinstance(item.value, dict) or name not in item.value:
             raise SourceError(f"{path}: item {item.key!r} has no field {name!r} that holds its value")
         if item.value[name] != item.value[name]:
