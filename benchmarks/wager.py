@@ -71,7 +71,7 @@ def one(arms: FiniteArms, delta: float, seed: int) -> tuple[int, bool, list[floa
     order = order_of(seed, len(arms.means))
     result = identify(arms.reordered(order), delta, seed=seed)
     shares = np.empty(len(order))
-    shares[order] = np.array(list(result.pulls_per_arm.values())) / result.pulls
+    shares[order] = result.pulls_per_arm / result.pulls
     return result.pulls, order[result.index] == arms.means.argmax(), shares.tolist()
 
 

@@ -162,7 +162,7 @@ def starved_best_arm(seed: int) -> float:
 
 
 RUNS, RATE = 200, 0.3
-SCENARIOS = {many_nominations: 8, luckiest_nominee: 12, starved_best_arm: 11}  # of 200; 0.3 would be 60
+SCENARIOS = {many_nominations: 9, luckiest_nominee: 16, starved_best_arm: 12}  # of 200; 0.3 would be 60
 
 
 def reached(scenario: Callable[[int], float]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from surest.algorithms.entry import Script
 from surest.algorithms.wager.ahead import plan_ahead
-from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
+from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
@@ -23,8 +23,12 @@ FIRST = 2
 """Pulls of every arm to begin with."""
 W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
-LEAST_PULLS, LEAST_SEPARATION = 10, 0.6
-"""What a leader needs to be nominated: late nominations are few, and each one costs."""
+LEAST_PULLS = 10
+"""Pulls that a leader needs to be nominated."""
+EARLY, EASED, LATE = 1.5, 0.25, 0.5
+"""Nats by which it must be separated then, by how much fewer per e-fold of its pulls, and at least: see `needed`."""
+CLEAR = 0.6
+"""The same where both arms are narrow, at any time: their pseudo-rewards make them look less separated than they are."""
 LONG = 5_000
 """Pulls after which a first leader is nominated however close the others are: without a nominee nothing can be certified."""
 MISJUDGED = 32.0
@@ -38,8 +42,8 @@ SPARED = 0.02
 """The part of the pulls of a long search that goes to the arm that looks worst for want of pulls, …"""
 LONG_PER_ARM = 200
 """… once there were so many pulls an arm, beyond `LONG`."""
-FIRST_SHARE = 0.75
-"""π_1: most searches need one nomination only."""
+FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
+"""π_1 and π_2: most searches need one nomination only, and of the others most need two."""
 MANY = 2_000
 """Beyond so many arms in play, a look at the status leaves certificates as they are."""
 
@@ -103,12 +107,27 @@ def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
 
 def slot_share(k: int) -> float:
     """π_k, the prior of the k-th nomination, k = 1, 2, …: they sum to one."""
-    return FIRST_SHARE if k == 1 else (1 - FIRST_SHARE) / (k * (k - 1))
+    if k <= 2:
+        return FIRST_SHARE if k == 1 else SECOND_SHARE
+    return unused_share(2) / ((k - 1) * (k - 2))
 
 
 def unused_share(k: int) -> float:
     """The prior of all nominations after the k-th: Σ_{m>k} π_m."""
-    return (1 - FIRST_SHARE) / k
+    return 1 - FIRST_SHARE if k == 1 else (1 - FIRST_SHARE - SECOND_SHARE) / (k - 1)
+
+
+def needed(pulls: float, spreads: FloatArray) -> FloatArray:
+    """The nats by which a leader of so many pulls must be separated from each other arm to be nominated.
+
+    After few pulls a leader is often a lucky one, and a false nomination costs about two nats. A late one is nearly always
+    right, and to wait longer would waste rewards. `spreads` are the smaller ones of both arms.
+
+    >>> [needed(pulls, np.array([1.0, 20.0])).round(2).tolist() for pulls in (10, 100, 1_000)]
+    [[1.5, 0.6], [0.92, 0.6], [0.5, 0.6]]
+    """
+    nats: FloatArray = np.where(spreads > NARROWEST, CLEAR, max(LATE, EARLY - EASED * math.log(pulls / LEAST_PULLS)))
+    return nats
 
 
 class Ledger:
@@ -200,10 +219,13 @@ class Ledger:
         if a == self.nominee:
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self.gaps(a))).any())
         else:
-            clear = self.counts[a] >= LEAST_PULLS and self.apart.min() >= LEAST_SEPARATION
-            due = clear or (not self.nominees and self.counts[a] >= LONG)
+            due = self.counts[a] >= LEAST_PULLS and self._is_clear(a)
+            due = due or (not self.nominees and self.counts[a] >= LONG)
         if due:
             self.nominate(a)
+
+    def _is_clear(self, a: int) -> bool:
+        return bool((self.apart >= needed(self.counts[a], np.minimum(self.spreads, self.spreads[a]))).all())
 
     def nominate(self, arm: int) -> None:
         """Give an arm the next slot: from now on its fresh rewards count for it, with bets that suit what was seen so far."""
