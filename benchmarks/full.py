@@ -11,11 +11,12 @@ import argparse
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 from surest import __version__
 from surest.algorithms import REGISTRY
 from surest.bench import pictures
-from surest.bench.reading import SUMMARY, reading, summary_rows
+from surest.bench.reading import QUOTED, SUMMARY, reading, summary_rows
 from surest.bench.record import Done, benchmark
 from surest.bench.run import COSTLY, Case, cases, processors, replications
 from surest.bench.suites import SUITES, Instance, instances_of
@@ -26,6 +27,10 @@ EFFORT, OWN_EFFORT = 1.5, 6.0
 """Seconds of processor a case may take, roughly, and one of Wager's, with which all others are compared."""
 LEAST, MOST, COSTLIEST = 5, 200, 3
 """Runs of a case at least, at most, and of one that takes seconds a run."""
+BRIEF = 1.0
+"""Seconds a run up to which a case is run as often as prose asks for: `QUOTED` times."""
+SLOW, SLOW_SUITE, SLOW_ARMS, SLOW_BUDGET = ("betting-racing", "peak", "k-inf-track-and-stop"), "literature", 20, 20_000
+"""A pull of these costs up to a millisecond: they are run on one suite, with few arms, and up to so many pulls."""
 BUDGET = 2_000_000
 """Pulls at which a run that decides pull by pull is stopped."""
 PILOT = 10**6
@@ -40,6 +45,8 @@ REAL_MOST = 12
 ABOUT_REAL = (
     f"Here, of the instances that match {', '.join(REAL)}, the first {REAL_MOST} by name, spread evenly over the files"
 )
+WIDTH = 120
+"""Letters in a line of prose."""
 HERE = Path(__file__).resolve().parent.parent
 SHOWN = ("algorithm", "standing", "runs", "wrong", "undecided", "mean", "median", "q95", "max", "ratio", "microseconds")
 PICTURED = (
@@ -88,22 +95,27 @@ def section_cases(section: Section, algorithms: list[str]) -> list[Case]:
     found = []
     for instance in section.instances:
         names = [name for name in algorithms if name in FEW or len(instance.arms) <= MANY]
+        if section.suite != SLOW_SUITE or len(instance.arms) > SLOW_ARMS:
+            names = [name for name in names if name not in SLOW]
         for case in cases([instance], names, section.deltas, left_out=lambda message: None):
             pullwise = REGISTRY[case.algorithm].stepwise is not None and REGISTRY[case.algorithm].goal != "fixed budget"
-            found.append(Case(instance, case.algorithm, case.delta, case.epsilon, BUDGET) if pullwise else case)
+            slow = case.algorithm in SLOW
+            most = SLOW_BUDGET if slow else BUDGET
+            found.append(Case(instance, case.algorithm, case.delta, case.epsilon, most) if pullwise or slow else case)
     return found
 
 
 def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
     """How often to run each case."""
     exact = {
-        c for c in wanted if REGISTRY[c.algorithm].stepwise is None and c.algorithm != "wager"
-    }  # pulls cost nothing
+        c for c in wanted if (REGISTRY[c.algorithm].stepwise is None or c.algorithm in SLOW) and c.algorithm != "wager"
+    }  # pulls cost nothing, or so much that there is no need to find out
     runs = {c: COSTLIEST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
     for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
         each = seconds(case, pilot.pulls)
         most = effort * (OWN_EFFORT if case.algorithm == "wager" else EFFORT)
-        runs[case] = int(min(MOST, max(LEAST if each < LONG else COSTLIEST, most / each)))
+        least = QUOTED if each < BRIEF else LEAST if each < LONG else COSTLIEST
+        runs[case] = int(min(MOST, max(least * min(effort, 1.0), COSTLIEST, most / each)))
     return runs
 
 
@@ -133,9 +145,9 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
         f"{BUDGET:,} pulls (or ended without a decision), which stay in the mean with what they had pulled. The lower bound is "
         "T*·kl(δ, 1−δ), which no δ-correct algorithm can beat on average; *ratio* is mean pulls over it. *proven*: a theorem "
         "covers the rule for rewards in [0, 1]. *heuristic*: no proof. *reconstruction*: some constant is not certain. With "
-        f"more than {MANY} arms only {', '.join(FEW)} are run. Every replication meets the arms in a random order of its own. "
-        "Wager's constants were chosen on some of these instances ([how](wager.md)). `lucb` and `kl-lucb` count pulls where "
-        "their authors count rounds, which costs them up to 7 % ([details](rivals.md)). "
+        f"more than {MANY} arms only {', '.join(FEW)} are run; {', '.join(SLOW)} are run on the suite {SLOW_SUITE} with at most "
+        f"{SLOW_ARMS} arms, and stopped at {SLOW_BUDGET:,} pulls. Every replication meets the arms in a random order of its own. "
+        f"Prose quotes rows of at least {QUOTED} runs only. "
         f"{' '.join(told(unique))}",
         "## What the rows say",
         reading(unique),
@@ -153,7 +165,22 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
             "\n".join(["| " + " | ".join(line) + " |" for line in [list(SUMMARY), ["---"] * len(SUMMARY), *lines]])
         )
         parts += [details(own, case_of) for case_of in dict.fromkeys((r.instance, r.delta) for r in own)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(wrapped, parts)) + "\n"
+
+
+def wrapped(part: str) -> str:
+    """Lines of prose and of lists, broken where they are long; tables and headings stay as they are."""
+    if part.startswith(("#", "|", "<", "!")):
+        return part
+    lines = part.splitlines()
+    return "\n".join(
+        line
+        if len(line) <= WIDTH or line.startswith(("|", "#", "<", "!"))
+        else fill(
+            line, WIDTH, subsequent_indent="  " * line.startswith("- "), break_on_hyphens=False, break_long_words=False
+        )
+        for line in lines
+    )
 
 
 def told(rows: list[Row]) -> list[str]:

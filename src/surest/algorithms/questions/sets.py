@@ -13,7 +13,6 @@ from surest.algorithms.wager.sampling import update_optimistic
 from surest.algorithms.wager.wager import (
     EVERYWHERE,
     LEAST_PULLS,
-    LEAST_SEPARATION,
     LONG,
     LOOK,
     MANY,
@@ -26,6 +25,9 @@ from surest.algorithms.wager.wager import (
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.evidence.betting import confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
+
+LEAST_SEPARATION = 0.6
+"""In nats: a set is nominated when each of its arms is so far from each arm outside, or further."""
 
 
 class SetLedger:
