@@ -99,12 +99,14 @@ def test_csv_and_markdown_hold_every_row():
 
 
 def test_the_reading_says_where_wager_is_first_and_where_not():
-    far, near = row("lucb", [1000, 3000]), row("lucb", [90, 100], instance=Instance("other", THREE.arms))
-    rows = [row("wager", [100, 200]), far, row("wager", [100, 200], instance=Instance("other", THREE.arms)), near]
+    other = Instance("other", THREE.arms)
+    far, near = row("lucb", [1000, 3000] * 20), row("lucb", [90, 210] * 20, instance=other)
+    few = [row(name, [9, 10], instance=Instance("few", THREE.arms)) for name in ("wager", "lucb")]  # not quoted
+    rows = [row("wager", [100, 220] * 20), far, row("wager", [100, 220] * 20, instance=other), near, *few]
     text = reading(rows)
     assert "fewer mean pulls than every proven rival in 1 of 2 comparisons" in text
-    assert "the most 13.3 times (`three`, δ = 0.1, lucb)" in text
-    assert "- `other`, δ = 0.1: wager 150 ± 50, lucb 95 ± 5, within two standard errors." in text
+    assert "the most 12.5 times (`three`, δ = 0.1, lucb)" in text
+    assert "- `other`, δ = 0.1: wager 160 ± 9.61, lucb 150 ± 9.61, within two standard errors." in text
 
 
 def test_the_reading_names_wrong_answers_and_what_heuristics_cost():
@@ -117,7 +119,8 @@ def test_the_reading_names_wrong_answers_and_what_heuristics_cost():
     text = reading(rows)
     assert "the proven threshold takes 5 times its pulls" in text
     assert "20 of 40 runs were wrong, more often than δ allows on kl-lucb-heuristic on `three`" in text
-    assert "In 1 of 1 comparisons some rule without a proof needs fewer" in text
+    assert "In 1 of 1 comparisons (an instance at a δ) some rule without a proof needs fewer" in text
+    assert "| `three` | 0.1 | 100 ± 0 | kl-lucb-heuristic | 80 ± 0 | 1.25 | 20 of 40 |" in text
     assert "51 of 160 runs gave a wrong answer; proven fixed-confidence algorithms 1 of 80" in text
     assert "kl-lucb (proven), `three`, δ = 0.1: 1 of 40; it named arm 2 (0.3 below the best) ×1." in text
     assert "No proven one erred more often" in text
