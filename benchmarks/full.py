@@ -18,7 +18,7 @@ from surest.algorithms import REGISTRY
 from surest.bench import pictures
 from surest.bench.reading import QUOTED, SUMMARY, reading, summary_rows
 from surest.bench.record import Done, benchmark
-from surest.bench.run import COSTLY, Case, cases, processors, replications
+from surest.bench.run import Case, cases, processors, replications
 from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
@@ -110,7 +110,9 @@ def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
     exact = {
         c for c in wanted if (REGISTRY[c.algorithm].stepwise is None or c.algorithm in SLOW) and c.algorithm != "wager"
     }  # pulls cost nothing, or so much that there is no need to find out
-    runs = {c: COSTLIEST if c.algorithm in COSTLY else max(LEAST, min(MOST, int(MOST * effort))) for c in exact}
+    runs = {
+        c: COSTLIEST if REGISTRY[c.algorithm].costly > 1 else max(LEAST, min(MOST, int(MOST * effort))) for c in exact
+    }
     for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
         each = seconds(case, pilot.pulls)
         most = effort * (OWN_EFFORT if case.algorithm == "wager" else EFFORT)

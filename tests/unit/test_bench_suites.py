@@ -1,6 +1,9 @@
 """The benchmark's instances are those that are named."""
 
 import gzip
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,3 +100,13 @@ def test_mistakes_of_the_suite_real(tmp_path):
         instances_of("real", data=tmp_path)
     with pytest.raises(UsageError, match="no instance that matches"):
         instances_of("quick", only=["nothing*"])
+
+
+@pytest.mark.parametrize(
+    "script", sorted(Path(__file__).parents[2].glob("benchmarks/*.py")), ids=lambda path: path.stem
+)
+def test_a_benchmark_script_can_be_imported(script: Path) -> None:
+    """They run by hand, so a name that has gone would be noticed late."""
+    spec = spec_from_file_location(f"benchmark_{script.stem}", script)
+    module = sys.modules[spec.name] = module_from_spec(spec)  # dataclasses look for their module there
+    spec.loader.exec_module(module)
