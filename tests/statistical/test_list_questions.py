@@ -84,7 +84,7 @@ def epsilon_table() -> Table:
     return rows([60, 50, 41, 41], 80)
 
 
-@pytest.mark.parametrize(("options", "pinned"), [({}, 0), ({"most_sets": 0}, 0)], ids=["sets", "duels"])
+@pytest.mark.parametrize(("options", "pinned"), [({}, 1), ({"most_sets": 0}, 1)], ids=["sets", "duels"])
 def test_with_epsilon_an_arm_that_is_worse_by_more_is_named_with_probability_at_most_delta(
     options: dict[str, int], pinned: int
 ) -> None:
