@@ -84,7 +84,7 @@ def epsilon_table() -> Table:
     return rows([60, 50, 41, 41], 80)
 
 
-@pytest.mark.parametrize(("options", "pinned"), [({}, 0), ({"most_sets": 0}, 0)], ids=["sets", "duels"])
+@pytest.mark.parametrize(("options", "pinned"), [({}, 1), ({"most_sets": 0}, 1)], ids=["sets", "duels"])
 def test_with_epsilon_an_arm_that_is_worse_by_more_is_named_with_probability_at_most_delta(
     options: dict[str, int], pinned: int
 ) -> None:
@@ -204,6 +204,17 @@ def test_the_mean_of_the_largest_wealths_so_far_is_noticed() -> None:
         now, largest = now + reached[0], largest + reached[1]
     assert now <= most_allowed(60, 0.3)
     assert largest > now
+
+
+def test_the_margin_of_a_list_says_nothing_about_a_populations_bar() -> None:
+    """Means on the bar in the population: the list's rule tells on which side the sample lies."""
+    wrong, rng = {"items": 0, "population": 0}, np.random.default_rng(7)
+    for run in range(40):
+        table = (rng.random((2, 60)) < 0.5).astype(float)
+        for target in wrong:
+            wrong[target] += -1 in (answer_to(race_above, table, 0.1, run, bar=0.5, target=target).verdicts or ())
+    assert wrong["population"] <= most_allowed(40, 0.1)
+    assert wrong["items"] > most_allowed(40, 0.1)
 
 
 # --- against a control ----------------------------------------------------------------------------------------------------

@@ -66,6 +66,13 @@ class Top:
         return np.sort(np.concatenate([self.inside, best[: self.m - len(self.inside)]]))
 
     @property
+    def chosen(self) -> list[int]:
+        """The same arms, the best mean so far first."""
+        named = self.named
+        best_first: list[int] = named[np.argsort(-self.scores.means[named], kind="stable")].tolist()
+        return best_first
+
+    @property
     def tied(self) -> bool:
         """Whether, when all is seen, arms that are not named are as good as the weakest one named."""
         undecided, named = self.undecided, self.named
@@ -106,11 +113,11 @@ class Top:
 
     def status(self) -> Status:
         """All that can be said at this moment."""
-        named = self.named
-        least = 1 / self.delta if self.close else self.share * self.evidence.against_others(named)
+        chosen = self.chosen
+        least = 1 / self.delta if self.close else self.share * self.evidence.against_others(self.named)
         return Status(
-            leader=int(named[np.argmax(self.scores.means[named])]),
-            chosen=tuple(named.tolist()),
+            leader=chosen[0],
+            chosen=tuple(chosen),
             achieved_delta=min(1.0, 1 / least) if least > 0 else 1.0,
             contenders=tuple(np.setdiff1d(np.arange(self.n), self.outside).tolist()),
             in_play=self.n - len(self.outside),

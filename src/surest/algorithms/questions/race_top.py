@@ -36,7 +36,8 @@ def race_top(
 ) -> Procedure[Answer]:
     """The `top` arms with the best means on a list of items, as a set that is wrong with probability at most δ.
 
-    With ε > 0, arms within ε of the worst of them will do. `budget` is in cells.
+    They are named by their means so far, the best first; that order is not certified. With ε > 0, arms within ε of the
+    last of the best will do. `budget` is in cells.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0], [1, 1, 0, 1, 1]])
     >>> procedure, reply = race_top(np.arange(3), 0.05, top=2, items=5, rng=np.random.default_rng(1)), None
@@ -57,7 +58,7 @@ def race_top(
     if len(getattr(evidence.evidence, "alive", arms)) > PLAIN_SETS:
         prefer_machine_code()
     finished = yield from walk(arms, units, evidence, budget)
-    status, named = evidence.status(), arms[evidence.named].tolist()
+    status, named = evidence.status(), arms[evidence.chosen].tolist()
     if not finished:
         return Answer(named, False, "budget spent", status)
     if evidence.close:
