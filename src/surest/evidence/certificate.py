@@ -219,7 +219,7 @@ def certificate(start: float, goal: float, epsilon: float, pair: Pair) -> tuple[
                 left = Point(x, value, slope, doubt, bend)
             else:
                 right = Point(x, value, slope, doubt, bend)
-            exact, safe, x = _meeting(left, right, end)
+            exact, safe, x = meeting(left, right, end)
             bound = max(bound, safe)
         if bound >= goal or (least < goal and goal < np.inf) or least - max(bound, exact) <= TOLERANCE:
             break
@@ -239,7 +239,7 @@ class Point(NamedTuple):
 
 
 @compiled
-def _meeting(left: Point, right: Point, end: float) -> tuple[float, float, float]:
+def meeting(left: Point, right: Point, end: float) -> tuple[float, float, float]:
     """Where the tangents at both ends of a bracket meet: a bound, that bound less all rounding, and where to look next.
 
     While one end is open, where the other end's tangent meets the end of the interval. Convexity makes it a bound.
