@@ -12,8 +12,7 @@ from surest.algorithms.wager.sampling import REJECTED, separation, separations
 from surest.compiled import compiled
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 
-
-FAR = 1e6
+FAR = 100.0
 """Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
 
 
