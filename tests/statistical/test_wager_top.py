@@ -181,7 +181,7 @@ def wrong_answers(name: str, runs: int, delta: float, budget: int = 6_000) -> in
     return count
 
 
-@pytest.mark.parametrize(("name", "count"), [*zip(HARD, (0, 0, 0, 0), strict=True)])
+@pytest.mark.parametrize(("name", "count"), [*zip(HARD, (0, 0, 3, 0), strict=True)])
 def test_another_set_is_named_with_probability_at_most_delta(name: str, count: int) -> None:
     wrong = wrong_answers(name, 10, 0.3, budget=1_000)
     assert wrong == count
