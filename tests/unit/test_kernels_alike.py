@@ -14,7 +14,7 @@ from surest.algorithms.wager import sampling, transport
 from surest.algorithms.wager.wager import Ledger
 from surest.compiled import Kernel, run_plainly
 from surest.core.question import BEST, Question
-from surest.evidence import betting, certificate, digest
+from surest.evidence import apart, betting, certificate, digest
 from surest.evidence.betting import wide_bets
 from surest.evidence.item_gate import bet_above
 
@@ -117,6 +117,8 @@ def test_certificates_are_alike(seed: int) -> None:
     for goal in (book.goal, np.inf):
         both(certificate.raise_certificates, book.certified, book.minimisers, todo, goal, book.epsilon, evidence)
     both(certificate.smallest_epsilon, book.epsilon, todo[:2], book.goal, book.minimisers, evidence)
+    bets = [wide_bets(book.before.counts, book.before.sums, is_above) for is_above in (True, False)]
+    both(apart._shortfall, 0, np.arange(n), evidence.before, *bets, book.goal)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))

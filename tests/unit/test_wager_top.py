@@ -96,6 +96,11 @@ def test_with_epsilon_a_set_within_it_is_enough() -> None:
     assert done.value.status.epsilon_certified == 0.2
 
 
+def test_an_epsilon_of_nearly_everything_ends_too() -> None:
+    sure = bernoulli([0.0, 1.0, 1.0, 0.0])
+    assert simulate(start("wager-top", 4, 0.1, epsilon=0.99, question=top(2)), sure.simulate(0)).pulls < 200
+
+
 def test_certificates_are_kept_for_their_set_alone() -> None:
     ledger = SetLedger(4, 2, 0.1)
     tell(ledger, [9, 8, 2, 1], 10)

@@ -12,6 +12,9 @@ from surest.algorithms.wager.sampling import REJECTED, separation, separations
 from surest.compiled import compiled
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 
+FAR = 100.0
+"""Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
+
 
 def largest(values: FloatArray, m: int) -> IntArray:
     """The places of the m largest values, in order of place; of equal ones the first.
@@ -89,4 +92,5 @@ def _key(i: int, j: int, moved: FloatArray, seen: Seen, epsilon: float) -> tuple
     means, spreads, row = seen.means, seen.spreads, seen.rows[i]
     apart, part = separation(moved[i], means[i], spreads[i], moved[j], means[j], spreads[j], epsilon)
     rejected = row >= 0 and seen.certified[row, j]
+    apart = min(apart, FAR)
     return apart + 0.5 * math.log(moved[i] * moved[j]) + (REJECTED if rejected else 0.0), part
