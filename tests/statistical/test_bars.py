@@ -82,16 +82,15 @@ def test_a_threshold_that_forgets_how_many_arms_there_are_is_noticed() -> None:
     assert wrong > most_allowed(200, 0.1)
 
 
-def shares(law: Law, n: int, delta: float, runs: int, seed: int, most: float = math.inf) -> float:
+def shares(law: Law, n: int, delta: float, runs: int, seed: int) -> float:
     """The mean share of wrong ones among those declared above, where all arms lie below: 1 as soon as there is one.
 
-    A search stops when an arm is declared above, which is the worst moment. An arm is not pulled beyond `most` nats.
+    A search stops when an arm is declared above, which is the worst moment.
     """
     digests, rng, wrong = Digests(runs * n), np.random.default_rng(seed), np.zeros(runs, np.bool_)
     arms = np.arange(runs * n)
     for _ in range(LOOKS):
-        left = arms if most == math.inf else arms[np.maximum(*weigh(digests, arms, 0.5, 0.5)) < most]
-        digests.add_atoms(left, draw(law, len(left), rng))
+        digests.add_atoms(arms, draw(law, len(arms), rng))
         above, below = (part.reshape(runs, n) for part in weigh(digests, arms, 0.5, 0.5))
         up = digests.means.reshape(runs, n) >= 0.5
         for run in np.flatnonzero(~wrong & (above.max(axis=1) >= -math.log(delta))):
@@ -112,11 +111,30 @@ def test_the_share_of_wrong_ones_in_many_searches(delta: float) -> None:
     assert 4000 * shares(LESS, 6, delta, 4000, 5) <= most_allowed(4000, delta)
 
 
+def bold_play(odds: float, n: int, runs: int, delta: float) -> int:
+    """How often an arm is declared above where all lie below, and each arm's wealth is `odds` or nothing: a fair bet.
+
+    The arms that lost it have shown that they lie below.
+    """
+    rng, wrong = np.random.default_rng(7), 0
+    for _ in range(runs):
+        won = rng.random(n) < 1 / odds
+        above, below = np.where(won, math.log(odds), -100.0), np.where(won, -100.0, 100.0)
+        wrong += bool((share_verdicts(above, below, won, delta) == 1).any())
+    return wrong
+
+
+def test_shares_with_the_boldest_bets_come_near_to_delta() -> None:
+    wrong = bold_play(10 / 0.3 + 1e-9, 10, 500, 0.3)
+    assert wrong == 130
+    assert 0.2 * 500 < wrong <= most_allowed(500, 0.3)
+
+
 def test_a_share_among_all_verdicts_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of wealth left out, the share among all verdicts is kept, and that among those declared above is not."""
+    """Without its sums of wealth the rule keeps the share among all verdicts, and not that among those declared above."""
+    assert bold_play(1 / 0.3 + 1e-9, 10, 100, 0.3) == 0
     monkeypatch.setattr(bars, "_most_allowed", lambda wealth, of, delta: of)
-    wrong = 50 * shares(([0.0, 1.0], [0.6, 0.4]), 20, 0.3, 50, 6, -math.log(0.3))
-    assert wrong > most_allowed(50, 0.3)
+    assert bold_play(1 / 0.3 + 1e-9, 10, 100, 0.3) > most_allowed(100, 0.3)
 
 
 def test_the_largest_wealth_so_far_does_not_count_for_a_share() -> None:

@@ -24,7 +24,9 @@ NEARLY_TIED = bernoulli([0.5, 0.501])
 CLOSE = bernoulli([0.3, 0.45, 0.3, 0.3, 0.2])
 INSTANCES = {"skewed": SKEWED, "rare": RARE, "nearly tied": NEARLY_TIED, "close": CLOSE}
 PROVEN = [
-    n for n, e in REGISTRY.items() if e.standing == "proven" and e.goal != "fixed budget" and e.works_on != "items"
+    n
+    for n, e in REGISTRY.items()
+    if e.standing == "proven" and e.goal != "fixed budget" and e.works_on != "items" and "best" in e.answers
 ]
 COVERED = [n for n, e in RIVALS.items() if e.standing != "heuristic" and e.goal in ("best arm", "either")]
 SLOW = {
