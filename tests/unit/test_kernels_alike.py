@@ -12,7 +12,7 @@ from surest.algorithms.stepwise import ASKED, absorb
 from surest.algorithms.wager import sampling, transport
 from surest.algorithms.wager.wager import Ledger
 from surest.compiled import Kernel, run_plainly
-from surest.evidence import bars, betting, certificate, digest
+from surest.evidence import betting, certificate, digest
 from surest.evidence.betting import wide_bets
 
 RUNS = 8
@@ -74,19 +74,6 @@ def test_wager_decides_alike(seed: int) -> None:
         both(transport.transport, a, j, book.counts, book.empirical, 1.0, 1.5, *digests, book.epsilon)
     for mean, spread, x in rng.random((20, 3)):
         both(sampling.divergence, mean, 1 / spread, x)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_verdicts_on_each_arm_are_alike(seed: int) -> None:
-    book, rng = ledger(seed)
-    n, digests = len(book.counts), book.before
-    rows = (digests.values, digests.weights, digests.size)
-    gap = float(rng.random() - 0.5)
-    both(bars._weigh, rows, digests.counts, digests.sums, np.arange(n), 0.4, 0.6)
-    for goal in (3.0, np.inf):
-        starts = rng.random((2, n))
-        both(bars.compare, rows, digests.counts, digests.sums, np.arange(1, n), 0, (gap, 0.1), starts, goal)
-    both(bars._differences, rows, digests.counts, digests.sums, 0, 4.0)
 
 
 @pytest.mark.parametrize("seed", range(RUNS))
