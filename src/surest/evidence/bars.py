@@ -21,10 +21,13 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import BoolArray, FloatArray, IntArray
-from surest.evidence.betting import mixture, terms
+from surest.evidence.betting import mixture, mixture_of, terms
 from surest.evidence.certificate import Digest, Point, meeting
 from surest.evidence.digest import Digests
 
+PRIOR = (0.8, 0.88, 0.01)
+"""The bets at a bar: the largest one, the ratio of their weights, and the weight on not betting. At one fixed level less needs
+to be kept back than where a level is searched for: 3 to 7 % fewer pulls on 20 arms between 0.3 and 0.7."""
 LARGEST = 600.0
 """Wealth is counted up to exp of this, so that sums of it stay finite. To count less is safe."""
 NEAR = 1e-6
@@ -40,7 +43,7 @@ def weigh(digests: Digests, arms: IntArray, low: float, high: float) -> tuple[Fl
     >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
     >>> above, below = weigh(digests, np.arange(2), 0.5, 0.5)
     >>> above.round(1), below.round(1)
-    (array([11.3, -1.5]), array([-1.5, 11.3]))
+    (array([ 9.7, -1.6]), array([-1.6,  9.7]))
     """
     return _weigh((digests.values, digests.weights, digests.size), digests.counts, digests.sums, arms, low, high)
 
@@ -58,8 +61,9 @@ def _weigh(
     for k in range(len(arms)):
         i = arms[k]
         mean = sums[i] / counts[i] if counts[i] > 0 else 0.5
-        above[k] = mixture(rows[0][i], rows[1][i], rows[2][i], terms(counts[i], mean), low, True)[0]
-        below[k] = mixture(rows[0][i], rows[1][i], rows[2][i], terms(counts[i], 1.0 - mean), high, False)[0]
+        up, down = terms(counts[i], mean), terms(counts[i], 1.0 - mean)
+        above[k] = mixture_of(rows[0][i], rows[1][i], rows[2][i], up, low, True, PRIOR)[0]
+        below[k] = mixture_of(rows[0][i], rows[1][i], rows[2][i], down, high, False, PRIOR)[0]
     return above, below
 
 
@@ -80,22 +84,17 @@ def estimates(digests: Digests) -> tuple[FloatArray, FloatArray]:
 # --- the share of wrong verdicts ----------------------------------------------------------------------------------------
 
 
-def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray:
-    """The evidence for "above" that each arm above the bar needs so that all of these can be declared; infinite for the others.
+def least_needed(evidence: FloatArray, up: BoolArray, delta: float) -> float:
+    """The evidence for "above" that each arm above the bar needs at least so that all of them can be declared.
 
-    With k such arms, the one of the r-th smallest wealth needs (n − k + 2r − 1)/(δ·k), and 1/δ at least: the sums of the r
-    smallest are then what `allowed` asks for. What is left of the others' wealth counts for the first.
+    With k such arms it is (n − k + 1)/(δ·k), less what is left of the others' wealth, and 1/δ at least.
 
-    >>> np.exp(share_needs(np.array([9.0, 1.0, -9.0, -9.0]), np.array([True, True, False, False]), 0.1)).round(2)
-    array([25., 15., inf, inf])
+    >>> round(np.exp(least_needed(np.array([9.0, 1.0, -9.0, -9.0]), np.array([True, True, False, False]), 0.1)), 2)
+    15.0
     """
-    needs, n, k = np.full(len(evidence), np.inf), len(evidence), int(up.sum())
-    if k > 0:
-        ranked = np.flatnonzero(up)[np.argsort(evidence[up], kind="stable")]
-        wealth = (n - k + 2.0 * np.arange(1, k + 1) - 1) / (delta * k)
-        wealth[0] -= np.minimum(_wealth(evidence[~up]), 1 / (delta * k)).sum()
-        needs[ranked] = np.log(np.maximum(wealth, 1 / delta))
-    return needs
+    n, k = len(evidence), max(int(up.sum()), 1)
+    left = np.minimum(wealth_of(evidence[~up]), 1 / (delta * k)).sum()
+    return float(np.log(max((n - k + 1) / (delta * k) - left, 1 / delta)))
 
 
 def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: float) -> IntArray:
@@ -109,7 +108,7 @@ def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: f
     array([ 1,  1,  0,  0, -1])
     """
     evidence, n = np.where(up, above, below), len(above)
-    wealth, inside = _wealth(above), np.ones(n, np.bool_)
+    wealth, inside = wealth_of(above), np.ones(n, np.bool_)
     while inside.any():
         ranked = -np.sort(-evidence[inside])
         enough = np.flatnonzero(ranked >= np.log(n / (delta * np.arange(1, len(ranked) + 1))))
@@ -123,7 +122,8 @@ def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: f
     return np.where(inside, np.where(up, 1, -1), 0)
 
 
-def _wealth(evidence: FloatArray) -> FloatArray:
+def wealth_of(evidence: FloatArray) -> FloatArray:
+    """Wealth from evidence in nats, capped."""
     result: FloatArray = np.exp(np.minimum(evidence, LARGEST))
     return result
 
@@ -143,21 +143,28 @@ def _most_allowed(wealth: FloatArray, of: BoolArray, delta: float) -> BoolArray:
 def allowed(wealth: FloatArray, inside: BoolArray, delta: float) -> bool:
     """Whether these arms may be declared: whether for every set S the mean wealth in it is at least |R ∩ S|/(δ·|R|).
 
-    Of all S with r arms inside, the worst has the r of least wealth, and of those outside all whose wealth is less than
-    what is needed.
-
     >>> allowed(np.array([40.0, 30.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
     True
     >>> allowed(np.array([40.0, 14.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
     False
     """
-    k = int(inside.sum())
-    least, others = np.sort(wealth[inside]), np.sort(wealth[~inside])
-    r = np.arange(1, k + 1)
-    need = r / (delta * k)
+    return len(lacking(wealth, inside, delta)) == 0
+
+
+def lacking(wealth: FloatArray, inside: BoolArray, delta: float) -> IntArray:
+    """The arms of least wealth that have too little of it, taken together, for all of `inside` to be declared; none if they may.
+
+    Of all S with r arms inside, the worst has the r of least wealth, and of those outside all whose wealth is less than
+    what is needed.
+    """
+    places = np.flatnonzero(inside)
+    places = places[np.argsort(wealth[places], kind="stable")]
+    others, r = np.sort(wealth[~inside]), np.arange(1, len(places) + 1)
+    need = r / (delta * max(len(places), 1))
     more = np.searchsorted(others, need)
-    total = np.cumsum(least) + np.append(0.0, np.cumsum(others))[more]
-    return bool((total >= (r + more) * need).all())
+    total = np.cumsum(wealth[places]) + np.append(0.0, np.cumsum(others))[more]
+    short = np.flatnonzero(total < (r + more) * need)
+    return places[: short[-1] + 1] if len(short) else places[:0]
 
 
 # --- against a control --------------------------------------------------------------------------------------------------

@@ -69,8 +69,23 @@ def mixture(
     values: FloatArray, weights: FloatArray, size: int, bets: int, x: float, is_above: bool
 ) -> tuple[float, float]:
     """A(x) or B(x) from its first so many bets, and its derivative in x."""
-    top, total, slope = math.log(IDLE), 1.0, 0.0  # a running log-sum-exp, begun with the idle bet
-    log_share, alpha = math.log((1.0 - IDLE) * (1.0 - DECAY)), ALPHA
+    return mixture_of(values, weights, size, bets, x, is_above, (ALPHA, DECAY, IDLE))
+
+
+@compiled
+def mixture_of(
+    values: FloatArray,
+    weights: FloatArray,
+    size: int,
+    bets: int,
+    x: float,
+    is_above: bool,
+    prior: tuple[float, float, float],
+) -> tuple[float, float]:
+    """The same with another largest bet, another ratio of the weights, and another weight on not betting."""
+    alpha, decay, idle = prior
+    top, total, slope = math.log(idle), 1.0, 0.0  # a running log-sum-exp, begun with the idle bet
+    log_share = math.log((1.0 - idle) * (1.0 - decay))
     for _ in range(bets):
         log, derivative, _ = growth(values, weights, size, x, alpha, is_above)
         log += log_share
@@ -80,7 +95,7 @@ def mixture(
         else:
             part = math.exp(log - top)
             total, slope = total + part, slope + part * derivative
-        log_share += math.log(DECAY)
+        log_share += math.log(decay)
         alpha /= RHO
     return top + math.log(total), slope / total
 
