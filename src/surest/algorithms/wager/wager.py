@@ -12,9 +12,11 @@ import numpy as np
 
 from surest.algorithms.entry import Script
 from surest.algorithms.wager.ahead import plan_ahead
+from surest.algorithms.wager.crowd import plan_many
 from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
+from surest.evidence.alike import CROWD
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
@@ -282,7 +284,8 @@ class Ledger:
         total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        return plan(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
+        planned = plan if len(self.counts) < CROWD else plan_many
+        return planned(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
