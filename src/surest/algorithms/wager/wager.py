@@ -16,9 +16,9 @@ from surest.algorithms.wager.crowd import plan_many
 from surest.algorithms.wager.sampling import Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
-from surest.evidence.alike import CROWD
+from surest.evidence.alike import CROWD, kinds_of
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
-from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
+from surest.evidence.certificate import Evidence, pair_kinds, raise_alike, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
 FIRST = 2
@@ -140,6 +140,11 @@ class Ledger:
         return self.nominees[-1] if self.live else None
 
     @property
+    def is_crowd(self) -> bool:
+        """Whether there are so many arms that those in the same state are treated together."""
+        return len(self.counts) >= CROWD
+
+    @property
     def decided(self) -> bool:
         """Whether every arm but the leader is refuted, with a leader that was nominated."""
         others = self.certified >= self.goal
@@ -151,8 +156,17 @@ class Ledger:
         (self.since if self.nominees else self.before).add_atoms(arms, rewards)
         self.squares[arms] += np.add.reduceat(rewards.counts * rewards.values**2, rewards.start[:-1])
         self._describe()
-        update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+        self._be_optimistic(arms)
         self.rounds += 1
+
+    def _be_optimistic(self, arms: IntArray) -> None:
+        """Upper bounds of the means of arms that were pulled."""
+        if not self.is_crowd:
+            update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+            return
+        kinds, firsts = kinds_of(self.counts[arms], self.means[arms], self.spreads[arms])
+        update_optimistic(self.optimistic, arms[firsts], self.counts, self.means, self.spreads)
+        self.optimistic[arms] = self.optimistic[arms[firsts]][kinds]
 
     def grow(self, more: int) -> None:
         """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
@@ -246,7 +260,8 @@ class Ledger:
         worth = (self.apart >= LOOK * self.goal) | everywhere
         worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = np.flatnonzero(worth & (self.certified < self.goal))
-        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
+        raised = raise_alike if self.is_crowd else raise_certificates
+        raised(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
@@ -284,7 +299,7 @@ class Ledger:
         total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        planned = plan if len(self.counts) < CROWD else plan_many
+        planned = plan_many if self.is_crowd else plan
         return planned(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
