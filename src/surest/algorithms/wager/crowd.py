@@ -79,29 +79,37 @@ def _grouped(firsts: IntArray, rule: Rule, room: int) -> Groups:
 def _plan(kinds: IntArray, rule: Rule, groups: Groups, coins: FloatArray, spared: int) -> IntArray:
     """Pull by pull, as `sampling.plan` does."""
     times, leader = np.zeros(len(kinds), np.int64), rule.leader
+    head, tail, following = groups.head, groups.tail, groups.following
     for j in range(len(kinds)):
         if j != leader:
-            _append(j, kinds[j], groups)
+            _append(j, kinds[j], head, tail, following)
     starved, least = -1, np.inf
     for g in range(groups.sizes[1]):
-        if groups.head[g] >= 0:
+        if head[g] >= 0:
             key = _group_key(g, rule, groups)
             _push(key, g, groups)
             if key + math.log(groups.moved[g]) < least:
                 starved, least = g, key + math.log(groups.moved[g])
     if spared > 0:
-        times[groups.head[starved]] += spared
-        _move_on(starved, _opened(starved, float(spared), groups), rule, groups)
-    for coin in coins[spared:]:
+        later = _opened(starved, float(spared), groups)
+        times[head[starved]] += spared - 1
+        _pull_in_turn(starved, later, 0.0, coins[:1], times, groups)
+        _push(_group_key(later, rule, groups), later, groups)
+    at = spared
+    while at < len(coins):
         g = _first(rule, groups)
-        if coin < groups.parts[g]:
+        if coins[at] < groups.parts[g]:
             times[leader] += 1
             rule.moved[leader] += 1.0
-        else:
-            times[groups.head[g]] += 1
-            if groups.onward[g] < 0:
-                groups.onward[g] = _opened(g, 1.0, groups)
-            _move_on(g, groups.onward[g], rule, groups)
+            at += 1
+            continue
+        if groups.onward[g] < 0:
+            groups.onward[g] = _opened(g, 1.0, groups)
+        later = groups.onward[g]
+        is_waiting = tail[later] >= 0
+        at += _pull_in_turn(g, later, groups.parts[g], coins[at:], times, groups)
+        if not is_waiting:
+            _push(_group_key(later, rule, groups), later, groups)
     return times
 
 
@@ -147,24 +155,30 @@ def _opened(g: int, more: float, groups: Groups) -> int:
 
 
 @compiled
-def _append(j: int, g: int, groups: Groups) -> None:
+def _append(j: int, g: int, head: IntArray, tail: IntArray, following: IntArray) -> None:
     """Put an arm at the end of a group."""
-    groups.following[j] = -1
-    if groups.head[g] < 0:
-        groups.head[g] = j
+    following[j] = -1
+    if head[g] < 0:
+        head[g] = j
     else:
-        groups.following[groups.tail[g]] = j
-    groups.tail[g] = j
+        following[tail[g]] = j
+    tail[g] = j
 
 
 @compiled
-def _move_on(g: int, later: int, rule: Rule, groups: Groups) -> None:
-    """Move the first arm of a group to another one."""
-    j, in_heap = groups.head[g], groups.tail[later] >= 0
-    groups.head[g] = groups.following[j]
-    _append(j, later, groups)
-    if not in_heap:
-        _push(_group_key(later, rule, groups), later, groups)
+def _pull_in_turn(g: int, later: int, part: float, coins: FloatArray, times: IntArray, groups: Groups) -> int:
+    """Pull arms of a group, each once, until it is empty or a coin says that it is the leader's turn. Returns how many.
+
+    The group stays first all that time: neither its key nor the leader's count changes, and pulled arms have larger keys.
+    """
+    head, tail, following, pulled = groups.head, groups.tail, groups.following, 0
+    while pulled < len(coins) and coins[pulled] >= part and head[g] >= 0:
+        j = head[g]
+        times[j] += 1
+        head[g] = following[j]
+        _append(j, later, head, tail, following)
+        pulled += 1
+    return pulled
 
 
 @compiled
