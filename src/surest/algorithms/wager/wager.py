@@ -43,7 +43,7 @@ LONG_PER_ARM = 200
 FIRST_SHARE = 0.75
 """π_1: most searches need one nomination only."""
 MANY = 2_000
-"""Beyond so many arms in play, a look at the status leaves certificates as they are."""
+"""Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
 
 def wager(
@@ -310,9 +310,13 @@ class Ledger:
         # Copies: to look must change nothing, not even where the next search for a minimiser starts.
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
-            todo = np.flatnonzero(others & (certified < self.goal))
-            todo = todo if len(todo) <= MANY else todo[:0]  # what was found before holds as well
-            raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
+            evidence, todo = self._evidence(), np.flatnonzero(others & (certified < self.goal))
+            kinds, firsts = self._kinds(todo, evidence)
+            one = todo[firsts]
+            if len(one) <= MANY:  # else what was found before holds as well
+                fresh = np.full(n, -np.inf)
+                raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
+                certified[todo] = np.maximum(certified[todo], fresh[one][kinds])
         weakest = float(certified[others].min())
         return Status(
             leader=arm,
@@ -353,4 +357,10 @@ class Ledger:
         apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
         doubtful = np.argsort(apart)
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
-        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, self._evidence())
+        evidence = self._evidence()
+        doubtful = doubtful[self._kinds(doubtful, evidence)[1]]
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, evidence)
+
+    def _kinds(self, arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
+        """Which arms have equal certificates: the kind of each, and where the first of each is. Each its own, among few arms."""
+        return pair_kinds(arms, evidence) if self.is_crowd else (np.arange(len(arms)), np.arange(len(arms)))
