@@ -18,28 +18,28 @@ def kinds_of(*columns: npt.NDArray[np.generic]) -> tuple[IntArray, IntArray]:
     >>> kinds, firsts
     (array([0, 1, 0, 2]), array([0, 1, 3]))
     """
-    words = np.empty((len(columns[0]), len(columns)), np.int64)
+    words = np.empty((len(columns), len(columns[0])), np.int64)
     for place, column in enumerate(columns):
-        words[:, place] = column.view(np.int64) if column.dtype.kind == "f" else column
+        words[place] = column.view(np.int64) if column.dtype.kind == "f" else column
     kinds, firsts = _numbered(words)
     return kinds, firsts
 
 
 @compiled
 def _numbered(words: IntArray) -> tuple[IntArray, IntArray]:
-    """Number rows by what they hold, with a hash table of twice as many places as there are rows."""
-    n, width = words.shape
+    """Number columns by what they hold, with a hash table of twice as many places as there are columns."""
+    width, n = words.shape
     size = 2
     while size < 2 * n:
         size *= 2
     table = np.full(size, -1)
     kinds, firsts, found = np.empty(n, np.int64), np.empty(n, np.int64), 0
     for i in range(n):
-        mixed = words[i, 0] * MIX
+        mixed = words[0, i] * MIX
         for p in range(1, width):
-            mixed = ((mixed ^ (mixed >> 29)) + words[i, p]) * MIX
+            mixed = ((mixed ^ (mixed >> 29)) + words[p, i]) * MIX
         place = (mixed ^ (mixed >> 32)) & (size - 1)
-        while table[place] >= 0 and not _same_row(words, firsts[table[place]], i):
+        while table[place] >= 0 and not _same_column(words, firsts[table[place]], i):
             place = (place + 1) & (size - 1)
         if table[place] < 0:
             table[place], firsts[found] = found, i
@@ -49,8 +49,8 @@ def _numbered(words: IntArray) -> tuple[IntArray, IntArray]:
 
 
 @compiled
-def _same_row(words: IntArray, i: int, j: int) -> bool:
-    for p in range(words.shape[1]):  # noqa: SIM110
-        if words[i, p] != words[j, p]:
+def _same_column(words: IntArray, i: int, j: int) -> bool:
+    for p in range(len(words)):  # noqa: SIM110
+        if words[p, i] != words[p, j]:
             return False
     return True

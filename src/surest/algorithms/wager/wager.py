@@ -209,10 +209,20 @@ class Ledger:
         if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
             self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
 
+    def _separations(self, a: int) -> FloatArray:
+        """How far an arm is told apart from each other, which may be better by ε; infinite for itself."""
+        if not self.is_crowd:
+            return separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        kinds, firsts = kinds_of(self.counts, self.means, self.spreads)
+        one = np.append(firsts, a)  # the arm itself comes last
+        apart = separations(len(firsts), self.counts[one], self.means[one], self.spreads[one], self.epsilon)[kinds]
+        apart[a] = np.inf
+        return apart
+
     def nominate_if_due(self) -> None:
         """Nominate the leader if it is a new one and clear enough, or if its bets assumed far too large gaps."""
         a = self.leader
-        self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        self.apart = self._separations(a)
         if a == self.nominee:
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self._gaps(a))).any())
         else:
@@ -247,7 +257,7 @@ class Ledger:
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
         self.guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         best_bets(a, self._seen(), self.epsilon, nominee, self.guesses)
-        closest = nominee[separations(a, self.counts, self.means, self.spreads, self.epsilon).argmin()]
+        closest = nominee[self._separations(a).argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
         self.guesses_nominee = np.maximum(nominee, closest)
         self.minimisers = x
@@ -342,9 +352,7 @@ class Ledger:
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
-        apart = (
-            float(separations(arm, self.counts, self.means, self.spreads, self.epsilon).min()) if self.rounds else 0.0
-        )
+        apart = float(self._separations(arm).min()) if self.rounds else 0.0
         if not apart > 0 or not math.isfinite(weakest):
             return None
         return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
@@ -354,8 +362,7 @@ class Ledger:
         arm = self.nominee
         if arm is None:
             return 1.0
-        apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
-        doubtful = np.argsort(apart)
+        doubtful = np.argsort(self._separations(arm))
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
         evidence = self._evidence()
         doubtful = doubtful[self._kinds(doubtful, evidence)[1]]
