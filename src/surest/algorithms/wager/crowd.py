@@ -71,7 +71,13 @@ def _grouped(firsts: IntArray, rule: Rule, room: int) -> Groups:
     arm, moved = none.copy(), np.zeros(room)
     arm[:k], moved[:k] = firsts, rule.moved[firsts]
     following = np.full(len(rule.moved), -1)
-    keys, parts, stamps, heap, sizes = np.empty(room), np.empty(room), np.full(room, -1.0), none.copy(), np.array([0, k])
+    keys, parts, stamps, heap, sizes = (
+        np.empty(room),
+        np.empty(room),
+        np.full(room, -1.0),
+        none.copy(),
+        np.array([0, k]),
+    )
     return Groups(arm, moved, none.copy(), none.copy(), following, none, keys, parts, stamps, heap, sizes)
 
 
