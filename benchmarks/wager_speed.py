@@ -9,6 +9,7 @@ import argparse
 import re
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from surest.algorithms import start
@@ -38,10 +39,12 @@ def measured(arms: FiniteArms, delta: float) -> tuple[Running[Answer], float, fl
     return running, seconds, drawing / seconds, looking / seconds
 
 
-def instances(most: int) -> list[tuple[str, int, FiniteArms, float]]:
-    sizes = [n for n in (10, 100, 1_000, 10_000, 100_000, 1_000_000) if n <= most]
-    rows = [("one arm at .5, the others at .3", n, parse_source(f"bernoulli:0.5,0.3x{n - 1}"), 0.05) for n in sizes]
-    return rows + [("Example 1", n, example1(n), 0.1) for n in sizes if n <= 100_000]
+def instances(most: int) -> Iterator[tuple[str, int, FiniteArms, float]]:
+    for n in (10, 100, 1_000, 10_000, 100_000, 1_000_000):
+        if n <= min(most, 100_000):
+            yield "Example 1", n, example1(n), 0.1
+        if n <= most:
+            yield "one arm at .5, the others at .3", n, parse_source(f"bernoulli:0.5,0.3x{n - 1}"), 0.05
 
 
 def main() -> None:

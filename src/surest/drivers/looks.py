@@ -1,5 +1,6 @@
 """Looking at a run while it goes on, without slowing it down: a status costs time when there are many arms."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ class Looks:
     every : float
         Seconds between two looks, at least.
     growth : float
-        How many times as many pulls there must be at the next look, at least.
+        How many times as many pulls there must be at the next look, at least; its fourth power while there is no evidence.
     share, free : float
         Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
         first one. The time in which machine code is loaded does not count: the end of the run needs it anyway.
@@ -45,7 +46,8 @@ class Looks:
         now = self.clock()
         if now - self.last < self.every or self.spent > self.free + self.share * (now - self.began):
             return
-        if running.pulls < self.growth * self.pulls:
+        is_early = bool(self.points) and self.points[-1].evidence == -math.inf
+        if running.pulls < self.growth ** (4 if is_early else 1) * self.pulls:
             return
         request, compiling = running.request, seconds_spent()
         status = request.status() if request is not None and request.status is not None else None
