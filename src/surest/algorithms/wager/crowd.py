@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     parts: FloatArray
     """… and by group: the leader's part in it, …"""
     stamps: FloatArray
-    """… and the leader's count then."""
+    """… and the leader's count then; −1 if the key is only a lower bound."""
     heap: IntArray
     sizes: IntArray
     """How many groups are in the heap, and how many there are."""
@@ -84,79 +84,83 @@ def _grouped(firsts: IntArray, rule: Rule, room: int) -> Groups:
 @compiled
 def _plan(kinds: IntArray, rule: Rule, groups: Groups, coins: FloatArray, spared: int) -> IntArray:
     """Pull by pull, as `sampling.plan` does."""
-    times, leader = np.zeros(len(kinds), np.int64), rule.leader
-    head, tail, following = groups.head, groups.tail, groups.following
-    for j in range(len(kinds)):
-        if j != leader:
-            _append(j, kinds[j], head, tail, following)
-    starved, least = -1, np.inf
-    for g in range(groups.sizes[1]):
-        if head[g] >= 0:
-            key = _group_key(g, rule, groups)
-            _push(key, g, groups)
-            if key + math.log(groups.moved[g]) < least:
-                starved, least = g, key + math.log(groups.moved[g])
+    times = np.zeros(len(kinds), np.int64)
+    starved = _begin(kinds, rule, groups)
     if spared > 0:
-        later = _opened(starved, float(spared), groups)
-        times[head[starved]] += spared - 1
-        _pull_in_turn(starved, later, 0.0, coins[:1], times, groups)
-        _push(_group_key(later, rule, groups), later, groups)
-    at = spared
-    while at < len(coins):
-        g = _first(rule, groups)
-        if coins[at] < groups.parts[g]:
-            times[leader] += 1
-            rule.moved[leader] += 1.0
-            at += 1
-            continue
-        if groups.onward[g] < 0:
-            groups.onward[g] = _opened(g, 1.0, groups)
-        later = groups.onward[g]
-        is_waiting = tail[later] >= 0
-        at += _pull_in_turn(g, later, groups.parts[g], coins[at:], times, groups)
-        if not is_waiting:
-            _push(_group_key(later, rule, groups), later, groups)
+        times[groups.head[starved]] += spared - 1
+        later = _opened(starved, float(spared), groups.arm, groups.moved, groups.sizes)
+        _push(groups.keys[0], later, groups.keys, groups.heap, groups.sizes)
+        _pull_in_turn(starved, later, 0.0, coins[:1], 0, times, groups.head, groups.tail, groups.following)
+    _pull(rule, groups, coins[spared:], times)
     return times
 
 
 @compiled
-def _group_key(g: int, rule: Rule, groups: Groups) -> float:
-    """How little the arms of a group are told apart from the leader, by one of them."""
-    j, seen = groups.arm[g], rule.seen
-    rule.moved[j] = groups.moved[g]
-    if rule.narrow[j]:
-        key, part = _narrow_key(j, rule.leader, rule.moved, seen, rule.rejected, rule.epsilon)
-    else:
-        key, part = _key(j, rule.leader, rule.moved, seen.means, seen.spreads, rule.rejected, rule.epsilon)
-    groups.parts[g], groups.stamps[g] = part, rule.moved[rule.leader]
-    return key
+def _begin(kinds: IntArray, rule: Rule, groups: Groups) -> int:
+    """Fill the groups and the heap. Returns the group that looks worst for want of pulls."""
+    leader, seen, moved, rejected, narrow, epsilon = rule
+    arm, _, head, tail, following, _, keys, parts, stamps, heap, sizes = groups
+    means, spreads = seen.means, seen.spreads
+    for j in range(len(kinds)):
+        if j != leader:
+            _append(j, kinds[j], head, tail, following)
+    starved, least = -1, np.inf
+    for g in range(sizes[1]):
+        if head[g] >= 0:
+            if narrow[arm[g]]:
+                key, part = _narrow_key(arm[g], leader, moved, seen, rejected, epsilon)
+            else:
+                key, part = _key(arm[g], leader, moved, means, spreads, rejected, epsilon)
+            parts[g], stamps[g] = part, moved[leader]
+            _push(key, g, keys, heap, sizes)
+            flat = key + math.log(moved[arm[g]])
+            if flat < least:
+                starved, least = g, flat
+    return starved
 
 
 @compiled
-def _first(rule: Rule, groups: Groups) -> int:
-    """The group least told apart from the leader. Keys only rise: one that rose goes back. Empty groups drop out."""
-    keys, heap, sizes = groups.keys, groups.heap, groups.sizes
-    while True:
+def _pull(rule: Rule, groups: Groups, coins: FloatArray, times: IntArray) -> None:
+    """A pull a coin: of the leader, or of an arm of the first group. Keys only rise: a group whose key rose goes back."""
+    leader, seen, moved, rejected, narrow, epsilon = rule  # taken apart once: it takes longer than a key
+    arm, moved_to, head, tail, following, onward, keys, parts, stamps, heap, sizes = groups
+    means, spreads, at = seen.means, seen.spreads, 0
+    while at < len(coins):
         g, last = heap[0], sizes[0] - 1
-        if groups.head[g] < 0:
-            sizes[0], keys[0], heap[0] = last, keys[last], heap[last]
-            groups.tail[g] = -1  # it is not in the heap any more
-        elif groups.stamps[g] == rule.moved[rule.leader]:
-            return int(g)
-        else:
-            key = _group_key(g, rule, groups)
-            if not key > keys[0]:
-                return int(g)
-            keys[0] = key
-        _sift(keys[: sizes[0]], heap[: sizes[0]], 0)
+        if head[g] < 0:  # it is empty, and leaves the heap
+            tail[g], sizes[0], keys[0], heap[0] = -1, last, keys[last], heap[last]
+            _sift(keys[:last], heap[:last], 0)
+            continue
+        if stamps[g] != moved[leader]:
+            moved[arm[g]] = moved_to[g]
+            if narrow[arm[g]]:
+                key, part = _narrow_key(arm[g], leader, moved, seen, rejected, epsilon)
+            else:
+                key, part = _key(arm[g], leader, moved, means, spreads, rejected, epsilon)
+            parts[g], stamps[g] = part, moved[leader]
+            if key > keys[0]:
+                keys[0] = key
+                _sift(keys[: last + 1], heap[: last + 1], 0)
+                continue
+        if coins[at] < parts[g]:
+            times[leader] += 1
+            moved[leader] += 1.0
+            at += 1
+            continue
+        if onward[g] < 0:
+            onward[g] = _opened(g, 1.0, arm, moved_to, sizes)
+        if tail[onward[g]] < 0:  # its key is not known yet, but at least as large
+            stamps[onward[g]] = -1.0
+            _push(keys[0], onward[g], keys, heap, sizes)
+        at = _pull_in_turn(g, onward[g], parts[g], coins, at, times, head, tail, following)
 
 
 @compiled
-def _opened(g: int, more: float, groups: Groups) -> int:
+def _opened(g: int, more: float, arm: IntArray, moved_to: FloatArray, sizes: IntArray) -> int:
     """A new group, for arms of this one after so many more pulls."""
-    new = groups.sizes[1]
-    groups.sizes[1] = new + 1
-    groups.arm[new], groups.moved[new] = groups.arm[g], groups.moved[g] + more
+    new = sizes[1]
+    sizes[1] = new + 1
+    arm[new], moved_to[new] = arm[g], moved_to[g] + more
     return int(new)
 
 
@@ -172,26 +176,35 @@ def _append(j: int, g: int, head: IntArray, tail: IntArray, following: IntArray)
 
 
 @compiled
-def _pull_in_turn(g: int, later: int, part: float, coins: FloatArray, times: IntArray, groups: Groups) -> int:
-    """Pull arms of a group, each once, until it is empty or a coin says that it is the leader's turn. Returns how many.
+def _pull_in_turn(
+    g: int,
+    later: int,
+    part: float,
+    coins: FloatArray,
+    at: int,
+    times: IntArray,
+    head: IntArray,
+    tail: IntArray,
+    following: IntArray,
+) -> int:
+    """Pull arms of a group, each once, until it is empty or a coin says that it is the leader's turn. Returns the next coin.
 
     The group stays first all that time: neither its key nor the leader's count changes, and pulled arms have larger keys.
     """
-    head, tail, following, pulled = groups.head, groups.tail, groups.following, 0
-    while pulled < len(coins) and coins[pulled] >= part and head[g] >= 0:
+    while at < len(coins) and coins[at] >= part and head[g] >= 0:
         j = head[g]
         times[j] += 1
         head[g] = following[j]
         _append(j, later, head, tail, following)
-        pulled += 1
-    return pulled
+        at += 1
+    return at
 
 
 @compiled
-def _push(key: float, g: int, groups: Groups) -> None:
+def _push(key: float, g: int, keys: FloatArray, heap: IntArray, sizes: IntArray) -> None:
     """Put a group into the heap."""
-    keys, heap, place = groups.keys, groups.heap, groups.sizes[0]
-    groups.sizes[0] = place + 1
+    place = sizes[0]
+    sizes[0] = place + 1
     while place > 0 and keys[(place - 1) // 2] > key:
         keys[place], heap[place] = keys[(place - 1) // 2], heap[(place - 1) // 2]
         place = (place - 1) // 2
