@@ -2,25 +2,23 @@
 
     python benchmarks/wager.py --data ../shared/data [--runs-factor 1] [--workers 2]
 
-Takes about six minutes on two cores. Every figure between the page's markers comes from here.
+Takes about six minutes on two cores. Every figure between the page's markers comes from here, but for the speed, which
+is measured by wager_speed.py.
 """
 
 import argparse
 import os
 import re
-import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
-from surest.algorithms import start
 from surest.api import identify
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.arms.instances import example1, parse_source
+from surest.arms.instances import parse_source
 from surest.bench.run import order_of
 from surest.bench.suites import instances_of
-from surest.core.procedure import Running
 from surest.theory.characteristic import characteristic
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
@@ -116,30 +114,6 @@ def tables(data: Path, factor: float, pool: ProcessPoolExecutor) -> dict[str, st
     return {"pulls": "\n".join(lines), "shares": "\n".join(allocations)}
 
 
-def deciding_share(n: int) -> tuple[int, float, float]:
-    """Pulls, seconds, and the share of them spent deciding (the rest draws rewards), on Example 1 at δ = 0.1."""
-    arms = example1(n).simulate(1)
-    began, drawing = time.perf_counter(), 0.0
-    running = Running(start("wager", n, 0.1, seed=1), n)
-    while running.request is not None:
-        before = time.perf_counter()
-        reply = arms.answer(running.request)
-        drawing += time.perf_counter() - before
-        running.send(reply)
-    seconds = time.perf_counter() - began
-    return running.pulls, seconds, 1 - drawing / seconds
-
-
-def speed() -> str:
-    lines = ["| n | pulls | seconds | pulls a second | share spent deciding |", "|---|---|---|---|---|"]
-    deciding_share(10)  # compile first
-    for n in (10, 100, 1_000, 10_000, 100_000):
-        pulls, seconds, share = deciding_share(n)
-        lines.append(f"| {n:,} | {pulls:,} | {seconds:.2f} | {pulls / seconds:,.0f} | {share:.0%} |")
-        print(lines[-1], flush=True)
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
@@ -148,7 +122,6 @@ def main() -> None:
     options = parser.parse_args()
     with ProcessPoolExecutor(options.workers) as pool:
         found = tables(options.data, options.runs_factor, pool)
-    found["speed"] = speed()
     page = PAGE.read_text()
     for name, text in found.items():
         page = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=text: f"{m[1]}{t}\n{m[2]}", page, flags=re.S)

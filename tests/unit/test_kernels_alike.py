@@ -10,11 +10,12 @@ import surest.compiled
 from surest.algorithms import REGISTRY, Task
 from surest.algorithms.questions import pairs
 from surest.algorithms.stepwise import ASKED, absorb
-from surest.algorithms.wager import sampling, transport
+from surest.algorithms.wager import crowd, sampling, transport
 from surest.algorithms.wager.wager import Ledger
+from surest.arms import philox
 from surest.compiled import Kernel, run_plainly
 from surest.core.question import BEST, Question
-from surest.evidence import apart, betting, certificate, digest
+from surest.evidence import alike, apart, betting, certificate, digest
 from surest.evidence.betting import wide_bets
 from surest.evidence.item_gate import bet_above
 
@@ -72,6 +73,10 @@ def test_wager_decides_alike(seed: int) -> None:
     both(sampling.update_optimistic, book.optimistic, np.arange(n), *seen)
     both(sampling.separations, a, *seen, book.epsilon)
     both(sampling.plan, a, book._seen(), rng.random(n) < 0.3, book.epsilon, rng.random(30), 1)
+    kinds, firsts = np.arange(n), np.arange(n)
+    narrow = sampling.narrow_pairs(a, book._seen())
+    rule = crowd.Rule(a, book._seen(), book.counts.copy(), rng.random(n) < 0.3, narrow, book.epsilon)
+    both(crowd._plan, kinds, rule, crowd._grouped(firsts, rule, n + 31), rng.random(30), 2)
     for j in (j for j in range(n) if j != a):
         digests = book._seen().before, book._seen().since
         both(transport.transport, a, j, book.counts, book.empirical, 1.0, 1.5, *digests, book.epsilon)
@@ -116,6 +121,7 @@ def test_certificates_are_alike(seed: int) -> None:
         both(certificate.certificate, x, np.inf, book.epsilon, pair)
     for goal in (book.goal, np.inf):
         both(certificate.raise_certificates, book.certified, book.minimisers, todo, goal, book.epsilon, evidence)
+        both(certificate._bounds_against, todo, book.minimisers[todo], goal, book.epsilon, evidence)
     both(certificate.smallest_epsilon, book.epsilon, todo[:2], book.goal, book.minimisers, evidence)
     bets = [wide_bets(book.before.counts, book.before.sums, is_above) for is_above in (True, False)]
     both(apart._shortfall, 0, np.arange(n), evidence.before, *bets, book.goal)
@@ -173,3 +179,14 @@ def test_rules_that_decide_pull_by_pull_are_alike(name: str) -> None:
             uniform = rng.random(asked)
             state.fresh[:asked] = (uniform < 0.2 + 0.2 * state.pick[:asked]) if kind else uniform
             both(absorb, state)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_draws_and_kinds_are_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    both(alike._numbered, rng.integers(-3, 3, (2, 40)))
+    start, sizes, times = np.array([0, 1, 3, 6]), np.array([1, 2, 3, 2]), np.array([5, int(rng.integers(1, 40)), 2, 9])
+    probabilities = np.append(1.0, np.array([0.3, 0.7, 0.2, 0.5, 0.3, 0.9, 0.1]))
+    keys, requests = rng.integers(0, 2**63, 5).astype(np.uint64), rng.integers(0, 9, 4).astype(np.uint64)
+    offset, drawn = np.array([0, 1, 3, 5]), (np.zeros(7, np.int64), np.zeros(7, np.int64))
+    both(philox.draw_atoms, keys, requests, times, (start, sizes, probabilities), offset, *drawn)

@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.recorded import read_csv
+from surest.core.protocol import FloatArray
 from surest.errors import SourceError
 
-FORMS = "example1:N, bernoulli:0.5,0.45,…, lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
+FORMS = "example1:N, bernoulli:0.5,0.45,… (0.3x99 stands for 99 times 0.3), lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
 
 MOST_ARMS = 10_000_000
 """What fits into memory."""
@@ -55,6 +56,8 @@ def parse_source(source: str, instance: str | None = None, bounds: tuple[float, 
 
     >>> parse_source("bernoulli:0.5,0.45").means
     array([0.5 , 0.45])
+    >>> parse_source("bernoulli:0.5,0.3x4").means
+    array([0.5, 0.3, 0.3, 0.3, 0.3])
     """
     kind, colon, rest = source.partition(":")
     if colon and kind in KINDS:
@@ -98,11 +101,25 @@ def _lower_bound(rest: str, source: str) -> FiniteArms:
     return lower_bound_instance(_numbers(gaps, source), _numbers(variances, source))
 
 
-def _numbers(text: str, source: str) -> list[float]:
+def _numbers(text: str, source: str) -> FloatArray:
+    """A list of numbers, any of them with how often it comes: 0.5,0.3x99."""
     try:
-        return [float(part) for part in text.split(",")]
+        parts = [_repeated(part) for part in text.split(",")]
     except ValueError:
-        raise SourceError(f"{source!r}: {text!r} is not a list of numbers such as 0.5,0.45") from None
+        raise SourceError(
+            f"{source!r}: {text!r} is not a list of numbers such as 0.5,0.45 or 0.5,0.3x99 (99 times 0.3)"
+        ) from None
+    often = [times for _, times in parts]
+    if sum(often) > MOST_ARMS:
+        raise SourceError(f"{source!r} has {sum(often):,} numbers; at most {MOST_ARMS:,} arms fit into memory")
+    return np.repeat([number for number, _ in parts], often)
+
+
+def _repeated(part: str) -> tuple[float, int]:
+    number, cross, times = part.partition("x")
+    if cross and not (times.isascii() and times.isdigit() and 1 <= len(times) <= 9 and int(times) >= 1):
+        raise ValueError(part)
+    return float(number), int(times) if cross else 1
 
 
 KINDS = {"example1": _example1, "bernoulli": _bernoulli, "lower-bound": _lower_bound}

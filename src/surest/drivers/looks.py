@@ -1,8 +1,10 @@
 """Looking at a run while it goes on, without slowing it down: a status costs time when there are many arms."""
 
+import math
 import time
 from collections.abc import Callable
 
+from surest.compiled import seconds_spent
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point, Status
 
@@ -17,10 +19,10 @@ class Looks:
     every : float
         Seconds between two looks, at least.
     growth : float
-        How many times as many pulls there must be at the next look, at least.
+        How many times as many pulls there must be at the next look, at least; its fourth power while there is no evidence.
     share, free : float
         Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
-        first one, which may have to load machine code that the end of the run needs anyway.
+        first one. The time in which machine code is loaded does not count: the end of the run needs it anyway.
     """
 
     def __init__(
@@ -44,19 +46,24 @@ class Looks:
         now = self.clock()
         if now - self.last < self.every or self.spent > self.free + self.share * (now - self.began):
             return
-        if running.pulls < self.growth * self.pulls:
+        is_early = bool(self.points) and self.points[-1].evidence == -math.inf
+        if running.pulls < self.growth ** (4 if is_early else 1) * self.pulls:
             return
-        request = running.request
+        request, compiling = running.request, seconds_spent()
         status = request.status() if request is not None and request.status is not None else None
         if status is not None and status.evidence is not None and status.threshold is not None:
             self.points.append(Point(running.pulls, status.evidence, status.threshold))
         if self.show is not None:
             self.show(running, status)
         self.last = self.clock()
-        self.spent += self.last - now if self.pulls >= 0 else 0.0
+        self.spent += max(self.last - now - (seconds_spent() - compiling), 0.0) if self.pulls >= 0 else 0.0
         self.pulls = running.pulls
 
 
 def history() -> Looks:
-    """What records evidence over time for a picture: often in a short run, a tenth of the time in a long one."""
-    return Looks(growth=1.08, share=0.1, free=1.0)
+    """What records evidence over time for a picture, in less than a tenth of the time.
+
+    A look takes about as long as some rounds, so there are few of them. In a run of seconds their number depends on pulls
+    alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
+    """
+    return Looks(growth=1.5, share=0.05, free=1.0)

@@ -23,6 +23,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
+from surest.evidence.alike import kinds_of
 from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, growth
 
 DOWN, UP = 12, 6
@@ -43,6 +44,8 @@ DOUBTFUL = 0.1
 """Nats of rounding beyond which a slope is not used."""
 MOST_REWARDS = 2.0**53
 """From here on a float no longer counts one by one."""
+FEW_ATOMS = 4
+"""Arms with more distinct rewards are hardly ever in the same state."""
 
 
 def _joint_weights() -> FloatArray:
@@ -272,8 +275,10 @@ def countable(pair: Pair) -> bool:
 
 
 @compiled
-def _against(j: int, start: float, goal: float, epsilon: float, evidence: Evidence) -> tuple[float, float]:
-    """The certificate of the nominee against arm j, less the arm's price."""
+def _against(
+    j: int, start: float, goal: float, epsilon: float, evidence: Evidence, is_quick: bool
+) -> tuple[float, float]:
+    """The certificate of the nominee against arm j, less the arm's price. Quick: −∞ if a look at `start` shows that it fails."""
     before, since, nominee, price = evidence.before, evidence.since, evidence.nominee, evidence.prices[j]
     pair = Pair(
         (before[0][j], before[1][j], before[2][j]),
@@ -286,6 +291,8 @@ def _against(j: int, start: float, goal: float, epsilon: float, evidence: Eviden
         evidence.guesses[j],
         evidence.among,
     )
+    if is_quick and log_value(start, epsilon, pair)[0] < goal + price:
+        return -np.inf, start  # a good start next time too
     bound, minimiser = certificate(start, goal + price, epsilon, pair)
     return bound - price, minimiser
 
@@ -301,9 +308,53 @@ def raise_certificates(
     for j in todo:
         if j == evidence.nominee:
             continue
-        bound, minimisers[j] = _against(j, minimisers[j], goal, epsilon, evidence)
+        bound, minimisers[j] = _against(j, minimisers[j], goal, epsilon, evidence, False)
         if bound > certified[j]:
             certified[j] = bound
+
+
+def raise_alike(
+    certified: FloatArray, minimisers: FloatArray, todo: IntArray, goal: float, epsilon: float, evidence: Evidence
+) -> int:
+    """The same among very many arms: one search serves all arms in the same state. Returns how many searches there were.
+
+    What was certified before is an arm's own: arms in the same state now may have come to it on different ways.
+    """
+    if not len(todo):
+        return 0
+    kinds, firsts = pair_kinds(todo, evidence)
+    one = todo[firsts]
+    bounds, starts = _bounds_against(one, minimisers[one], goal, epsilon, evidence)
+    certified[todo] = np.maximum(certified[todo], bounds[kinds])
+    minimisers[todo] = starts[kinds]
+    return len(firsts)
+
+
+def pair_kinds(arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
+    """Which arms have equal certificates: the kind of each, and where the first of each kind is in `arms`."""
+    sizes = [digests[2][arms] for digests in (evidence.before, evidence.since)]
+    most = max(int(size.max(initial=0)) for size in sizes)
+    if most > FEW_ATOMS:
+        return np.arange(len(arms)), np.arange(len(arms))
+    atoms = [
+        np.where(p < size, column[arms, p], 0.0)
+        for size, digests in zip(sizes, (evidence.before, evidence.since), strict=True)
+        for column in digests[:2]
+        for p in range(most)
+    ]
+    others = (evidence.prices, evidence.bets, evidence.base, evidence.guesses_nominee, evidence.guesses)
+    return kinds_of(*sizes, *atoms, *(column[arms] for column in others))
+
+
+@compiled
+def _bounds_against(
+    arms: IntArray, starts: FloatArray, goal: float, epsilon: float, evidence: Evidence
+) -> tuple[FloatArray, FloatArray]:
+    """Certificates of the nominee against arms, and starts for the next search."""
+    bounds, minimisers = np.empty(len(arms)), np.empty(len(arms))
+    for k in range(len(arms)):
+        bounds[k], minimisers[k] = _against(arms[k], starts[k], goal, epsilon, evidence, goal < np.inf)
+    return bounds, minimisers
 
 
 @compiled
@@ -314,11 +365,11 @@ def smallest_epsilon(
     smallest = least
     for j in doubtful:
         low, high = smallest, smallest  # most arms hold at the ε that the first ones needed
-        while high < 1.0 and not _against(j, minimisers[j], goal, high, evidence)[0] >= goal:
+        while high < 1.0 and not _against(j, minimisers[j], goal, high, evidence, False)[0] >= goal:
             low, high = high, min(1.0, 2.0 * high + 1e-3)
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
-            if _against(j, minimisers[j], goal, middle, evidence)[0] >= goal:
+            if _against(j, minimisers[j], goal, middle, evidence, False)[0] >= goal:
                 high = middle
             else:
                 low = middle

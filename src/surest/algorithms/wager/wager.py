@@ -12,11 +12,13 @@ import numpy as np
 
 from surest.algorithms.entry import Script
 from surest.algorithms.wager.ahead import plan_ahead
+from surest.algorithms.wager.crowd import plan_many
 from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
+from surest.evidence.alike import CROWD, kinds_of
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
-from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
+from surest.evidence.certificate import Evidence, pair_kinds, raise_alike, raise_certificates, smallest_epsilon
 from surest.evidence.digest import Digests
 
 FIRST = 2
@@ -45,7 +47,7 @@ LONG_PER_ARM = 200
 FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
 MANY = 2_000
-"""Beyond so many arms in play, a look at the status leaves certificates as they are."""
+"""Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
 
 def wager(
@@ -157,6 +159,11 @@ class Ledger:
         return self.nominees[-1] if self.live else None
 
     @property
+    def is_crowd(self) -> bool:
+        """Whether there are so many arms that those in the same state are treated together."""
+        return len(self.counts) >= CROWD
+
+    @property
     def decided(self) -> bool:
         """Whether every arm but the leader is refuted, with a leader that was nominated."""
         others = self.certified >= self.goal
@@ -168,8 +175,17 @@ class Ledger:
         (self.since if self.nominees else self.before).add_atoms(arms, rewards)
         self.squares[arms] += np.add.reduceat(rewards.counts * rewards.values**2, rewards.start[:-1])
         self._describe()
-        update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+        self._be_optimistic(arms)
         self.rounds += 1
+
+    def _be_optimistic(self, arms: IntArray) -> None:
+        """Upper bounds of the means of arms that were pulled."""
+        if not self.is_crowd:
+            update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
+            return
+        kinds, firsts = kinds_of(self.counts[arms], self.means[arms], self.spreads[arms])
+        update_optimistic(self.optimistic, arms[firsts], self.counts, self.means, self.spreads)
+        self.optimistic[arms] = self.optimistic[arms[firsts]][kinds]
 
     def grow(self, more: int) -> None:
         """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
@@ -212,10 +228,20 @@ class Ledger:
         if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
             self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
 
+    def _separations(self, a: int) -> FloatArray:
+        """How far an arm is told apart from each other, which may be better by ε; infinite for itself."""
+        if not self.is_crowd:
+            return separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        kinds, firsts = kinds_of(self.counts, self.means, self.spreads)
+        one = np.append(firsts, a)  # the arm itself comes last
+        apart = separations(len(firsts), self.counts[one], self.means[one], self.spreads[one], self.epsilon)[kinds]
+        apart[a] = np.inf
+        return apart
+
     def nominate_if_due(self) -> None:
         """Nominate the leader if it is a new one and clear enough, or if its bets assumed far too large gaps."""
         a = self.leader
-        self.apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        self.apart = self._separations(a)
         if a == self.nominee:
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self.gaps(a))).any())
         else:
@@ -261,7 +287,7 @@ class Ledger:
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
         guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
         best_bets(a, self._seen(), self.epsilon, nominee, guesses)
-        apart = separations(a, self.counts, self.means, self.spreads, self.epsilon)
+        apart = self._separations(a)
         apart[np.asarray(beside, np.int64)] = np.inf
         closest = nominee[apart.argmin()]
         # Against an arm of few pulls the least bet on the nominee would do, were it not for the pulls to come.
@@ -275,7 +301,8 @@ class Ledger:
         worth = (self.apart >= LOOK * self.goal) | everywhere
         worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = np.flatnonzero(worth & (self.certified < self.goal))
-        raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
+        raised = raise_alike if self.is_crowd else raise_certificates
+        raised(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
@@ -313,7 +340,8 @@ class Ledger:
         total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        return plan(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
+        planned = plan_many if self.is_crowd else plan
+        return planned(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
     def status(self) -> Status:
         """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
@@ -323,9 +351,13 @@ class Ledger:
         # Copies: to look must change nothing, not even where the next search for a minimiser starts.
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
-            todo = np.flatnonzero(others & (certified < self.goal))
-            todo = todo if len(todo) <= MANY else todo[:0]  # what was found before holds as well
-            raise_certificates(certified, starts, todo, np.inf, self.epsilon, self._evidence())
+            evidence, todo = self._evidence(), np.flatnonzero(others & (certified < self.goal))
+            kinds, firsts = self._kinds(todo, evidence)
+            one = todo[firsts]
+            if len(one) <= MANY:  # else what was found before holds as well
+                fresh = np.full(n, -np.inf)
+                raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
+                certified[todo] = np.maximum(certified[todo], fresh[one][kinds])
         weakest = float(certified[others].min())
         return Status(
             leader=arm,
@@ -351,9 +383,7 @@ class Ledger:
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
         """Evidence grows in proportion to pulls, less what it has cost so far."""
-        apart = (
-            float(separations(arm, self.counts, self.means, self.spreads, self.epsilon).min()) if self.rounds else 0.0
-        )
+        apart = float(self._separations(arm).min()) if self.rounds else 0.0
         if not apart > 0 or not math.isfinite(weakest):
             return None
         return float(max(self.goal - weakest, 0.0) / apart * self.counts.sum())
@@ -363,7 +393,12 @@ class Ledger:
         arm = self.nominee
         if arm is None:
             return 1.0
-        apart = separations(arm, self.counts, self.means, self.spreads, self.epsilon)
-        doubtful = np.argsort(apart)
+        doubtful = np.argsort(self._separations(arm))
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
-        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, self._evidence())
+        evidence = self._evidence()
+        doubtful = doubtful[self._kinds(doubtful, evidence)[1]]
+        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, evidence)
+
+    def _kinds(self, arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
+        """Which arms have equal certificates: the kind of each, and where the first of each is. Each its own, among few arms."""
+        return pair_kinds(arms, evidence) if self.is_crowd else (np.arange(len(arms)), np.arange(len(arms)))
