@@ -9,7 +9,7 @@ from inspect import isawaitable
 from typing import Any
 
 from surest import compiled
-from surest.algorithms import DEFAULT, lookup
+from surest.algorithms import DEFAULT
 from surest.arms.kinds import async_arms
 from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
@@ -18,6 +18,7 @@ from surest.drivers.executor import IN_FLIGHT, LOOK, keep_busy
 from surest.drivers.interrupts import first_interrupt
 from surest.drivers.loop import Outcome, checked_in_flight, loop
 from surest.errors import Stop, UsageError
+from surest.loading import entry_of
 from surest.result.data import Result
 
 Arm = Callable[..., Awaitable[Any]]
@@ -63,7 +64,7 @@ async def aidentify(
     >>> result.best, result.certified
     ('kind', True)
     """
-    if "items" in settings or lookup(algorithm).works_on == "items":
+    if "items" in settings or entry_of(algorithm).works_on == "items":
         raise UsageError(
             "aidentify draws fresh rewards; for arms on a list of items await surest.aevaluate(arms, items)"
         )
