@@ -13,7 +13,7 @@ import numpy as np
 
 from surest.algorithms import lookup, start_on
 from surest.arms.tables import Table, table_of
-from surest.core.problem import labels_of, problem_of, takes_settings
+from surest.core.problem import labels_of, problem_of, takes_items_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import checked_scale
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from surest.study.study import Study
 
 
-@takes_settings
+@takes_items_settings
 def evaluate(
     arms: Any,
     items: Sequence[Any] | None = None,
@@ -60,8 +60,8 @@ def evaluate(
     ----------
     arms : mapping, sequence or table
         ``{label: function(item)}``; or labels, with ``score(arm, item)``; or, without `items`, a table of scores: a
-        DataFrame (columns arm, item, value, or a column for each arm), ``{arm: {item: value}}``, a 2-D array (a row an arm), a
-        CSV file. A table may have gaps: it is then what is known so far.
+        DataFrame (columns arm, item, value; or a column for each arm and a row for each item), ``{arm: {item: value}}``, a 2-D
+        array (a row for each arm and a column for each item), a CSV file. A table may have gaps: it is then what is known so far.
     items : sequence, optional
         The items: questions, instances, folds, seeds. An item that stands twice counts twice.
     delta : float
@@ -136,6 +136,7 @@ def evaluate(
                 found = _in_study(storage, name, labels, listed, kept, work, pool, watched, on_failure, how)
             else:
                 session = Session.of(problem_of(labels, items=_count(listed), **given))
+                session.item_names = listed
                 stopped = None
                 try:
                     evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=watched, **how)
@@ -145,7 +146,7 @@ def evaluate(
     return _ended(replace(found, seconds=time.perf_counter() - began), watched)
 
 
-@takes_settings
+@takes_items_settings
 async def aevaluate(
     arms: Any,
     items: Sequence[Any],
@@ -189,6 +190,7 @@ async def aevaluate(
         study = _study(storage, name, labels, listed, kept, on_failure)
     else:
         session = Session.of(problem_of(labels, items=_count(listed), **given))
+        session.item_names = listed
     with watching(labels, scale, progress, items=True) as watched:
         try:
             if study is not None:

@@ -259,3 +259,16 @@ def test_a_connection_cut_in_the_middle(server: support.Server, tmp_path: Path) 
         cut_off()
     study.tell(ticket.id, 0.1)
     assert support.rewards_of(study)[5] == 0.1
+
+
+def test_a_name_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    told_study(f"sqlite:///{tmp_path}/study.db", 3)
+    with sqlite3.connect(tmp_path / "study.db") as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'name TEXT NOT NULL', 'name TEXT')")
+    connection.close()
+    with sqlite3.connect(tmp_path / "study.db") as connection:
+        connection.execute("UPDATE surest_studies SET name = NULL")
+    connection.close()
+    with pytest.raises(SurestError, match="None"):
+        open_study(f"sqlite:///{tmp_path}/study.db", "s")

@@ -258,8 +258,8 @@ def test_a_second_signal_ends_the_commands_and_the_search_goes_on_when_the_print
     assert code == 0, err
     assert "Arm b is the best: wrong with probability at most 0.2" in out
     assert "it's: 1 interrupted, 1 retried" in out
-    study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
-    assert study.status().told >= told >= 2
+    assert told >= 2
+    assert kept_files() == [], "the file goes when the search is over"
 
 
 def test_no_command_outlives_a_search_that_is_killed(tmp_path: Path) -> None:

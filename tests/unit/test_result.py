@@ -54,7 +54,7 @@ def test_a_spent_budget_tells_what_is_certified(spent: Result) -> None:
     text = verdict(spent)
     assert text.startswith("Not decided (budget spent). Arm 0 leads so far. It is within 0.0")
     assert f"within {at_most(spent.epsilon_certified)} of the best, 95 %." in text
-    assert f"stands at error level {at_most(spent.achieved_delta)}; 0.05 was asked for." in text
+    assert f"has error level {at_most(spent.achieved_delta)} so far; 0.05 was asked for." in text
     assert 0.05 < spent.achieved_delta <= 1
     assert 0 < spent.epsilon_certified < 0.1
 

@@ -194,7 +194,10 @@ class CsvFile:
     def _wanted(self) -> str:
         may = f" and may have {' and '.join(self.optional)}" if self.optional else ""
         told = ", ".join(f"{name!r}: …" for name in self.needed)
-        return f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}"
+        return (
+            f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}, "
+            f"on the command line --{self.needed[0]}-column …"
+        )
 
     def _refuse_near_misses(self, names: list[str]) -> None:
         """A column that is not ours is ignored, but not one whose name looks like a slip: ``counts`` for ``count``."""

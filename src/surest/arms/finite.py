@@ -89,7 +89,7 @@ def finite_arms(laws: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], labels: Seq
     """
     names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(laws)))
     if len(names) != len(laws):
-        raise SourceError(f"{len(laws)} arms but {len(names)} labels; give one label an arm")
+        raise SourceError(f"{len(laws)} arms but {len(names)} labels; give one label for each arm")
     values, probabilities, start = [], [], [0]
     for arm, (support, weights) in zip(names, laws, strict=True):
         v, w = np.atleast_1d(np.asarray(support, float)), np.atleast_1d(np.asarray(weights, float))
@@ -126,7 +126,7 @@ def bernoulli(means: npt.ArrayLike, labels: Sequence[str] | None = None) -> Fini
         raise SourceError(f"Bernoulli means {p.tolist()} must lie in [0, 1]")
     names = tuple(labels) if labels is not None else tuple(str(i) for i in range(len(p)))
     if len(names) != len(p):
-        raise SourceError(f"{len(p)} arms but {len(names)} labels; give one label an arm")
+        raise SourceError(f"{len(p)} arms but {len(names)} labels; give one label for each arm")
     mass = np.column_stack([1 - p, p])
     there = mass > 0  # a sure reward is one atom
     start = np.append(0, np.cumsum(there.sum(1))).astype(np.int64)

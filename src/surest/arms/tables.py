@@ -39,8 +39,8 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
     ----------
     data : path, DataFrame, mapping or 2-D array
         A CSV file, gzipped or not, with the columns arm, item and value; a pandas or polars DataFrame with these columns, or
-        a wide one with a column an arm and a row an item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an array with a
-        row an arm and a column an item.
+        a wide one with a column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an
+        array, the other way round: a row for each arm and a column for each item.
     columns : mapping, optional
         Other names of the columns of a file or a long DataFrame: ``{"arm": "model", "item": "question", "value": "score"}``.
         With ``{"item": …}`` alone, the column of a wide DataFrame that names the items.
@@ -272,7 +272,7 @@ def _of_array(data: Any) -> Table:
     if array.ndim != 2:
         raise SourceError(
             f"{type(data).__name__} with {array.ndim} dimensions is not a table; give a CSV file, a DataFrame, "
-            "{arm: {item: value}}, or an array with a row an arm and a column an item"
+            "{arm: {item: value}}, or an array with a row for each arm and a column for each item"
         )
     rows = [_numbers(row, f"row {place}") for place, row in enumerate(array)]
     return _of_rows(tuple(range(array.shape[0])), tuple(range(array.shape[1])), rows)

@@ -16,6 +16,7 @@ from surest.bench.record import benchmark, name_of
 from surest.bench.run import Case, cases, processors, usual_runs
 from surest.bench.suites import SUITES, instances_of
 from surest.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
+from surest.cli.compiling import tell_of_compiling
 from surest.cli.console import Output
 from surest.cli.output import print_json
 from surest.cli.reproduce import command_again
@@ -120,6 +121,8 @@ def bench(
     if runs is not None and runs < 1:
         raise UsageError(f"--runs {runs}: give a number from 1 on")
     check_plot(plot)
+    if not quiet:
+        tell_of_compiling()
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     found = {i.key: (i, source) for source in sources for i in instances_of(source, data=data, only=only, skipped=tell)}
     names, levels = listed(algorithms), [level(text) for text in listed(deltas)] or [0.05]

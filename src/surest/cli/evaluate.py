@@ -85,9 +85,11 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     if given["clip"]:
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     result = find_best(table, **settings)
-    if given["suggest"] is not None and not result.certified:
-        say(as_csv(result.wanted_cells[: given["suggest"]]).rstrip("\n"))
-        return 3
+    if given["suggest"] is not None:
+        if result.certified:
+            say("surest: decided; no further cell is needed. Without --suggest the verdict is shown.", err=True)
+        say(as_csv([] if result.certified else result.wanted_cells[: given["suggest"]]).rstrip("\n"))
+        return 0 if result.certified else 3
     more = len(result.wanted_cells)
     lines = (
         [f"Next: {result.wanted_cells[0][0]} on {result.wanted_cells[0][1]}; --suggest K lists more."] if more else []

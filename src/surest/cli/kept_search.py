@@ -1,6 +1,7 @@
 """Searches whose evaluations are costly are kept in a study while they run: whatever ends them, they go on where they were."""
 
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from surest.study.study import Study, open_study
 
 KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
 """What `open_study` takes by name; other settings are the algorithm's own options."""
+SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
+"""A file of one search, which is gone once that search is over, be it resumed in between."""
 
 
 @contextmanager
@@ -33,6 +36,7 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
     scratch = None if given["study"] is not None else _scratch()
     storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
     name = str(click.get_current_context().command.name) if scratch is not None else given["study"]
+    resumed = scratch is None and SCRATCH.fullmatch(storage) is not None and name in storage
     study = _opened(storage, name, labels, workers, settings)
     try:
         yield study
@@ -40,10 +44,10 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
         told = 0 if study.finished else study.status().told
         if told or (scratch is None and not study.finished):
             _tell_how_to_go_on(study, storage, told)
-        elif scratch is not None:
+        elif scratch is not None or resumed:
             study.close()
             for end in ("", "-wal", "-shm"):
-                Path(f"{scratch}{end}").unlink(missing_ok=True)
+                Path(f"{storage.removeprefix('sqlite:///')}{end}").unlink(missing_ok=True)
 
 
 def _scratch() -> Path:

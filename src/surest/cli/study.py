@@ -53,6 +53,12 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
+def counted_arms(opened: Study) -> str:
+    """How many arms a study has, in words."""
+    number = len(opened.labels)
+    return f"{number} arm{'' if number == 1 else 's'}"
+
+
 class Group(click.Group):
     """The commands on studies. `create` is imported when it is called: its options are those of every algorithm."""
 
@@ -96,7 +102,10 @@ def list_(storage: str, as_json: bool) -> int:
         }
         for s in list_studies(storage)
     ]
-    lines = [f"{visible(str(r['name']))}\t{r['arms']} arms\tδ = {r['delta']}\t{r['algorithm']}" for r in rows]
+    lines = [
+        f"{visible(str(r['name']))}\t{r['arms']} arm{'' if r['arms'] == 1 else 's'}\tδ = {r['delta']}\t{r['algorithm']}"
+        for r in rows
+    ]
     say(as_json, rows, "\n".join(lines) or "no studies")
     return 0
 
@@ -112,7 +121,7 @@ def add_arms(name: str, labels: tuple[str, ...], storage: str, as_json: bool) ->
     """
     opened = open_study(storage, name)
     opened.add_arms(labels)
-    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {len(opened.labels)} arms")
+    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {counted_arms(opened)}")
     return 0
 
 
@@ -128,6 +137,9 @@ def ask(name: str, k: int, worker: str | None, storage: str, as_json: bool) -> i
 
     Exit status: 0 some tickets; 4 none now, since rewards of others are awaited: try again later; 3 none any more.
     """
+    from surest.cli.compiling import tell_of_compiling
+
+    tell_of_compiling()
     opened = open_study(storage, name)
     tickets = opened.ask(k, shell_name() if worker is None else worker)
     data = [{"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label} for ticket in tickets]
@@ -276,7 +288,12 @@ def import_(file: str, name: str | None, storage: str, as_json: bool) -> int:
 def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
     """Delete a study and all that was told to it."""
     if not yes and not as_json:
-        click.confirm(f"Delete study {name} and all its rewards?", abort=True)
+        try:
+            click.confirm(f"Delete study {name} and all its rewards?", abort=True)
+        except click.Abort:
+            if sys.stdin is not None and sys.stdin.isatty():
+                raise
+            raise click.UsageError(f"study {name} was not deleted: nobody could be asked; give --yes") from None
     delete_study(storage, name)
     say(as_json, {"deleted": name}, f"study {name} deleted")
     return 0

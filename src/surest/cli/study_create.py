@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from surest.cli.settings import problem_options, settings_given
-from surest.cli.study import common, say
+from surest.cli.study import common, counted_arms, say
+from surest.errors import UsageError
 from surest.study.study import open_study
 
 
@@ -44,6 +45,14 @@ def create(
     settings = settings_given(given)
     if items:
         settings["items"] = list(items)
-    made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **given, **settings)
-    say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {len(made.labels)} arms")
+    try:
+        made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **given, **settings)
+    except UsageError as error:
+        there, found, _ = str(error).partition("; open it with load_if_exists")
+        if not found:
+            raise
+        raise UsageError(
+            f"{there}; give this one another name, or delete that one: surest study delete {name}"
+        ) from None
+    say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {counted_arms(made)}")
     return 0

@@ -1,12 +1,13 @@
 """``surest study work``: a worker that needs no loop of one's own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from surest.cli.compiling import tell_of_compiling
+from surest.cli.streams import say
 from surest.core.session import Ticket
 from surest.drivers.commands import Command, Runner
 from surest.drivers.seeds import ticket_seed
@@ -40,6 +41,19 @@ def check_words(study: Study, words: Sequence[str]) -> None:
         raise UsageError(f"study {study.name!r} has no items; take {{item}} out of the command")
 
 
+def _say_once() -> Callable[[], None]:
+    """Says, once, that nothing can be done until others have told their rewards."""
+    said = False
+
+    def say_it() -> None:
+        nonlocal said
+        if not said:
+            say("surest: waiting for rewards that other workers owe (surest study status shows how many)", err=True)
+        said = True
+
+    return say_it
+
+
 def run_worker(
     study: Study, words: Sequence[str], *, workers: int, timeout: float | None, retries: int | None, clip: bool
 ) -> None:
@@ -59,6 +73,6 @@ def run_worker(
 
     with ThreadPoolExecutor(workers) as pool:
         try:
-            work_on(study, work, pool, in_flight=workers, retries=retries)
+            work_on(study, work, pool, in_flight=workers, retries=retries, on_wait=_say_once())
         finally:
             runner.stop()

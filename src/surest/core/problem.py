@@ -259,6 +259,15 @@ def takes_settings(function: F) -> F:
     return function
 
 
+def takes_items_settings(function: F) -> F:
+    """`takes_settings` for what works on a list of items, whose usual algorithm is another."""
+    shown = signature(takes_settings(function))
+    usual = {"algorithm": ALGORITHMS["best"][True]}
+    known = [p.replace(default=usual.get(p.name, p.default)) for p in shown.parameters.values()]
+    function.__signature__ = shown.replace(parameters=known)  # type: ignore[attr-defined]
+    return function
+
+
 def plain(value: Any) -> Any:
     """NumPy's numbers as Python's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

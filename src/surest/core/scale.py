@@ -118,7 +118,7 @@ class Scale:
         if math.isnan(float(value)) if isinstance(value, float | Decimal) else False:
             return "NaN cannot be counted: raise an exception where an evaluation gives no reward"
         if (self.low, self.high) == (0.0, 1.0):
-            return "state the range of the rewards with bounds=(low, high)"
+            return "state the range of the rewards with bounds=(low, high), on the command line --bounds LOW,HIGH"
         return (
             f"to keep what was measured, count it as the nearer bound: min(max(reward, {self.low:g}), {self.high:g}). Wider "
             "bounds need a new search"

@@ -20,6 +20,7 @@ from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Statu
 from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
+from surest.loading import resolved
 from surest.result.data import Result, listed_of, result_of, status_of
 
 
@@ -60,7 +61,7 @@ class Session:
     ) -> None:
         if settings.get("items") is not None and settings.get("seed") is None:
             settings["seed"] = randbits(32)  # the guarantee on a list rests on an order that nobody knows beforehand
-        self._begin(problem_of(arms, delta=delta, **settings), record)
+        self._begin(problem_of(arms, delta=delta, **resolved(settings)), record)
 
     @classmethod
     def of(cls, problem: Problem, *, record: bool = False, script: Script = ()) -> "Session":
@@ -82,6 +83,8 @@ class Session:
             name=lookup(problem.algorithm).name,
             items=problem.items,
         )
+        self.item_names: Sequence[Any] | None = None
+        """What messages call the items; by their positions, unless told."""
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self._tickets: Any = (
@@ -151,9 +154,10 @@ class Session:
     def tell_cell(self, arm: int, item: int, reward: SupportsFloat) -> None:
         """Say what is known of a cell of a list of items, whoever evaluated it. No ticket is needed."""
         known = self._tickets.values.get((arm, item))
-        value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r} on item {item}"))
+        what = f"arm {self.labels[arm]!r}{self.on_item(item)}"
+        value = self.scale.to_unit(self.scale.number(reward, what))
         if known is not None and known != value:
-            raise TicketError(f"arm {self.labels[arm]!r} on item {item} was already told another reward")
+            raise TicketError(f"{what} was already told another reward")
         if known is None:
             self._tickets.know((arm, item), value)
             self._move_on()
@@ -302,8 +306,13 @@ class Session:
         if not self._tickets.is_current(ticket):
             return f"ticket {ticket}"
         ((arm, item),) = self._tickets.cells([ticket])
-        on = "" if item is None else f" on item {item}"
-        return f"ticket {ticket} (arm {self.labels[arm]!r}{on})"
+        return f"ticket {ticket} (arm {self.labels[arm]!r}{self.on_item(item)})"
+
+    def on_item(self, item: int | None) -> str:
+        """What a message says of an item: its text where it is known, else its position."""
+        if item is None:
+            return ""
+        return f" on item {item}" if self.item_names is None else f" on item {self.item_names[item]!r:.80}"
 
     def _values(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> list[float]:
         """The rewards on [0, 1]: at once where an array holds them and all is well, else one by one for the message."""

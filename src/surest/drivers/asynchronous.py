@@ -9,7 +9,6 @@ from inspect import isawaitable
 from typing import Any
 
 from surest import compiled
-from surest.algorithms import lookup
 from surest.arms.kinds import async_arms
 from surest.core.problem import default_algorithm
 from surest.core.session import Session, Ticket
@@ -20,6 +19,7 @@ from surest.drivers.interrupts import first_interrupt
 from surest.drivers.loop import Outcome, checked_in_flight, loop
 from surest.drivers.watching import watching
 from surest.errors import Interrupted, Stop, UsageError
+from surest.loading import entry_of
 from surest.result.data import Result
 
 Arm = Callable[..., Awaitable[Any]]
@@ -66,7 +66,7 @@ async def aidentify(
     ('kind', True)
     """
     algorithm = settings.pop("algorithm", None) or default_algorithm(settings)
-    if "items" in settings or lookup(algorithm).works_on == "items":
+    if "items" in settings or entry_of(algorithm).works_on == "items":
         raise UsageError(
             "aidentify draws fresh rewards; for arms on a list of items await surest.aevaluate(arms, items)"
         )

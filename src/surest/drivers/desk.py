@@ -76,7 +76,7 @@ class SessionDesk:
     def fail(self, ticket: Ticket, error: BaseException) -> None:
         """Retry it, count it as the stated reward, or raise."""
         self.session.fail(ticket.id, str(error), kind=kind_of(error))
-        stated = self.failures.count(ticket, error)
+        stated = self.failures.count(ticket, error, self.session.on_item(ticket.item))
         if stated is not None:
             self.session.note(ticket.id, "imputed")
             self.session.tell(ticket.id, stated)

@@ -39,14 +39,17 @@ class Failures:
         self.on_failure = on_failure
         self._by_ticket: Counter[int] = Counter()
 
-    def count(self, ticket: Ticket, error: BaseException) -> float | None:
-        """The reward as which a failed evaluation counts; None where it is to be retried. Otherwise an error ends the run."""
+    def count(self, ticket: Ticket, error: BaseException, on: str = "") -> float | None:
+        """The reward as which a failed evaluation counts; None where it is to be retried. Otherwise an error ends the run.
+
+        `on` says on which item it was, for the message.
+        """
         self._by_ticket[ticket.id] += 1
         failed = self._by_ticket[ticket.id]
         if failed <= self.retries:
             return None
         if self.on_failure is None:
-            raise exhausted(ticket, failed, error) from error
+            raise exhausted(ticket, failed, error, on) from error
         return self.on_failure
 
 
@@ -62,10 +65,10 @@ def kind_of(error: BaseException) -> str:
     return "timed out" if isinstance(error, TimeoutError) else "failed"
 
 
-def exhausted(ticket: Ticket, failed: int, error: BaseException) -> EvaluationError:
+def exhausted(ticket: Ticket, failed: int, error: BaseException, on: str = "") -> EvaluationError:
     """What to say when an evaluation cannot be retried any more."""
     return EvaluationError(
-        f"arm {ticket.label!r}: an evaluation (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
+        f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
         f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
     )
 

@@ -58,13 +58,13 @@ def in_random_order(
         raise UsageError("there are no items; give at least one")
     each = np.ones(items) if weights is None else np.asarray(weights, dtype=np.float64)
     if each.shape != (items,) or not (np.isfinite(each) & (each > 0)).all():
-        raise UsageError(f"weights must be {items} finite numbers above 0, one an item; got {weights!r}")
+        raise UsageError(f"weights must be {items} finite numbers above 0, one for each item; got {weights!r}")
     if group is None:
         order = rng.permutation(items) if weights is None else np.argsort(rng.exponential(size=items) / each)
         chosen = each[order]
         return Units(order, np.arange(items + 1), chosen * (items / chosen.sum()), np.ones(items))
     if len(group) != items:
-        raise UsageError(f"group has {len(group)} entries for {items} items; give one an item")
+        raise UsageError(f"group has {len(group)} entries for {items} items; give one for each item")
     _, cluster = np.unique(np.asarray(group), return_inverse=True)
     size = np.bincount(cluster, weights=each)
     rank = np.empty(len(size), np.int64)

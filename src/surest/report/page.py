@@ -123,7 +123,7 @@ def summary(report: Report) -> list[str]:
     if not result.certified and result.forecast is not None:
         what = "pulls" if result.listed is None else "evaluations"
         lines.append(f"About {count(result.forecast)} more {what} may be needed for a decision.")
-    return lines
+    return [*lines, *(f"Warning: {warning}" for warning in result.warnings)]
 
 
 def health(report: Report) -> list[str]:

@@ -16,8 +16,8 @@ from surest.result.json import to_json
 from surest.result.listed import Listed
 from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import cost, verdict
-from surest.text import decimals
+from surest.result.words import cost, health_line, verdict
+from surest.text import decimals, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,7 +247,8 @@ class Result:
 
     def __str__(self) -> str:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
-        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}"
+        failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
+        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}{failed}"
 
 
 def algorithm_name(algorithm: Any) -> str:

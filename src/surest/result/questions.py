@@ -74,9 +74,7 @@ def _top(result: "Result") -> str:
         return f"{name} {what}{where}: {_sure(result)}."
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
     if result.achieved_delta is not None:
-        said.append(
-            f"The evidence for this set stands at error level {result.achieved_delta:.2g}; {result.delta:g} was asked for."
-        )
+        said.append(f"This set has error level {result.achieved_delta:.2g} so far; {result.delta:g} was asked for.")
     left = result.contenders
     if left is not None and result.standing == "proven" and m < len(left) < len(result.labels):
         said.append(f"The {m} best are among {names(left)}: all others are out, {percent(1 - result.delta)}.")

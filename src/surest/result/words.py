@@ -1,7 +1,7 @@
 """What to say of a result: the one text of every verdict, for Python, the command line and pages."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.result.questions import NAMED, chosen_names, listed_words, question_verdict
@@ -75,6 +75,19 @@ def _named(labels: Sequence[Any]) -> str:
     return f"Arms {listed_words(names)}"
 
 
+def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
+    """One line for every report.
+
+    >>> health_line({}), health_line({"a": {"failed": 2, "retried": 1}})
+    ('health: no evaluation failed or expired', 'health: a: 2 failed, 1 retried')
+    """
+    if not health:
+        return "health: no evaluation failed or expired"
+    return "health: " + "; ".join(
+        f"{arm}: {', '.join(f'{n} {kind}' for kind, n in of.items())}" for arm, of in health.items()
+    )
+
+
 def arm_name(result: "Result") -> str:
     """The chosen arms in a sentence."""
     return chosen_names(result)
@@ -92,9 +105,7 @@ def so_far(result: "Result") -> list[str]:
         sentences.append("Nothing is certified of it yet.")
     if level is not None:
         what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-        sentences.append(
-            f"The evidence that it is {what} stands at error level {at_most(level)}; {result.delta:g} was asked for."
-        )
+        sentences.append(f"Calling it {what} has error level {at_most(level)} so far; {result.delta:g} was asked for.")
     if result.contenders is not None and result.standing == "proven":
         sentences.append(contenders_left(result))
     return [sentence for sentence in sentences if sentence]

@@ -98,8 +98,8 @@ def check_holder(ticket: StoredTicket, who: str, reason: str) -> None:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few of many names."""
-    return ", ".join(names[:5]) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
+    """The first few of many names. In a damaged database one may not even be a text."""
+    return ", ".join(map(str, names[:5])) + (f", … ({len(names)} in all)" if len(names) > 5 else "")
 
 
 def short(value: object) -> str:

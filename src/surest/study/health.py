@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surest.result.words import health_line as health_line
 from surest.study.log import Log
 
 if TYPE_CHECKING:
@@ -62,19 +63,6 @@ class Progress:
             **self.result.to_json(),
             "health": self.health,
         }
-
-
-def health_line(health: Health) -> str:
-    """One line for every report.
-
-    >>> health_line({}), health_line({"a": {"failed": 2, "retried": 1}})
-    ('health: no evaluation failed or expired', 'health: a: 2 failed, 1 retried')
-    """
-    if not health:
-        return "health: no evaluation failed or expired"
-    return "health: " + "; ".join(
-        f"{arm}: {', '.join(f'{n} {kind}' for kind, n in of.items())}" for arm, of in health.items()
-    )
 
 
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:

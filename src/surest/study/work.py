@@ -29,12 +29,14 @@ def work_on(
     in_flight: int,
     retries: int | None = None,
     on_request: Hook | None = None,
+    on_wait: Callable[[], object] | None = None,
 ) -> None:
     """Keep up to `in_flight` evaluations of a study under way until it is finished. The executor stays open.
 
     A failed evaluation is retried as the study's settings say. Where they name no reward for a failure, it is retried so
     often (`retries`, 3 unless told), and then the work ends with an error. Whatever ends the work before its time, what runs is
-    finished and told first; only a second interrupt abandons it.
+    finished and told first; only a second interrupt abandons it. `on_wait` is called while nothing can be done until others
+    have told their rewards.
 
     >>> import tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +47,7 @@ def work_on(
     ...     study.result().best
     'b'
     """
-    drive(StudyDesk(study, retries, on_request), work, executor, in_flight)
+    drive(StudyDesk(study, retries, on_request, on_wait), work, executor, in_flight)
 
 
 async def awork_on(
@@ -71,8 +73,14 @@ class StudyDesk:
 
     lasting = True
 
-    def __init__(self, study: Study, retries: int | None = None, on_request: Hook | None = None) -> None:
-        self.study = study
+    def __init__(
+        self,
+        study: Study,
+        retries: int | None = None,
+        on_request: Hook | None = None,
+        on_wait: Callable[[], object] | None = None,
+    ) -> None:
+        self.study, self._on_wait = study, on_wait
         self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
         self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
         self._keep = _every(
@@ -109,7 +117,8 @@ class StudyDesk:
             return
         if self.study.settings.handling.on_failure is None:
             try:
-                self.failures.count(ticket, error)
+                item = self.study.item_of(ticket)
+                self.failures.count(ticket, error, "" if item is None else f" on item {item.key!r:.80}")
             except EvaluationError as ended:
                 raise EvaluationError(
                     f"{ended}. What was told is kept: mend the arm and call again. on_failure is fixed when a study is made"
@@ -130,6 +139,8 @@ class StudyDesk:
 
     def wait_for_others(self) -> None:
         """The rewards that others owe are needed first."""
+        if self._on_wait is not None:
+            self._on_wait()
 
 
 def _every(seconds: float, do: Callable[[Collection[Ticket]], None]) -> Callable[[Collection[Ticket]], None]:

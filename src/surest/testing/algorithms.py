@@ -119,6 +119,11 @@ def check_algorithm(
     ...
     """
     entry = entry_of(algorithm)
+    if entry.works_on == "items":
+        raise UsageError(
+            f"{entry.name} works on a list of items; check_algorithm tries algorithms that draw fresh rewards. Try it with "
+            "surest.evaluate(table, algorithm=…) on tables whose best arm you know"
+        )
     trial = _Trial(entry, delta, _epsilon(entry, epsilon), seed, options)
     report = Report(entry.name)
     with _globals_seeded(seed):
