@@ -1,0 +1,112 @@
+"""Which command is the fastest: what to run next, and when enough is known. The theorem and its proof: docs/fastest.md.
+
+A generator like every algorithm here, but its replies are seconds, which have no bounds. So it is not in the registry: it has a
+driver of its own, `surest.drivers.fastest`.
+"""
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, IntArray, checked_delta
+from surest.errors import UsageError
+from surest.evidence.times import PILOT, Comparisons, fewest_blocks
+from surest.result.times import TimesAnswer
+
+UNDECIDED_DRIFT = "every command was slower than another one for a time"
+
+
+class Block(NamedTuple):
+    """A request: run these commands once each, in this order. The reply is their times in seconds, in the same order."""
+
+    arms: IntArray
+    pairs: Comparisons | None
+    """What is known so far; None in the pilot."""
+
+
+def fastest(
+    n: int,
+    delta: float,
+    *,
+    tolerance: float,
+    rng: np.random.Generator,
+    min_runs: int = 0,
+    max_runs: int | None = None,
+) -> Generator[Block, FloatArray, TimesAnswer]:
+    """The fastest of n commands, or one that is equal to it within the tolerance, wrong with probability at most δ.
+
+    `min_runs` and `max_runs` count the runs of one command, those of the pilot included.
+
+    >>> procedure, reply, rng = fastest(2, 0.05, tolerance=0.02, rng=np.random.default_rng(1)), None, np.random.default_rng(2)
+    >>> try:
+    ...     while True:
+    ...         block = procedure.send(reply)
+    ...         reply = rng.normal([0.2, 0.1], 0.005)[block.arms]
+    ... except StopIteration as end:
+    ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
+    1 certified [11 11]
+    """
+    checked(n, delta, tolerance, max_runs)
+    pilot = np.empty((PILOT, n))
+    for row in pilot:
+        order = rng.permutation(n)
+        row[order] = yield Block(order, None)
+    pairs, fewest = Comparisons(pilot, delta, tolerance), max(fewest_blocks(n, delta), min_runs - PILOT)
+    while True:
+        candidates = unbeaten(pairs)
+        if len(candidates) == 0:
+            return undecided(pairs, UNDECIDED_DRIFT)
+        named = candidates[pairs.settled[candidates].all(axis=1)]
+        if len(named) and pairs.runs.min() >= fewest:
+            return TimesAnswer(leader(pairs, named), True, "certified", pairs)
+        if max_runs is not None and len(pairs.blocks) + PILOT >= max_runs:
+            return undecided(pairs, "max runs reached")
+        order = rng.permutation(in_play(pairs, candidates, fewest))
+        times = np.full(n, np.nan)
+        times[order] = yield Block(order, pairs)
+        pairs.count(times)
+
+
+def unbeaten(pairs: Comparisons) -> IntArray:
+    """The commands that no other is known to be faster than: one of them will be named."""
+    found: IntArray = np.flatnonzero(~pairs.faster.any(axis=0))
+    return found
+
+
+def undecided(pairs: Comparisons, reason: str) -> TimesAnswer:
+    """The answer so far."""
+    candidates = unbeaten(pairs)
+    return TimesAnswer(leader(pairs, candidates if len(candidates) else np.arange(pairs.n)), False, reason, pairs)
+
+
+def in_play(pairs: Comparisons, candidates: IntArray, fewest: int) -> IntArray:
+    """The commands to run in the next block: those that may be named, and those that one of them is not yet compared with."""
+    playing = ~pairs.settled[candidates].all(axis=0) | (pairs.runs < fewest)
+    playing[candidates] = True
+    found: IntArray = np.flatnonzero(playing)
+    return found
+
+
+def leader(pairs: Comparisons, among: IntArray) -> int:
+    """The command to name of several: that with the smallest mean of clipped times, or in the pilot while nothing counts."""
+    times = pairs.times if len(pairs.blocks) else pairs.pilot
+    times = times[:, among]
+    times = times[~np.isnan(times).any(axis=1)]
+    low, high = pairs.low[np.ix_(among, among)].min(), pairs.high[np.ix_(among, among)].max()
+    return int(among[np.clip(times, low, high).mean(axis=0).argmin()])
+
+
+def checked(n: int, delta: float, tolerance: float, max_runs: int | None) -> None:
+    """Refuse what makes no sense, before anything runs."""
+    if n < 2:
+        raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
+    checked_delta(delta)
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"the tolerance is {tolerance}; it is a part from 0 up to 1, such as 0.02 for 2 %")
+    if max_runs is not None and max_runs <= PILOT:
+        raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
+    if tolerance == 0 and max_runs is None:
+        raise UsageError(
+            "with a tolerance of 0, two equal commands would run for ever; give the most runs of a command"
+        )
