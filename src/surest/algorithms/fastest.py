@@ -31,12 +31,14 @@ def fastest(
     *,
     tolerance: float,
     rng: np.random.Generator,
+    slack: float = 0.0,
     min_runs: int = 0,
     max_runs: int | None = None,
 ) -> Generator[Block, FloatArray, TimesAnswer]:
     """The fastest of n commands, or one that is equal to it within the tolerance, wrong with probability at most δ.
 
-    `min_runs` and `max_runs` count the runs of one command, those of the pilot included.
+    Commands that differ by no more than `slack` seconds are equal too. `min_runs` and `max_runs` count the runs of one command,
+    those of the pilot included.
 
     >>> procedure, reply, rng = fastest(2, 0.05, tolerance=0.02, rng=np.random.default_rng(1)), None, np.random.default_rng(2)
     >>> try:
@@ -52,7 +54,7 @@ def fastest(
     for row in pilot:
         order = rng.permutation(n)
         row[order] = yield Block(order, None)
-    pairs, fewest = Comparisons(pilot, delta, tolerance), max(fewest_blocks(n, delta), min_runs - PILOT)
+    pairs, fewest = Comparisons(pilot, delta, tolerance, slack), max(fewest_blocks(n, delta), min_runs - PILOT)
     while True:
         candidates = unbeaten(pairs)
         if len(candidates) == 0:

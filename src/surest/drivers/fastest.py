@@ -100,13 +100,21 @@ def fastest(
         befores, prepares, afters = (
             lab.helpers(jobs, what) for jobs, what in ((setup, "setup"), (prepare, "prepare"), (cleanup, "cleanup"))
         )
-        procedure = procedure_for(len(given), delta, tolerance=tolerance, rng=rng, min_runs=min_runs, max_runs=max_runs)
         with _tidied(afters):
             _do(befores)
             lab.calibrate()
             for _ in range(warmup):
                 for j in rng.permutation(len(given)):
                     lab.measured(j, prepares[j])
+            procedure = procedure_for(
+                len(given),
+                delta,
+                tolerance=tolerance,
+                rng=rng,
+                slack=tolerance * lab.start.seconds,
+                min_runs=min_runs,
+                max_runs=max_runs,
+            )
             answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block)
     timed = tuple(_timed(label, job, found) for (label, job), found in zip(given.items(), runs, strict=True))
     return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, lab.start.seconds)

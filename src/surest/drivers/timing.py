@@ -3,10 +3,13 @@
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -104,29 +107,22 @@ class Stopwatch:
         self._errors.seek(0)
         self._errors.truncate()
         self._guard.start()
-        environment = without_secrets(os.environ)
-        began = self.clock()
+        process = None
         try:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                start_new_session=True,  # what the command starts can be ended with it
-                env=environment,
-            )
-        except OSError as error:
-            raise not_startable(label, words, error.strerror or str(error)) from None
-        try:
+            with _postponed_signals():
+                began = self.clock()
+                process = self._started(label, words)
             self._guard.began(process.pid)
             user, system = _waited(process)
             ended = self.clock()
         except BaseException:
-            kill(process)
-            process.wait()
+            if process is not None:
+                kill(process)
+                process.wait()
             raise
         finally:
-            self._guard.ended(process.pid)
+            if process is not None:
+                self._guard.ended(process.pid)
         if process.returncode and not ignore_failure:
             self._errors.seek(0)
             raise EvaluationError(
@@ -134,6 +130,38 @@ class Stopwatch:
                 "With --ignore-failure (-i) such a run counts like any other."
             )
         return Run(ended - began, user, system, process.returncode)
+
+    def _started(self, label: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                start_new_session=True,  # what the command starts can be ended with it
+                env=without_secrets(os.environ),
+            )
+        except OSError as error:
+            raise not_startable(label, words, error.strerror or str(error)) from None
+
+
+@contextmanager
+def _postponed_signals() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until a command that is being started is known, so that it can be ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _waited(process: subprocess.Popen[bytes]) -> tuple[float, float]:

@@ -17,28 +17,30 @@ PILOT = 5
 BELOW, ABOVE = 1.0, 2.0
 """A command's range reaches so many spreads of its pilot below and above its median there. Unusually long times are commoner than
 unusually short ones."""
-LEAST_MARGIN, INSTANT = 0.03, 1e-6
-"""The range reaches to either side at least this part of the median plus the tolerance, and at least INSTANT seconds."""
+LEAST_MARGIN = 0.03
+"""The range reaches to either side by at least this part of the median more than the tolerance does."""
+MOMENT = 1e-9
+"""Seconds that never matter: two commands of no measurable time are equal."""
 STAKES = 0.95 * 0.5 ** np.arange(6)
 """The constant stakes, in parts of the largest that one block cannot ruin. Each begins with the same part of the wealth."""
 FIRST = 0.75
 """The part of the error that is kept for "the first of the pilot is faster than …". The others share the rest."""
 
 
-def clip_range(pilot: FloatArray, tolerance: float) -> tuple[float, float]:
-    """Between which times a command's runs count as they are.
+def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT) -> tuple[float, float]:
+    """Between which times a command's runs count as they are. Two commands may differ by the tolerance and `slack` seconds.
 
     >>> clip_range(np.array([1.0, 1.25, 1.0, 1.0, 1.0]), 0.02)
     (0.75, 1.5)
     """
     middle, spread = float(np.median(pilot)), float(np.ptp(pilot))
-    least = max((LEAST_MARGIN + tolerance) * middle, INSTANT)
+    least = (LEAST_MARGIN + tolerance) * middle + 1.5 * slack
     return max(middle - max(BELOW * spread, least), 0.0), middle + max(ABOVE * spread, least)
 
 
-def pair_ranges(pilot: FloatArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
+def pair_ranges(pilot: FloatArray, tolerance: float, slack: float = MOMENT) -> tuple[FloatArray, FloatArray]:
     """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run."""
-    ends = np.array([clip_range(column, tolerance) for column in pilot.T])
+    ends = np.array([clip_range(column, tolerance, slack) for column in pilot.T])
     return np.minimum.outer(ends[:, 0], ends[:, 0]), np.maximum.outer(ends[:, 1], ends[:, 1])
 
 
@@ -62,6 +64,16 @@ def log_factors(gains: FloatArray, most_lost: FloatArray) -> FloatArray:
     return factors
 
 
+def block_factors(
+    times: FloatArray, low: FloatArray, high: FloatArray, tolerance: float, slack: float
+) -> tuple[FloatArray, FloatArray]:
+    """What one block does to each pair's wealths: those for "i is faster than j", and those for "i is close to j"."""
+    own = np.clip(times[..., np.newaxis], low, high)
+    other, longer = np.swapaxes(own, -1, -2), 1 + tolerance
+    faster = log_factors(other - own, high - low)
+    return faster, log_factors(longer * other + slack - own, high - longer * low - slack)
+
+
 def log_mixture(log_wealth: FloatArray) -> FloatArray:
     """The logarithm of the mean wealth over the stakes (the last axis).
 
@@ -72,12 +84,19 @@ def log_mixture(log_wealth: FloatArray) -> FloatArray:
     return mixture
 
 
+def evidence_needed(pilot: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
+    """From how many nats on "i is faster than j" is said, and "i is close to j". Each kind has half of δ."""
+    n, half = pilot.shape[1], delta / 2
+    faster = np.log((n - 1) / (half * nominee_weights(pilot)))
+    return np.broadcast_to(faster[:, np.newaxis], (n, n)), np.full((n, n), math.log(n * (n - 1) / half))
+
+
 class Comparisons:
     """All pairs of commands, compared block by block.
 
-    ``faster[i, j]`` says that i is faster than j, ``close[i, j]`` that i takes at most 1 + tolerance times as long as j. All such
-    statements ever made are right together with probability at least 1 − δ: on average over the blocks in which both had run
-    when it was made, and for times clipped to ``low[i, j]`` … ``high[i, j]``.
+    ``faster[i, j]`` says that i is faster than j, ``close[i, j]`` that i takes at most 1 + tolerance times as long as j, and
+    `slack` seconds. All such statements ever made are right together with probability at least 1 − δ: on average over the
+    blocks in which both had run when it was made, and for times clipped to ``low[i, j]`` … ``high[i, j]``.
 
     >>> rng = np.random.default_rng(1)
     >>> pairs = Comparisons(rng.normal([1.0, 1.3], 0.05, (5, 2)), delta=0.05, tolerance=0.02)
@@ -88,13 +107,11 @@ class Comparisons:
            [False, False]])
     """
 
-    def __init__(self, pilot: FloatArray, delta: float, tolerance: float) -> None:
+    def __init__(self, pilot: FloatArray, delta: float, tolerance: float, slack: float = 0.0) -> None:
         n = pilot.shape[1]
-        self.pilot, self.delta, self.tolerance = pilot, delta, tolerance
-        self.low, self.high = pair_ranges(pilot, tolerance)
-        half = delta / 2  # one for each kind of statement
-        self.faster_needs = np.log((n - 1) / (half * nominee_weights(pilot)))[:, np.newaxis] + np.zeros((n, n))
-        self.close_needs = np.full((n, n), math.log(n * (n - 1) / half))
+        self.pilot, self.delta, self.tolerance, self.slack = pilot, delta, tolerance, slack + MOMENT
+        self.low, self.high = pair_ranges(pilot, tolerance, self.slack)
+        self.faster_needs, self.close_needs = evidence_needed(pilot, delta)
         self._faster = np.zeros((n, n, len(STAKES)))
         self._close = np.zeros((n, n, len(STAKES)))
         self.faster: BoolArray = np.zeros((n, n), dtype=bool)
@@ -117,12 +134,9 @@ class Comparisons:
         ran = ~np.isnan(times)
         self.runs += ran
         both = np.logical_and.outer(ran, ran)
-        own = np.clip(np.where(ran, times, 0.0)[:, np.newaxis], self.low, self.high)
-        other, longer = own.T, 1 + self.tolerance
-        self._faster += np.where(both[..., np.newaxis], log_factors(other - own, self.high - self.low), 0.0)
-        self._close += np.where(
-            both[..., np.newaxis], log_factors(longer * other - own, self.high - longer * self.low), 0.0
-        )
+        faster, close = block_factors(times, self.low, self.high, self.tolerance, self.slack)
+        self._faster += np.where(both[..., np.newaxis], faster, 0.0)
+        self._close += np.where(both[..., np.newaxis], close, 0.0)
         different = ~np.eye(self.n, dtype=bool)
         self.faster |= (self.faster_evidence >= self.faster_needs) & both & different
         self.close |= ((self.close_evidence >= self.close_needs) & both & different) | self.faster

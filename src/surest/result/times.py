@@ -239,10 +239,11 @@ def claim(found: Timings) -> str:
     shown = ", ".join(f"{low / size:.3g} to {high / size:.3g} {unit}" for low, high in ranges[:3]) + (
         ", …" if len(ranges) > 3 else ""
     )
+    included = ", of times that include the start of the shell" if found.shell else ""
     return (
         f"The verdict is about mean times over the blocks that counted, with times clipped to the range that {PILOT} runs of "
-        f"each command fixed beforehand ({shown}). Factors are medians over blocks; all their bounds hold together, "
-        f"{percent(1 - pairs.delta)}."
+        f"each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are medians "
+        f"over blocks; all their bounds hold together, {percent(1 - pairs.delta)}."
     )
 
 
