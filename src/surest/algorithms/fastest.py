@@ -5,6 +5,7 @@ driver of its own, `surest.drivers.fastest`.
 """
 
 from collections.abc import Generator
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from surest.errors import UsageError
 from surest.evidence.times import PILOT, Comparisons, fewest_blocks
 from surest.result.times import TimesAnswer
 
-UNDECIDED_DRIFT = "every command was slower than another one for a time"
+FIRST_STRETCH = 0.8
+"""The part of δ for the first stretch of blocks. Those that follow where the machine changes share the rest."""
 
 
 class Block(NamedTuple):
@@ -37,8 +39,9 @@ def fastest(
 ) -> Generator[Block, FloatArray, TimesAnswer]:
     """The fastest of n commands, or one that is equal to it within the tolerance, wrong with probability at most δ.
 
-    Commands that differ by no more than `slack` seconds are equal too. `min_runs` and `max_runs` count the runs of one command,
-    those of the pilot included.
+    Where the machine changes (times leave the ranges, or every command is slower than another for a time), a new pilot is made,
+    and a new stretch of blocks begins. Commands that differ by no more than `slack` seconds are equal too. `min_runs` and
+    `max_runs` count the runs of one command, those that do not count in the verdict included.
 
     >>> procedure, reply, rng = fastest(2, 0.05, tolerance=0.02, rng=np.random.default_rng(1)), None, np.random.default_rng(2)
     >>> try:
@@ -47,25 +50,42 @@ def fastest(
     ...         reply = rng.normal([0.2, 0.1], 0.005)[block.arms]
     ... except StopIteration as end:
     ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
-    1 certified [11 11]
+    1 certified [12 12]
     """
     checked(n, delta, tolerance, max_runs)
-    pilot = np.empty((PILOT, n))
-    for row in pilot:
-        order = rng.permutation(n)
-        row[order] = yield Block(order, None)
-    pairs, fewest = Comparisons(pilot, delta, tolerance, slack), max(fewest_blocks(n, delta), min_runs - PILOT)
+    made = 0
+    for stretch in count(1):
+        share = FIRST_STRETCH if stretch == 1 else (1 - FIRST_STRETCH) / (stretch * (stretch - 1))
+        pilot = np.empty((PILOT, n))
+        for row in pilot:
+            order = rng.permutation(n)
+            row[order] = yield Block(order, None)
+        pairs, made = Comparisons(pilot, delta, tolerance, slack, share), made + PILOT
+        fewest = max(fewest_blocks(n, pairs.level), min_runs - made)
+        answer = yield from _stretch(pairs, rng, fewest, None if max_runs is None else max_runs - made)
+        made += len(pairs.blocks)
+        if answer is not None:
+            return answer
+        if max_runs is not None and made + PILOT >= max_runs:
+            break
+    return undecided(pairs, "max runs reached")
+
+
+def _stretch(
+    pairs: Comparisons, rng: np.random.Generator, fewest: int, most: int | None
+) -> Generator[Block, FloatArray, TimesAnswer | None]:
+    """Run blocks until a command can be named, there are as many as may be (an answer), or the machine has changed (None)."""
     while True:
         candidates = unbeaten(pairs)
-        if len(candidates) == 0:
-            return undecided(pairs, UNDECIDED_DRIFT)
         named = candidates[pairs.settled[candidates].all(axis=1)]
         if len(named) and pairs.runs.min() >= fewest:
             return TimesAnswer(leader(pairs, named), True, "certified", pairs)
-        if max_runs is not None and len(pairs.blocks) + PILOT >= max_runs:
+        if most is not None and len(pairs.blocks) >= most:
             return undecided(pairs, "max runs reached")
+        if len(candidates) == 0 or pairs.has_changed():
+            return None
         order = rng.permutation(in_play(pairs, candidates, fewest))
-        times = np.full(n, np.nan)
+        times = np.full(pairs.n, np.nan)
         times[order] = yield Block(order, pairs)
         pairs.count(times)
 

@@ -94,7 +94,7 @@ class FastestView:
 
     def _facts(self, block: Block) -> tuple[dict[str, str], float]:
         if block.pairs is None:
-            return {"pilot": f"run {self.blocks} of {PILOT} of each command"}, 0.0
+            return {"runs of each": f"{self.blocks - 1:,}", "now": f"a pilot of {PILOT}, which does not count"}, 0.0
         pairs = block.pairs
         first = leader(pairs, unbeaten(pairs))
         towards = pairs.towards(first)

@@ -18,13 +18,15 @@ from surest.algorithms.fastest import fastest as procedure_for
 from surest.core.protocol import FloatArray
 from surest.drivers.timing import NOTHING, Run, Stopwatch, chosen_shell, less, shell_start, words_of
 from surest.errors import Stop, UsageError
-from surest.evidence.times import PILOT
+from surest.evidence.times import Comparisons
 from surest.result.times import Timed, TimesAnswer, Timings
 
 Job = str | Callable[[], Any]
 """A command line, or a function."""
 Jobs = Job | Sequence[Job] | None
 """One for all commands, or one for each."""
+_Runs = list[tuple[Comparisons | None, Run]]
+"""The runs of one command, each with the comparisons in which it counts; None in a pilot."""
 SEED_BITS = 31
 
 
@@ -116,7 +118,9 @@ def fastest(
                 max_runs=max_runs,
             )
             answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block)
-    timed = tuple(_timed(label, job, found) for (label, job), found in zip(given.items(), runs, strict=True))
+    timed = tuple(
+        _timed(label, job, found, answer.pairs) for (label, job), found in zip(given.items(), runs, strict=True)
+    )
     return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, lab.start.seconds)
 
 
@@ -205,19 +209,19 @@ def _driven(
     measured: Callable[[int], Run],
     n: int,
     on_block: Callable[[Block], None] | None,
-) -> tuple[TimesAnswer, list[list[Run]]]:
+) -> tuple[TimesAnswer, list[_Runs]]:
     """Run blocks until the procedure ends, or is stopped; a block that is broken off does not count."""
-    runs: list[list[Run]] = [[] for _ in range(n)]
+    runs: list[_Runs] = [[] for _ in range(n)]
     reply, pairs = None, None
     try:
         while True:
             block = next(procedure) if reply is None else procedure.send(reply)
-            pairs = block.pairs
+            pairs = block.pairs or pairs
             if on_block is not None:
                 on_block(block)
             found = [measured(int(j)) for j in block.arms]
             for j, run in zip(block.arms, found, strict=True):
-                runs[j].append(run)
+                runs[j].append((block.pairs, run))
             reply = np.array([run.seconds for run in found])
     except StopIteration as end:
         return end.value, runs
@@ -227,15 +231,15 @@ def _driven(
         return undecided(pairs, str(stop)), runs
 
 
-def _timed(label: str, job: Job, runs: Sequence[Run]) -> Timed:
-    pilot, counted = runs[:PILOT], runs[PILOT:]
+def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons) -> Timed:
+    counted = [run for where, run in runs if where is pairs]
     return Timed(
         label,
         job if isinstance(job, str) else label,
         tuple(run.seconds for run in counted),
-        tuple(run.seconds for run in pilot),
-        fmean(run.user for run in counted or pilot),
-        fmean(run.system for run in counted or pilot),
+        tuple(run.seconds for where, run in runs if where is not pairs),
+        fmean([run.user for run in counted] or [math.nan]),
+        fmean([run.system for run in counted] or [math.nan]),
         tuple(run.status for run in counted),
     )
 

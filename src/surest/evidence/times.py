@@ -23,6 +23,9 @@ MOMENT = 1e-9
 """Seconds that never matter: two commands of no measurable time are equal."""
 STAKES = 0.95 * 0.5 ** np.arange(6)
 """The constant stakes, in parts of the largest that one block cannot ruin. Each begins with the same part of the wealth."""
+WINDOW, MOSTLY = 10, 0.25
+"""The machine has changed when, in more than this part of so many blocks, both times of a pair lay beyond its range, at the same
+end."""
 FIRST = 0.75
 """The part of the error that is kept for "the first of the pilot is faster than …". The others share the rest."""
 
@@ -67,11 +70,22 @@ def log_factors(gains: FloatArray, most_lost: FloatArray) -> FloatArray:
 def block_factors(
     times: FloatArray, low: FloatArray, high: FloatArray, tolerance: float, slack: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What one block does to each pair's wealths: those for "i is faster than j", and those for "i is close to j"."""
+    """What one block does to each pair's wealths: those for "i is faster than j", and those for "i is close to j".
+
+    Where both times lie beyond the range at the same end, nothing is gained: they would count as equal, whatever they are.
+    """
     own = np.clip(times[..., np.newaxis], low, high)
     other, longer = np.swapaxes(own, -1, -2), 1 + tolerance
     faster = log_factors(other - own, high - low)
-    return faster, log_factors(longer * other + slack - own, high - longer * low - slack)
+    gains = np.where(both_beyond(times, low, high), 0.0, longer * other + slack - own)
+    return faster, log_factors(gains, high - longer * low - slack)
+
+
+def both_beyond(times: FloatArray, low: FloatArray, high: FloatArray) -> BoolArray:
+    """Whether both times of a pair lie beyond its range, at the same end: then the block does not tell them apart."""
+    one, two = times[..., np.newaxis], times[..., np.newaxis, :]
+    found: BoolArray = (np.minimum(one, two) > high) | (np.maximum(one, two) < low)
+    return found
 
 
 def log_mixture(log_wealth: FloatArray) -> FloatArray:
@@ -107,11 +121,15 @@ class Comparisons:
            [False, False]])
     """
 
-    def __init__(self, pilot: FloatArray, delta: float, tolerance: float, slack: float = 0.0) -> None:
+    def __init__(
+        self, pilot: FloatArray, delta: float, tolerance: float, slack: float = 0.0, share: float = 1.0
+    ) -> None:
         n = pilot.shape[1]
         self.pilot, self.delta, self.tolerance, self.slack = pilot, delta, tolerance, slack + MOMENT
+        self.level = delta * share
+        """The part of δ that is at stake here; the rest is kept for other stretches of blocks."""
         self.low, self.high = pair_ranges(pilot, tolerance, self.slack)
-        self.faster_needs, self.close_needs = evidence_needed(pilot, delta)
+        self.faster_needs, self.close_needs = evidence_needed(pilot, self.level)
         self._faster = np.zeros((n, n, len(STAKES)))
         self._close = np.zeros((n, n, len(STAKES)))
         self.faster: BoolArray = np.zeros((n, n), dtype=bool)
@@ -163,6 +181,13 @@ class Comparisons:
         found: BoolArray = self.faster | (self.close & self.close.T) | np.eye(self.n, dtype=bool)
         return found
 
+    def has_changed(self) -> bool:
+        """Whether times lie elsewhere than in the pilot: looked at every WINDOW blocks, for pairs that are not settled."""
+        if not self.blocks or len(self.blocks) % WINDOW:
+            return False
+        beyond = both_beyond(np.array(self.blocks[-WINDOW:]), self.low, self.high).mean(axis=0)
+        return bool(((beyond > MOSTLY) & ~self.settled & ~self.settled.T).any())
+
     @property
     def times(self) -> FloatArray:
         """The times that count, a row a block and a column a command."""
@@ -172,7 +197,7 @@ class Comparisons:
         """The median over blocks of j's time over i's, between its confidence bounds. All pairs' bounds hold together."""
         both = self.times[:, [i, j]]
         both = both[~np.isnan(both).any(axis=1)]
-        return median_interval(ratios(both[:, 1], both[:, 0]), 2 * self.delta / (self.n * (self.n - 1)))
+        return median_interval(ratios(both[:, 1], both[:, 0]), 2 * self.level / (self.n * (self.n - 1)))
 
 
 def ratios(over: FloatArray, under: FloatArray) -> FloatArray:

@@ -37,12 +37,12 @@ class TimesAnswer:
 
 @dataclass(frozen=True)
 class Timed:
-    """One command: its times in seconds, and how its runs ended. Runs of the pilot are apart."""
+    """One command: its times in seconds, and how its runs ended. Runs that do not count, those of the pilot, are apart."""
 
     label: str
     command: str
     times: tuple[float, ...]
-    pilot: tuple[float, ...]
+    uncounted: tuple[float, ...]
     user: float
     """Mean processor time of a run, its own and the system's; NaN for functions."""
     system: float
@@ -108,8 +108,8 @@ class Timings:
 
     @property
     def runs(self) -> int:
-        """All runs, those of the pilot included."""
-        return sum(len(command.times) + len(command.pilot) for command in self.commands)
+        """All runs, those that do not count included."""
+        return sum(len(command.times) + len(command.uncounted) for command in self.commands)
 
     def ratio(self, j: int) -> tuple[float, float, float]:
         """How many times as long command j takes as the one named, between its bounds."""
@@ -135,6 +135,11 @@ class Timings:
     def warnings(self) -> tuple[str, ...]:
         """What may make the verdict mean less than it seems to."""
         found = []
+        begun = max(len(command.uncounted) for command in self.commands) - PILOT
+        if begun > 0:
+            found.append(
+                f"The machine changed while it was measured: the first {begun:,} runs of a command do not count."
+            )
         for j, command in enumerate(self.commands):
             name, part = visible(command.label), self.clipped(j)
             if part > OFTEN_CLIPPED:
@@ -160,7 +165,7 @@ class Timings:
             "delta": pairs.delta,
             "tolerance": pairs.tolerance,
             "runs": self.runs,
-            "pilot_runs": PILOT,
+            "uncounted_runs": sum(len(command.uncounted) for command in self.commands),
             "seconds": self.seconds,
             "seed": self.seed,
             "shell": self.shell,
