@@ -56,11 +56,12 @@ def fastest(
     made = 0
     for stretch in count(1):
         share = FIRST_STRETCH if stretch == 1 else (1 - FIRST_STRETCH) / (stretch * (stretch - 1))
+        wider = (1 + stretch) / 2  # a machine that keeps changing leaves wider ranges less often
         pilot = np.empty((PILOT, n))
         for row in pilot:
             order = rng.permutation(n)
             row[order] = yield Block(order, None)
-        pairs, made = Comparisons(pilot, delta, tolerance, slack, share), made + PILOT
+        pairs, made = Comparisons(pilot, delta, tolerance, slack, share, wider), made + PILOT
         fewest = max(fewest_blocks(n, pairs.level), min_runs - made)
         answer = yield from _stretch(pairs, rng, fewest, None if max_runs is None else max_runs - made)
         made += len(pairs.blocks)

@@ -23,27 +23,29 @@ MOMENT = 1e-9
 """Seconds that never matter: two commands of no measurable time are equal."""
 STAKES = 0.95 * 0.5 ** np.arange(6)
 """The constant stakes, in parts of the largest that one block cannot ruin. Each begins with the same part of the wealth."""
-WINDOW, MOSTLY = 10, 0.25
-"""The machine has changed when, in more than this part of so many blocks, both times of a pair lay beyond its range, at the same
-end."""
+OFTEN, MOSTLY = 10, 0.6
+"""The machine has changed when in more than the part MOSTLY of the blocks both times of a pair lay beyond its range, at the same
+end. That is looked at every OFTEN blocks."""
 FIRST = 0.75
 """The part of the error that is kept for "the first of the pilot is faster than …". The others share the rest."""
 
 
-def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT) -> tuple[float, float]:
+def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0) -> tuple[float, float]:
     """Between which times a command's runs count as they are. Two commands may differ by the tolerance and `slack` seconds.
 
     >>> clip_range(np.array([1.0, 1.25, 1.0, 1.0, 1.0]), 0.02)
     (0.75, 1.5)
     """
-    middle, spread = float(np.median(pilot)), float(np.ptp(pilot))
+    middle, spread = float(np.median(pilot)), wider * float(np.ptp(pilot))
     least = (LEAST_MARGIN + tolerance) * middle + 1.5 * slack
     return max(middle - max(BELOW * spread, least), 0.0), middle + max(ABOVE * spread, least)
 
 
-def pair_ranges(pilot: FloatArray, tolerance: float, slack: float = MOMENT) -> tuple[FloatArray, FloatArray]:
+def pair_ranges(
+    pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
     """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run."""
-    ends = np.array([clip_range(column, tolerance, slack) for column in pilot.T])
+    ends = np.array([clip_range(column, tolerance, slack, wider) for column in pilot.T])
     return np.minimum.outer(ends[:, 0], ends[:, 0]), np.maximum.outer(ends[:, 1], ends[:, 1])
 
 
@@ -122,16 +124,23 @@ class Comparisons:
     """
 
     def __init__(
-        self, pilot: FloatArray, delta: float, tolerance: float, slack: float = 0.0, share: float = 1.0
+        self,
+        pilot: FloatArray,
+        delta: float,
+        tolerance: float,
+        slack: float = 0.0,
+        share: float = 1.0,
+        wider: float = 1.0,
     ) -> None:
         n = pilot.shape[1]
         self.pilot, self.delta, self.tolerance, self.slack = pilot, delta, tolerance, slack + MOMENT
         self.level = delta * share
         """The part of δ that is at stake here; the rest is kept for other stretches of blocks."""
-        self.low, self.high = pair_ranges(pilot, tolerance, self.slack)
+        self.low, self.high = pair_ranges(pilot, tolerance, self.slack, wider)
         self.faster_needs, self.close_needs = evidence_needed(pilot, self.level)
         self._faster = np.zeros((n, n, len(STAKES)))
         self._close = np.zeros((n, n, len(STAKES)))
+        self._beyond: IntArray = np.zeros((n, n), dtype=np.int64)
         self.faster: BoolArray = np.zeros((n, n), dtype=bool)
         self.close: BoolArray = np.zeros((n, n), dtype=bool)
         self.blocks: list[FloatArray] = []
@@ -155,6 +164,7 @@ class Comparisons:
         faster, close = block_factors(times, self.low, self.high, self.tolerance, self.slack)
         self._faster += np.where(both[..., np.newaxis], faster, 0.0)
         self._close += np.where(both[..., np.newaxis], close, 0.0)
+        self._beyond += both_beyond(times, self.low, self.high)
         different = ~np.eye(self.n, dtype=bool)
         self.faster |= (self.faster_evidence >= self.faster_needs) & both & different
         self.close |= ((self.close_evidence >= self.close_needs) & both & different) | self.faster
@@ -182,11 +192,10 @@ class Comparisons:
         return found
 
     def has_changed(self) -> bool:
-        """Whether times lie elsewhere than in the pilot: looked at every WINDOW blocks, for pairs that are not settled."""
-        if not self.blocks or len(self.blocks) % WINDOW:
+        """Whether times lie elsewhere than in the pilot, for a pair that is not settled."""
+        if not self.blocks or len(self.blocks) % OFTEN:
             return False
-        beyond = both_beyond(np.array(self.blocks[-WINDOW:]), self.low, self.high).mean(axis=0)
-        return bool(((beyond > MOSTLY) & ~self.settled & ~self.settled.T).any())
+        return bool(((self._beyond > MOSTLY * len(self.blocks)) & ~self.settled & ~self.settled.T).any())
 
     @property
     def times(self) -> FloatArray:
