@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surest.core.protocol import FloatArray, IntArray, checked_delta
-from surest.errors import UsageError
+from surest.core.protocol import FloatArray, IntArray
 from surest.evidence.times import PILOT, Comparisons, fewest_blocks
 from surest.result.times import TimesAnswer
 
@@ -52,7 +51,6 @@ def fastest(
     ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
     1 certified [12 12]
     """
-    checked(n, delta, tolerance, max_runs)
     made = 0
     for stretch in count(1):
         share = FIRST_STRETCH if stretch == 1 else (1 - FIRST_STRETCH) / (stretch * (stretch - 1))
@@ -118,18 +116,3 @@ def leader(pairs: Comparisons, among: IntArray) -> int:
     times = times[~np.isnan(times).any(axis=1)]
     low, high = pairs.low[np.ix_(among, among)].min(), pairs.high[np.ix_(among, among)].max()
     return int(among[np.clip(times, low, high).mean(axis=0).argmin()])
-
-
-def checked(n: int, delta: float, tolerance: float, max_runs: int | None) -> None:
-    """Refuse what makes no sense, before anything runs."""
-    if n < 2:
-        raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
-    checked_delta(delta)
-    if not 0 <= tolerance < 1:
-        raise UsageError(f"the tolerance is {tolerance}; it is a part from 0 up to 1, such as 0.02 for 2 %")
-    if max_runs is not None and max_runs <= PILOT:
-        raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
-    if tolerance == 0 and max_runs is None:
-        raise UsageError(
-            "with a tolerance of 0, two equal commands would run for ever; give the most runs of a command"
-        )

@@ -88,7 +88,8 @@ def fastest(**given: Any) -> int:
     settings: dict[str, Any] = {name: list(given[name]) or None for name in ("setup", "prepare", "cleanup")}
     for name in ("delta", "warmup", "min_runs", "max_runs", "shell", "ignore_failure", "seed"):
         settings[name] = given[name]
-    with FastestView(list(commands), quiet=given["quiet"]) as view:
+    view = FastestView(list(commands), quiet=given["quiet"])
+    with view.watching():
         try:
             found = find_fastest(commands, tolerance=parse_tolerance(given["tolerance"]), on_block=view, **settings)
         except Stop:

@@ -2,10 +2,10 @@
 
 import signal
 import sys
-import threading
 import time
-from collections.abc import Mapping, Sequence
-from types import FrameType, TracebackType
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any
 
 import click
@@ -22,6 +22,7 @@ from surest.cli.progress import EVERY_LINE
 from surest.cli.reproduce import command_again
 from surest.cli.signals import Terminated
 from surest.cli.streams import say
+from surest.drivers.interrupts import handled_by
 from surest.errors import Stop
 from surest.evidence.times import PILOT
 from surest.result.table import aligned
@@ -47,21 +48,12 @@ class FastestView:
             self.live = Live(console=Output(stderr=True), transient=True, auto_refresh=False)
         self.stopped_by: int | None = None
         self.blocks, self.shown = 0, time.monotonic()
-        self._handlers: dict[int, Any] = {}
 
-    def __enter__(self) -> "FastestView":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._signalled)
-        if self.live is not None:
-            self.live.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self.live is not None:
-            self.live.stop()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Show progress and heed signals meanwhile."""
+        with handled_by(self._signalled), self.live or nullcontext():
+            yield
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         again, self.stopped_by = self.stopped_by is not None, number

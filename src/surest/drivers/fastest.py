@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.fastest import Block, checked, undecided
+from surest.algorithms.fastest import Block, undecided
 from surest.algorithms.fastest import fastest as procedure_for
-from surest.core.protocol import FloatArray
+from surest.core.protocol import FloatArray, checked_delta
 from surest.drivers.timing import NOTHING, Run, Stopwatch, chosen_shell, less, shell_start, words_of
 from surest.errors import Stop, UsageError
-from surest.evidence.times import Comparisons
+from surest.evidence.times import PILOT, Comparisons
 from surest.result.times import Timed, TimesAnswer, Timings
 
 Job = str | Callable[[], Any]
@@ -92,9 +92,7 @@ def fastest(
     ('new', True, 30)
     """
     given = labelled(commands)
-    checked(len(given), delta, tolerance, max_runs)
-    if warmup < 0:
-        raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
+    _check(len(given), delta, tolerance, warmup, max_runs)
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)
     began = time.perf_counter()
@@ -122,6 +120,23 @@ def fastest(
         _timed(label, job, found, answer.pairs) for (label, job), found in zip(given.items(), runs, strict=True)
     )
     return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, lab.start.seconds)
+
+
+def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | None) -> None:
+    """Refuse what makes no sense, before anything runs."""
+    if n < 2:
+        raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
+    checked_delta(delta)
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"the tolerance is {tolerance}; it is a part from 0 up to 1, such as 0.02 for 2 %")
+    if max_runs is not None and max_runs <= PILOT:
+        raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
+    if tolerance == 0 and max_runs is None:
+        raise UsageError(
+            "with a tolerance of 0, two equal commands would run for ever; give the most runs of a command"
+        )
+    if warmup < 0:
+        raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
 
 
 @dataclass

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from surest.drivers.commands import error_output, how_it_ended, kill, not_startable, without_secrets
 from surest.drivers.guard import Guard
+from surest.drivers.interrupts import handled_by
 from surest.errors import EvaluationError, SourceError
 
 SHELL_SIGNS = frozenset("|&;<>()$`\\*?[]#~!{}\n")
@@ -148,18 +148,11 @@ class Stopwatch:
 @contextmanager
 def _postponed_signals() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait until a command that is being started is known, so that it can be ended."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda number, frame: came.append(number))
     try:
-        yield
+        with handled_by(lambda number, frame: came.append(number)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 

@@ -246,9 +246,9 @@ def claim(found: Timings) -> str:
     )
     included = ", of times that include the start of the shell" if found.shell else ""
     return (
-        f"The verdict is about mean times over the blocks that counted, with times clipped to the range that {PILOT} runs of "
-        f"each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are medians "
-        f"over blocks; all their bounds hold together, {percent(1 - pairs.delta)}."
+        f"The verdict is about mean times, for each pair over the blocks until it was decided, clipped to the range that {PILOT} "
+        f"runs of each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are "
+        f"medians over blocks; all their bounds hold together, {percent(1 - pairs.delta)}."
     )
 
 
