@@ -174,12 +174,13 @@ def test_a_hook_may_stop_it() -> None:
 
 
 def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
-    pilot = np.array([[1.0, 3.0], [1.1, 3.0], [1.2, 3.0], [1.0, 3.0], [1.0, 3.0]])
-    assert clip_range(pilot[:, 0], 0.02) == pytest.approx((0.8, 1.4))
+    pilot = np.array([[1.0, 3.0], [1.1, 3.0], [1.2, 3.0], [1.05, 3.0], [1.0, 3.0]])
+    assert clip_range(pilot[:, 0], 0.02) == pytest.approx((0.85, 1.45))
+    assert clip_range(np.array([1.0, 1.1, 99.0, 1.05, 1.0]), 0.02) == pytest.approx((0.65, 1.85))  # one outlier
     assert clip_range(pilot[:, 1], 0.02) == pytest.approx((2.85, 3.15))
     low, high = pair_ranges(pilot, 0.02)
-    assert low == pytest.approx(np.array([[0.8, 0.8], [0.8, 2.85]]))
-    assert high == pytest.approx(np.array([[1.4, 3.15], [3.15, 3.15]]))
+    assert low == pytest.approx(np.array([[0.85, 0.85], [0.85, 2.85]]))
+    assert high == pytest.approx(np.array([[1.45, 3.15], [3.15, 3.15]]))
     assert nominee_weights(pilot).tolist() == [0.75, 0.25]
 
 
@@ -326,6 +327,14 @@ def test_equal_commands_end_with_status_0_and_open_ones_with_3(simulated: None, 
     assert (
         run("sleep 1", "sleep 1.03", "--tolerance", "10%", "--seed", "3", "--quiet")[1].count("equal within 10 %") == 1
     )
+
+
+def test_so_many_runs_as_were_asked_for(simulated: None, run: Callable[..., Answer]) -> None:
+    for given in ("--runs", "-r"):
+        status, out, _ = run("sleep 1", "sleep 2", given, "40", "--json", "--seed", "3", "--quiet")
+        assert (status, [len(row["times"]) for row in json.loads(out)["commands"]]) == (0, [35, 35])
+    status, _, err = run("sleep 1", "sleep 2", "-r", "40", "-M", "50")
+    assert (status, "not both" in err) == (2, True)
 
 
 def test_json_has_all_of_it(simulated: None, run: Callable[..., Answer]) -> None:

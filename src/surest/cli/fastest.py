@@ -40,6 +40,9 @@ from surest.result.times import Timings, markdown
 @click.option(
     "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="The most runs of a command.  [default: no limit]"
 )
+@click.option(
+    "-r", "--runs", type=click.IntRange(1), metavar="N", help="So many runs of a command, no more and no fewer."
+)
 @click.option("-s", "--setup", multiple=True, metavar="CMD", help="Run once for each command, before the first run.")
 @click.option(
     "-p",
@@ -88,6 +91,10 @@ def fastest(**given: Any) -> int:
     settings: dict[str, Any] = {name: list(given[name]) or None for name in ("setup", "prepare", "cleanup")}
     for name in ("delta", "warmup", "min_runs", "max_runs", "shell", "ignore_failure", "seed"):
         settings[name] = given[name]
+    if given["runs"] is not None:
+        if given["max_runs"] is not None:
+            raise click.UsageError("give --runs or --max-runs, not both")
+        settings["min_runs"] = settings["max_runs"] = given["runs"]
     view = FastestView(list(commands), quiet=given["quiet"])
     with view.watching():
         try:

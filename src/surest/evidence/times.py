@@ -14,6 +14,9 @@ from surest.errors import UsageError
 
 PILOT = 5
 """Runs of each command that fix the ranges and do not count."""
+INNER = 4.0
+"""The spread of a pilot is its longest less its shortest time, but at most so many times that of the three in the middle: one
+outlier should not make a range too wide to decide in."""
 BELOW, ABOVE = 1.0, 2.0
 """A command's range reaches so many spreads of its pilot below and above its median there. Unusually long times are commoner than
 unusually short ones."""
@@ -33,10 +36,11 @@ FIRST = 0.75
 def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0) -> tuple[float, float]:
     """Between which times a command's runs count as they are. Two commands may differ by the tolerance and `slack` seconds.
 
-    >>> clip_range(np.array([1.0, 1.25, 1.0, 1.0, 1.0]), 0.02)
-    (0.75, 1.5)
+    >>> clip_range(np.array([0.875, 1.25, 1.0, 0.75, 1.0]), 0.02)
+    (0.5, 2.0)
     """
-    middle, spread = float(np.median(pilot)), wider * float(np.ptp(pilot))
+    middle, ordered = float(np.median(pilot)), np.sort(pilot)
+    spread = wider * float(min(ordered[-1] - ordered[0], INNER * (ordered[-2] - ordered[1])))
     least = (LEAST_MARGIN + tolerance) * middle + 1.5 * slack
     return max(middle - max(BELOW * spread, least), 0.0), middle + max(ABOVE * spread, least)
 
