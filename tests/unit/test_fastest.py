@@ -16,11 +16,12 @@ import pytest
 import surest
 from surest.algorithms.fastest import Block
 from surest.cli import main
+from surest.cli.values import plain
 from surest.drivers import fastest as driver
 from surest.drivers.timing import Run, Stopwatch
 from surest.errors import EvaluationError, SourceError, Stop, UsageError
 from surest.evidence.times import PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
-from surest.result.times import Timings, comparisons, markdown, verdict
+from surest.result.times import Timings, comparisons, markdown, table, verdict
 
 Answer = tuple[int, str, str]
 
@@ -173,6 +174,18 @@ def test_a_hook_may_stop_it() -> None:
     assert [len(command.times) for command in timings.commands] == [4, 4]
 
 
+def test_stopped_before_anything_counts() -> None:
+    def stop(block: Block) -> None:
+        if block.pairs is not None:
+            raise Stop("enough")
+
+    timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
+    assert (timings.best, timings.certified) == ("a", False)
+    assert comparisons(timings) == []
+    assert table(timings)[1][0][1:5] == ["– ± –", "– … –", "0", "1.00"]
+    json.dumps(plain(timings.to_json()), allow_nan=False)
+
+
 def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
     pilot = np.array([[1.0, 3.0], [1.1, 3.0], [1.2, 3.0], [1.05, 3.0], [1.0, 3.0]])
     assert clip_range(pilot[:, 0], 0.02) == pytest.approx((0.85, 1.45))
@@ -230,6 +243,7 @@ def test_a_median_has_no_bounds_at_first() -> None:
         ({"tolerance": 0}, "for ever"),
         ({"max_runs": 5}, "5 do not count"),
         ({"warmup": -1}, "warmup is -1"),
+        ({"seed": -1}, "seed is -1"),
         ({"prepare": ["true", "true", "true"]}, "prepare is given 3 times"),
         ({"shell": "no-such-shell"}, "no shell 'no-such-shell'"),
     ],

@@ -64,7 +64,7 @@ from surest.result.times import Timings, markdown
 @click.option(
     "-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for a command; repeat for each."
 )
-@click.option("--seed", type=int, metavar="S", help="Makes the order within blocks repeatable.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="Makes the order within blocks repeatable.")
 @click.option("--export-json", metavar="FILE", help="Write all times as hyperfine does.")
 @click.option("--export-markdown", metavar="FILE", help="Write the table as hyperfine does.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
