@@ -23,6 +23,7 @@ if _TYPE_CHECKING:
     from surest.core.session import Session as Session
     from surest.core.tickets import Ticket as Ticket
     from surest.drivers.asynchronous import aidentify as aidentify
+    from surest.drivers.fastest import fastest as fastest
     from surest.errors import Interrupted as Interrupted
     from surest.errors import Stop as Stop
     from surest.evaluation import aevaluate as aevaluate
@@ -57,6 +58,7 @@ _HOMES = {
     "bernoulli": "arms.finite",
     "delete_study": "study.study",
     "evaluate": "evaluation",
+    "fastest": "drivers.fastest",
     "gate": "gating",
     "identify": "api",
     "import_study": "study.transfer",

@@ -15,6 +15,7 @@ from surest.errors import SurestError, UsageError
 COMMANDS = {
     "identify": "Find the best arm of a source.",
     "evaluate": "Find the best arm on a list of items: a table of scores, or commands.",
+    "fastest": "Find the fastest of several commands, by measuring.",
     "gate": "Tell whether a candidate is worse than a baseline, for a build.",
     "bounds": "Tell how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",

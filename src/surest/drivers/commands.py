@@ -91,7 +91,7 @@ def checked_command(command: Command) -> Command:
                 raise SourceError(f"command {command.label!r} says {{{name}}}; did you mean {{{near[0]}}}?")
     program = command.words[0]
     if not any(f"{{{place}}}" in program for place in PLACES) and shutil.which(program) is None:
-        raise _not_startable(command.label, command.words, "there is no such program, or it may not be executed")
+        raise not_startable(command.label, command.words, "there is no such program, or it may not be executed")
     return command
 
 
@@ -185,15 +185,15 @@ class Runner:
         try:
             output, errors = process.communicate(None if given is None else given.encode(), timeout=self.timeout)
         except subprocess.TimeoutExpired:
-            _kill(process)
+            kill(process)
             _, errors = process.communicate()
-            raise CommandTimedOut(f"it took longer than {self.timeout:g} s{_shown(errors)}") from None
+            raise CommandTimedOut(f"it took longer than {self.timeout:g} s{error_output(errors)}") from None
         finally:
             with self._lock:
                 self._live.discard(process)
             self._guard.ended(process.pid)
         if process.returncode:
-            raise CommandFailed(f"{_end(process.returncode)}{_shown(errors)}")
+            raise CommandFailed(f"{how_it_ended(process.returncode)}{error_output(errors)}")
         return output.decode("utf-8", "replace")
 
     def _started(self, command: Command, words: list[str], reads: bool) -> subprocess.Popen[bytes]:
@@ -214,7 +214,7 @@ class Runner:
             except OSError as error:
                 if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
                     raise CommandFailed(f"it could not be started: {error.strerror}") from None
-                raise _not_startable(command.label, words, error.strerror or str(error)) from None
+                raise not_startable(command.label, words, error.strerror or str(error)) from None
             self._guard.began(process.pid)
             self._live.add(process)
             return process
@@ -224,7 +224,7 @@ class Runner:
         with self._lock:
             self._stopped = True
             for process in self._live:
-                _kill(process)
+                kill(process)
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
@@ -242,11 +242,12 @@ def _secret(name: str, value: str) -> bool:
     )
 
 
-def _not_startable(label: str, words: Sequence[str], why: str) -> SourceError:
+def not_startable(label: str, words: Sequence[str], why: str) -> SourceError:
+    """What to say of a command that the system does not start."""
     return SourceError(f"command {label!r} cannot be started: {shlex.join(words)}: {why}")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: subprocess.Popen[bytes]) -> None:
     """End a command and what it started."""
     with contextlib.suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
@@ -255,11 +256,13 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             process.kill()
 
 
-def _end(status: int) -> str:
+def how_it_ended(status: int) -> str:
+    """What a status that is not 0 means, in words."""
     return f"it ended with exit status {status}" if status > 0 else f"it was ended by signal {-status}"
 
 
-def _shown(errors: bytes) -> str:
+def error_output(errors: bytes) -> str:
+    """The end of what a failed command wrote to standard error, to be put after how it ended."""
     text = errors.decode("utf-8", "replace").strip()
     if not text:
         return ", without error output"

@@ -33,6 +33,20 @@ def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
+@contextmanager
+def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Let SIGINT and SIGTERM call `handler` for a while. Outside the main thread, which alone may say so, this does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, was in before.items():
+            signal.signal(number, was)
+
+
 def _replaceable(handler: Any) -> bool:
     """Whether it is Python's own handler, or that of `asyncio.run`."""
     owner = getattr(getattr(handler, "func", None), "__self__", None)

@@ -1,0 +1,123 @@
+"""What `fastest` says of times is wrong with probability at most δ, on machines that drift; its mutants are caught."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from statistical.test_race import most_allowed
+from statistical.times_simulation import MACHINES, Machine, mutant, played, wrong_at_once, wrong_runs
+from surest.evidence.times import PILOT, Comparisons, least_count
+
+RECENT_STAKES = (
+    "self._faster += np.where(both[..., np.newaxis], faster, 0.0)",
+    """own = np.clip(times[:, np.newaxis], self.low, self.high)
+        gains = (own.T - own) / (self.high - self.low)
+        self.recent = (getattr(self, "recent", []) + [gains])[-11:]
+        before = self.recent[:-1] or [np.zeros_like(gains)]
+        stakes = np.clip(np.mean(before, axis=0) / (np.mean(np.square(before), axis=0) + 0.01), 0.0, 0.95)
+        self._faster += np.log1p(stakes * gains)[..., np.newaxis]""",
+)
+"""Stakes that follow the last ten blocks."""
+SWITCHING = (
+    "        faster, close = block_factors(times, ",
+    """        mixed = times.copy()
+        if len(self.blocks) > 2:
+            mixed[:-1] = times[int(np.argmin(self.blocks[-3][:-1]))]
+        faster, close = block_factors(mixed, """,
+)
+"""Opponents of the last command that change from block to block: whichever is about to be fast."""
+ALTERNATING = Machine(lambda b: [(0.3, 0.8)[b % 2], (0.8, 0.3)[b % 2], 0.5])
+"""The last command is the fastest on average, and in no block."""
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"), [("equal", 0), ("a step", 0), ("at the tolerance", 0), ("back and forth", 0)]
+)
+def test_wrong_statements_are_rare_under_drift(name: str, seen: int) -> None:
+    runs, delta = 100, 0.3
+    wrong = wrong_runs(MACHINES[name], delta, runs, 80)
+    assert wrong == seen <= most_allowed(runs, delta)
+
+
+def test_many_runs_at_a_time_are_the_same_as_one_after_another() -> None:
+    machine = MACHINES["equal"]
+    one = wrong_runs(machine, 0.9, 60, 60)
+    (many,) = wrong_at_once(machine, [0.9], 4000, 60, seed=1)
+    assert (one, many) == (3, 127)  # rates that a binomial law does not tell apart
+
+
+IN_MANY_RUNS = {
+    "equal": (22, 106),
+    "five equal": (11, 56),
+    "a step": (0, 0),
+    "warming up": (0, 0),
+    "wandering": (2, 18),
+    "spikes": (5, 53),
+    "at the tolerance": (13, 54),
+    "back and forth": (0, 0),
+}
+"""Wrong runs of 4,000 at δ = 0.1 and at 0.3: docs/fastest.md."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MACHINES)
+def test_wrong_statements_in_many_runs(name: str) -> None:
+    wrong = wrong_at_once(MACHINES[name], [0.1, 0.3], 4000, 300, seed=2)
+    assert tuple(wrong) == IN_MANY_RUNS[name]
+    assert wrong[0] <= most_allowed(4000, 0.1)
+    assert wrong[1] <= most_allowed(4000, 0.3)
+
+
+def test_stakes_that_follow_the_last_blocks_are_noticed() -> None:
+    runs, delta = 40, 0.3
+    wrong = wrong_runs(MACHINES["back and forth"], delta, runs, 80, mutant(RECENT_STAKES))
+    assert wrong > most_allowed(runs, delta)
+
+
+def test_opponents_that_switch_are_noticed() -> None:
+    runs, delta = 40, 0.3
+    assert wrong_runs(ALTERNATING, delta, runs, 60) == 0
+    assert wrong_runs(ALTERNATING, delta, runs, 60, mutant(SWITCHING)) > most_allowed(runs, delta)
+
+
+def test_the_expected_wealth_is_one() -> None:
+    """All sequences of fair differences, weighted: no stake gains or loses on average."""
+    pilot = np.array([[1.0, 1.0], [1.2, 1.1], [1.0, 0.9], [0.9, 1.0], [1.0, 1.0]])
+    total = np.zeros((2, 2))
+    blocks = [((1.0, 1.1), 1 / 2), ((1.1, 1.0), 1 / 4), ((1.2, 1.1), 1 / 4)]
+    for sequence in itertools.product(blocks, repeat=5):
+        pairs = Comparisons(pilot, 0.1, 0.0)
+        for times, _ in sequence:
+            pairs.count(np.array(times))
+        total += np.prod([chance for _, chance in sequence]) * np.exp(pairs.faster_evidence)
+    assert total == pytest.approx(np.ones((2, 2)))
+
+
+def test_the_right_command_is_named_in_about_as_many_blocks_as_before() -> None:
+    machine = Machine(lambda b: [1.1, 1.0, 1.4], (0.93, 1.0, 1.07))
+    answers = [played(machine, 0.05, seed) for seed in range(40)]
+    assert [answer.arm for answer in answers] == [1] * 40
+    assert all(answer.certified for answer in answers)
+    assert np.mean([len(answer.pairs.blocks) for answer in answers]) == pytest.approx(37.5, rel=0.2)
+    assert np.mean([answer.pairs.runs[2] for answer in answers]) < 30  # slow commands drop out early
+
+
+def test_equal_commands_end_as_equal() -> None:
+    answers = [played(Machine(lambda b: [1.0, 1.0], (0.98, 1.0, 1.02)), 0.05, seed) for seed in range(20)]
+    assert [{answer.verdict(0), answer.verdict(1)} for answer in answers] == [{"fastest", "equal"}] * 20
+    assert np.mean([len(answer.pairs.blocks) for answer in answers]) == pytest.approx(47, rel=0.2)
+
+
+@pytest.mark.parametrize(("delta", "seen"), [(0.1, 59), (0.3, 205)])
+def test_the_interval_of_the_median_holds_at_all_times(delta: float, seen: int) -> None:
+    runs, looks = 1000, 200
+    above = np.random.default_rng(3).integers(0, 2, (runs, looks)).cumsum(axis=1)
+    needed = np.array([least_count(t, delta / 2) or t + 1 for t in range(1, looks + 1)])
+    below = np.arange(1, looks + 1) - above
+    missed = int(((above >= needed) | (below >= needed)).any(axis=1).sum())
+    assert missed == seen <= most_allowed(runs, delta)
+
+
+def test_a_pilot_is_not_counted() -> None:
+    assert played(MACHINES["equal"], 0.05, 1, max_runs=PILOT + 3).pairs.runs.tolist() == [3, 3]
