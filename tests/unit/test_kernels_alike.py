@@ -122,6 +122,7 @@ def test_certificates_are_alike(seed: int) -> None:
     for goal in (book.goal, np.inf):
         both(certificate.raise_certificates, book.certified, book.minimisers, todo, goal, book.epsilon, evidence)
         both(certificate._bounds_against, todo, book.minimisers[todo], goal, book.epsilon, evidence)
+    both(certificate.raise_weakest, book.certified, book.minimisers, todo, book.goal, book.epsilon, evidence)
     both(certificate.smallest_epsilon, book.epsilon, todo[:2], book.goal, book.minimisers, evidence)
     bets = [wide_bets(book.before.counts, book.before.sums, is_above) for is_above in (True, False)]
     both(apart._shortfall, 0, np.arange(n), evidence.before, *bets, book.goal)

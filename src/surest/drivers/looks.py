@@ -61,7 +61,7 @@ class Looks:
 
 
 def history() -> Looks:
-    """What records evidence over time for a picture, in less than a tenth of the time.
+    """What records evidence over time for a picture, in a tenth of the time or so (docs/wager.md has figures).
 
     A look takes about as long as some rounds, so there are few of them. In a run of seconds their number depends on pulls
     alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.

@@ -18,7 +18,14 @@ from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure,
 from surest.errors import UsageError
 from surest.evidence.alike import CROWD, kinds_of
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
-from surest.evidence.certificate import Evidence, pair_kinds, raise_alike, raise_certificates, smallest_epsilon
+from surest.evidence.certificate import (
+    Evidence,
+    pair_kinds,
+    raise_alike,
+    raise_certificates,
+    raise_weakest,
+    smallest_epsilon,
+)
 from surest.evidence.digest import Digests
 
 FIRST = 2
@@ -356,7 +363,11 @@ class Ledger:
             one = todo[firsts]
             if len(one) <= MANY:  # else what was found before holds as well
                 fresh = np.full(n, -np.inf)
-                raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
+                if self.is_crowd:
+                    one_by_one = one[np.argsort(self._separations(arm)[one])]
+                    raise_weakest(fresh, starts, one_by_one, self.goal, self.epsilon, evidence)
+                else:
+                    raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
                 certified[todo] = np.maximum(certified[todo], fresh[one][kinds])
         weakest = float(certified[others].min())
         return Status(
