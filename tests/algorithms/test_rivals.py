@@ -8,6 +8,7 @@ from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.compiled import fingerprint
 from surest.core.protocol import Atoms, Pull, Statistic
+from surest.core.question import Question
 from surest.drivers.blocks import simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import UsageError
@@ -53,6 +54,24 @@ def test_the_block_driver_does_what_the_generator_does(name: str, arms: FiniteAr
     assert slow.spent == fast.spent
     if slow.spent:
         assert slow.status == fast.status
+
+
+@pytest.mark.parametrize("name", [name for name in CONFIDENT if "top" in RIVALS[name].answers])
+def test_the_m_best_are_named_by_either_driver_the_best_first(name: str) -> None:
+    arms, question = bernoulli([0.1, 0.9, 0.2, 0.8]), Question("top", top=2)
+    shown = []
+    slow = simulate(
+        start(name, 4, 0.1, seed=3, question=question),
+        arms.simulate(3),
+        on_request=lambda running: shown.append(running.request.status()),
+    )
+    task = Task(np.arange(4), 0.1, 0.0, None, np.random.default_rng([3, 4]), question=question)
+    fast = simulate_blocks(RIVALS[name].stepwise(task), arms.simulate(3))
+    assert set(slow.value.arms) == {1, 3}
+    assert list(slow.value.arms) == sorted(slow.value.arms, key=lambda arm: -slow.means[arm])
+    assert (slow.value, slow.pulls) == (fast.value, fast.pulls)
+    assert shown[0].chosen == (0, 1)
+    assert all(status.leader == status.chosen[0] for status in shown)
 
 
 @pytest.mark.parametrize("name", CONFIDENT)

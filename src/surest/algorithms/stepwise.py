@@ -58,10 +58,10 @@ class Stepwise(NamedTuple):
 
     @property
     def status(self) -> Status:
-        """What it would name now."""
-        ranks, leader = self.state.memory[CHOSEN], int(self.state.marks[LEADER])
-        chosen = () if self.top == 0 else tuple(int(np.flatnonzero(ranks == k)[0]) for k in 1.0 + np.arange(self.top))
-        return Status(leader=leader, chosen=chosen)
+        """What it would name now; before its first decision the first arms."""
+        ranks, leader = self.state.memory[CHOSEN, : len(self.state.counts)], int(self.state.marks[LEADER])
+        marked = np.argsort(np.where(ranks > 0, ranks, np.inf), kind="stable")
+        return Status(leader=leader, chosen=tuple(marked[: self.top].tolist()))
 
     @property
     def answer(self) -> Answer:
