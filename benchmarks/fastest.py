@@ -72,12 +72,12 @@ def noisy(rng: np.random.Generator, noise: float) -> float:
 
 
 def by_hyperfine(seconds: list[float], machine: str, noise: float, seed: int) -> tuple[list[float], int]:
-    """The mean of each command, and all runs."""
-    rng, means, used = np.random.default_rng(seed), [], 0
+    """The mean of each command, and all runs. Which command comes first on the command line is random."""
+    rng, means, used = np.random.default_rng(seed), [0.0] * len(seconds), 0
     level = MACHINES[machine](rng, 1000)
-    for base in seconds:
-        runs = max(LEAST_RUNS, round(LEAST_SECONDS / base))
-        means.append(float(np.mean([base * level[used + k] * noisy(rng, noise) for k in range(runs)])))
+    for j in rng.permutation(len(seconds)):
+        runs = max(LEAST_RUNS, round(LEAST_SECONDS / seconds[j]))
+        means[j] = float(np.mean([seconds[j] * level[used + k] * noisy(rng, noise) for k in range(runs)]))
         used += runs
     return means, used
 

@@ -44,17 +44,17 @@ def test_many_runs_at_a_time_are_the_same_as_one_after_another() -> None:
     machine = MACHINES["equal"]
     one = wrong_runs(machine, 0.9, 60, 60)
     (many,) = wrong_at_once(machine, [0.9], 4000, 60, seed=1)
-    assert (one, many) == (3, 127)  # rates that a binomial law does not tell apart
+    assert (one, many) == (4, 212)  # rates that a binomial law does not tell apart
 
 
 IN_MANY_RUNS = {
-    "equal": (22, 106),
-    "five equal": (11, 56),
-    "a step": (0, 0),
+    "equal": (28, 124),
+    "five equal": (19, 69),
+    "a step": (0, 1),
     "warming up": (0, 0),
-    "wandering": (2, 18),
-    "spikes": (5, 53),
-    "at the tolerance": (13, 54),
+    "wandering": (2, 19),
+    "spikes": (8, 60),
+    "at the tolerance": (17, 61),
     "back and forth": (0, 0),
 }
 """Wrong runs of 4,000 at δ = 0.1 and at 0.3: docs/fastest.md."""
@@ -83,7 +83,7 @@ def test_opponents_that_switch_are_noticed() -> None:
 
 def test_the_expected_wealth_is_one() -> None:
     """All sequences of fair differences, weighted: no stake gains or loses on average."""
-    pilot = np.array([[1.0, 1.0], [1.2, 1.1], [1.0, 0.9], [0.9, 1.0], [1.0, 1.0]])
+    pilot = np.array([[1.0, 1.0], [1.3, 1.2], [0.9, 0.9], [0.8, 0.8], [1.2, 1.1]])
     total = np.zeros((2, 2))
     blocks = [((1.0, 1.1), 1 / 2), ((1.1, 1.0), 1 / 4), ((1.2, 1.1), 1 / 4)]
     for sequence in itertools.product(blocks, repeat=5):
