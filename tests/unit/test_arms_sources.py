@@ -306,3 +306,16 @@ def test_a_last_line_without_an_end_counts_unless_the_file_grows(tmp_path: Path)
     assert list(read_in_order(path, growing=False).numbers["a"]) == [1.0, 0.0]
     assert read_in_order(path, growing=False).unfinished == ()
     assert read_in_order(path).unfinished == (str(path),)
+
+
+def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
+    """Names of up to eight letters are read as numbers: those that come later, are longer or hold odd letters count too."""
+    names = ["a", "b", "0a", "00a", "aaaaaaaa", " a", "é", "aaaaaaaab", "a\x00", "\x00a"]
+    rows = [names[(k * k + k // 7) % min(len(names), 1 + k // 4000)] for k in range(60_000)]
+    path = write(tmp_path, "arm,value\n" + "".join(f"{name},{k % 10 / 10}\n" for k, name in enumerate(rows)))
+    expected: dict[str, list[float]] = {}
+    for k, name in enumerate(rows):
+        expected.setdefault(name.strip(), []).append(k % 10 / 10)
+    found = read_in_order(path).numbers
+    assert list(found) == list(expected)
+    assert {name: list(numbers) for name, numbers in found.items()} == expected

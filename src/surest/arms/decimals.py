@@ -40,8 +40,7 @@ def short_decimals(letters: Letters, first: IntArray, end: IntArray) -> FloatArr
     whole, part = point - first, np.maximum(end - point - 1, 0)
     if max(whole.max(), part.max()) > WORD or (whole + part).max() > MOST_DIGITS or (whole + part).min() < 1:
         return None
-    padded = np.concatenate([np.full(WORD, ord("0"), np.uint8), letters])
-    words = np.ndarray((len(letters) + 1,), "<u8", padded, strides=(1,))  # the eight letters before each place
+    words = _words(letters)
     front, good = _digits(words[point], whole)
     back, also = _digits(words[end], part)
     if not (good and also):
@@ -49,6 +48,27 @@ def short_decimals(letters: Letters, first: IntArray, end: IntArray) -> FloatArr
     power = POWERS[part]
     number: FloatArray = (front * power + back) / power
     return number
+
+
+def short_texts(letters: Letters, first: IntArray, end: IntArray) -> Words | None:
+    """A number for each text at ``letters[first:end]``, equal where the texts are; None unless all have at most 8 letters.
+
+    >>> text = np.frombuffer(b"ab,c,ab", np.uint8)
+    >>> one, two, three = short_texts(text, np.array([0, 3, 5]), np.array([2, 4, 7])).tolist()
+    >>> one == three, one == two
+    (True, False)
+    """
+    count = end - first
+    if count.max() > WORD or not letters.all():  # a NUL would look like no letter
+        return None
+    found: Words = _words(letters)[end] & LAST[count]
+    return found
+
+
+def _words(letters: Letters) -> Words:
+    """The eight letters before each place, as one number; zeros stand before the first."""
+    padded = np.concatenate([np.full(WORD, ord("0"), np.uint8), letters])
+    return np.ndarray((len(letters) + 1,), "<u8", padded, strides=(1,))
 
 
 def _digits(words: Words, count: IntArray) -> tuple[FloatArray, bool]:

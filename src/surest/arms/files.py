@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from surest.arms.decimals import Letters, short_decimals
+from surest.arms.decimals import Letters, Words, short_decimals, short_texts
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
@@ -48,6 +48,26 @@ class Fields:
         return self.letters, before + 1, self.ends[:, place]
 
 
+class Texts(Mapping[str, Sequence[str]]):
+    """The columns of plain fields as texts, which are made when one is asked for: numbers and few names can do without."""
+
+    def __init__(self, fields: Fields, places: Mapping[str, int]) -> None:
+        self._fields, self._places = fields, places
+        self._texts: list[str] | None = None
+
+    def __getitem__(self, name: str) -> list[str]:
+        place = self._places[name]
+        if self._texts is None:
+            self._texts = self._fields.letters.tobytes().decode().replace("\n", ",").split(",")
+        return self._texts[place :: self._fields.ends.shape[1]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Some consecutive rows of a file."""
@@ -64,7 +84,7 @@ class Batch:
     places: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
+        return len(next(iter(self.columns.values()))) if self.fields is None else len(self.fields.ends)
 
     def lines(self) -> Sequence[int]:
         """The number of each row's last line in the file: quoted fields may hold line breaks."""
@@ -77,13 +97,17 @@ class Batch:
         """The place of a row, for messages."""
         return f"{self.path}, line {self.lines()[row]}"
 
+    def words(self, name: str) -> Words | None:
+        """A column's texts as numbers, equal where the texts are; None where they cannot be had quickly."""
+        return None if self.fields is None else short_texts(*self.fields.at(self.places[name]))
+
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers."""
-        column = self.columns[name]
         if self.fields is not None:
             quick = short_decimals(*self.fields.at(self.places[name]))
             if quick is not None:
                 return quick
+        column = self.columns[name]
         try:
             return np.fromiter(map(float, column), float, len(column))
         except ValueError:
@@ -140,9 +164,7 @@ class CsvFile:
             while at and block is not None:
                 fields = _plain_fields(block, width)
                 if fields is not None:
-                    texts = fields.letters.tobytes().decode().replace("\n", ",").split(",")
-                    columns = {name: texts[place::width] for name, place in at.items()}
-                    yield Batch(self.path, columns, above, None, fields, at)
+                    yield Batch(self.path, Texts(fields, at), above, None, fields, at)
                 elif _is_closed(block):
                     yield from self._parsed(csv.reader(io.StringIO(block, newline=""), strict=True), at, width, above)
                 else:  # a quoted field may go on in the next block: parse all that is left as one

@@ -164,6 +164,9 @@ class _Groups:
     def __init__(self) -> None:
         self.keys: dict[Key, int] = {}
         self._seen: dict[str | Key, int] = {}
+        self._by_word: dict[int, int] = {}
+        """The same for short names, each written as a number; sorted in the arrays below."""
+        self._words, self._places_of_words = np.empty(0, np.uint64), np.empty(0, np.int64)
         self._values: list[array[float]] = []
         self._counts: list[array[float]] = []
         self._most: list[int] = []
@@ -195,6 +198,21 @@ class _Groups:
         self._most[place] = max(MERGED_FROM, 2 * len(values))
 
     def _places(self, batch: Batch) -> IntArray:
+        words = None if "instance" in batch.columns else batch.words("arm")
+        if words is not None and len(self._words):
+            at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
+            if (self._words[at] == words).all():
+                return self._places_of_words[at]
+        places = self._places_of_texts(batch)
+        if words is not None:
+            fresh, first = np.unique(words, return_index=True)
+            self._by_word |= zip(fresh.tolist(), places[first].tolist(), strict=True)
+            known = sorted(self._by_word)
+            self._words = np.array(known, np.uint64)
+            self._places_of_words = np.array([self._by_word[word] for word in known], np.int64)
+        return places
+
+    def _places_of_texts(self, batch: Batch) -> IntArray:
         arms = batch.columns["arm"]
         names = batch.columns.get("instance")
         texts: list[str | Key] = list(arms) if names is None else list(zip(names, arms, strict=True))
