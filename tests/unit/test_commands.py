@@ -262,13 +262,23 @@ def test_a_second_signal_ends_the_commands_and_the_search_goes_on_when_the_print
     assert kept_files() == [], "the file goes when the search is over"
 
 
+def idle(pid: int) -> bool:
+    """Whether all threads of a process wait for something, and go on doing so. One that waits for a processor does not."""
+    for _ in range(20):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            if (task / "stat").read_text().rpartition(")")[2].split()[0] != "S":
+                return False
+        time.sleep(0.01)
+    return True
+
+
 def test_no_command_outlives_a_search_that_is_killed(tmp_path: Path) -> None:
     """Nor does what it has started."""
     script = f"sleep 3600 & echo $$ $! >> {tmp_path}/pids; wait"
     arms = [f"--command={name}=sh -c {shlex.quote(script)}" for name in "ab"]
     run = started(*arms, "--workers=2", until=tmp_path / "pids")
-    while len((tmp_path / "pids").read_text().split()) < 4:
-        time.sleep(0.02)
+    waiting.until(lambda: len((tmp_path / "pids").read_text().split()) == 4, "both commands run")
+    waiting.until(lambda: idle(run.pid), "the search has noted which commands run, and waits for them")
     run.kill()
     run.communicate()
     assert not any(alive(int(pid)) for pid in (tmp_path / "pids").read_text().split())

@@ -93,16 +93,20 @@ def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended(
     assert any("reward 7.0" in note for note in caught.value.__notes__)
 
 
-def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished(tmp_path: Path) -> None:
-    bad, over = threading.Event(), threading.Event()
+def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three, ending, over = threading.Barrier(3), threading.Event(), threading.Event()
+    cancel = Jobs.cancel
+    monkeypatch.setattr(Jobs, "cancel", lambda jobs: (cancel(jobs), ending.set()))
 
     def wrong() -> float:
-        bad.set()
+        three.wait(PATIENCE)
         return 7.0
 
     def right() -> float:
-        bad.wait(PATIENCE)
-        over.wait(0.2 if lasting else PATIENCE)
+        three.wait(PATIENCE)
+        (ending if lasting else over).wait(PATIENCE)
         return 1.0
 
     def arm(ticket: Ticket) -> tuple[object, ...]:
