@@ -212,3 +212,11 @@ def test_a_batch_is_the_least_number_of_pulls() -> None:
 def test_largest_wealth_does_not_overflow() -> None:
     evidence = np.array([1e5, 2000.0, -3.0])
     assert share_verdicts(evidence, -evidence, evidence > 0, 0.05).tolist() == [1, 1, -1]
+
+
+@pytest.mark.parametrize(("error", "mean"), [("fwer", 419), ("fdr", 285)])
+def test_its_cost_is_what_it_was(error: str, mean: float) -> None:
+    """A band in both directions: a wrong threshold shows here long before it shows as a wrong verdict."""
+    arms, question = bernoulli([0.2, 0.3, 0.35, 0.65, 0.7, 0.8]), Question("above", bar=0.5, error=error)
+    pulls = [simulate(start("wager-above", 6, 0.1, question=question), arms.simulate(s)).pulls for s in range(10)]
+    assert np.mean(pulls) == pytest.approx(mean, rel=0.03)
