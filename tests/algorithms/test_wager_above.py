@@ -11,7 +11,7 @@ from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.question import Question
 from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.evidence.bars import allowed, lacking, least_needed, share_verdicts
+from surest.evidence.bars import allowed, share_needs, share_verdicts
 from surest.evidence.betting import confidence_sequence
 from surest.evidence.digest import Digests
 
@@ -128,20 +128,17 @@ def test_declared_arms_are_the_most_that_keep_both_limits() -> None:
 
 
 def test_what_arms_are_pulled_to_suffices() -> None:
-    """Where those below have 1/δ, and nothing is lacking among those above, all are declared; less than the least will not do."""
+    """Where those below have 1/δ, and those above what `share_needs` says, all are declared; less than the least will not do."""
     rng = np.random.default_rng(4)
-    for _ in range(100):
+    for _ in range(60):
         n, delta = int(rng.integers(1, 12)), 0.1
         up = rng.random(n) < rng.random()
         above, below = np.where(up, rng.normal(3, 2, n), -2.0), np.where(up, -2.0, -log(delta) + 1e-12)
-        least = least_needed(above, up, delta)
-        above[up] = np.maximum(above[up], least + 1e-9)
-        while len(short := lacking(np.exp(above), up, delta)):
-            assert up[short].all()
-            above[short[-1]] += 0.1
+        while len(short := np.flatnonzero(up & (above < share_needs(above, up, delta)))):
+            above[short[0]] = share_needs(above, up, delta)[short[0]] + 1e-9
         assert (share_verdicts(above, below, up, delta) == np.where(up, 1, -1)).all()
         if up.any():
-            above[np.flatnonzero(up)[0]] = least - 1e-6
+            above[np.flatnonzero(up)[0]] = share_needs(above, up, delta).min() - 1e-6
             assert 0 in share_verdicts(above, below, up, delta)
 
 
@@ -212,3 +209,11 @@ def test_a_batch_is_the_least_number_of_pulls() -> None:
 def test_largest_wealth_does_not_overflow() -> None:
     evidence = np.array([1e5, 2000.0, -3.0])
     assert share_verdicts(evidence, -evidence, evidence > 0, 0.05).tolist() == [1, 1, -1]
+
+
+@pytest.mark.parametrize(("error", "mean"), [("fwer", 419), ("fdr", 290)])
+def test_its_cost_is_what_it_was(error: str, mean: float) -> None:
+    """A band in both directions: a wrong threshold shows here long before it shows as a wrong verdict."""
+    arms, question = bernoulli([0.2, 0.3, 0.35, 0.65, 0.7, 0.8]), Question("above", bar=0.5, error=error)
+    pulls = [simulate(start("wager-above", 6, 0.1, question=question), arms.simulate(s)).pulls for s in range(10)]
+    assert np.mean(pulls) == pytest.approx(mean, rel=0.03)

@@ -154,3 +154,10 @@ def test_it_refuses_epsilon_and_heeds_a_batch() -> None:
         start("wager-control", 4, 0.1, epsilon=0.1, question=question)
     done = simulate(start("wager-control", 4, 0.1, question=question, batch=40), FOUR.simulate(2), record=True)
     assert all(request.total >= 40 for request, _ in (done.transcript or [])[1:])
+
+
+def test_its_cost_is_what_it_was() -> None:
+    """A band in both directions: a wrong threshold shows here long before it shows as a wrong verdict."""
+    arms, question = bernoulli([0.5, 0.3, 0.5, 0.7, 0.8]), Question("control", control=0, margin=0.1)
+    pulls = [simulate(start("wager-control", 5, 0.1, question=question), arms.simulate(s)).pulls for s in range(10)]
+    assert np.mean(pulls) == pytest.approx(1337, rel=0.03)

@@ -84,17 +84,22 @@ def estimates(digests: Digests) -> tuple[FloatArray, FloatArray]:
 # --- the share of wrong verdicts ----------------------------------------------------------------------------------------
 
 
-def least_needed(evidence: FloatArray, up: BoolArray, delta: float) -> float:
-    """The evidence for "above" that each arm above the bar needs at least so that all of them can be declared.
+def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray:
+    """The evidence for "above" that each arm above the bar needs so that all of these can be declared; infinite for the others.
 
-    With k such arms it is (n − k + 1)/(δ·k), less what is left of the others' wealth, and 1/δ at least.
+    With k such arms, the one of the r-th smallest wealth needs (n − k + 2r − 1)/(δ·k), and 1/δ at least: the sums of the r
+    smallest are then what `allowed` asks for. What is left of the others' wealth counts for the first.
 
-    >>> round(np.exp(least_needed(np.array([9.0, 1.0, -9.0, -9.0]), np.array([True, True, False, False]), 0.1)), 2)
-    15.0
+    >>> np.exp(share_needs(np.array([9.0, 1.0, -9.0, -9.0]), np.array([True, True, False, False]), 0.1)).round(2)
+    array([25., 15., inf, inf])
     """
-    n, k = len(evidence), max(int(up.sum()), 1)
-    left = np.minimum(wealth_of(evidence[~up]), 1 / (delta * k)).sum()
-    return float(np.log(max((n - k + 1) / (delta * k) - left, 1 / delta)))
+    needs, n, k = np.full(len(evidence), np.inf), len(evidence), int(up.sum())
+    if k > 0:
+        ranked = np.flatnonzero(up)[np.argsort(evidence[up], kind="stable")]
+        wealth = (n - k + 2.0 * np.arange(1, k + 1) - 1) / (delta * k)
+        wealth[0] -= np.minimum(wealth_of(evidence[~up]), 1 / (delta * k)).sum()
+        needs[ranked] = np.log(np.maximum(wealth, 1 / delta))
+    return needs
 
 
 def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: float) -> IntArray:
@@ -143,28 +148,20 @@ def _most_allowed(wealth: FloatArray, of: BoolArray, delta: float) -> BoolArray:
 def allowed(wealth: FloatArray, inside: BoolArray, delta: float) -> bool:
     """Whether these arms may be declared: whether for every set S the mean wealth in it is at least |R ∩ S|/(δ·|R|).
 
+    Of all S with r arms inside, the worst has the r of least wealth, and of those outside all whose wealth is less than
+    what is needed.
+
     >>> allowed(np.array([40.0, 30.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
     True
     >>> allowed(np.array([40.0, 14.0, 0.0, 0.0]), np.array([True, True, False, False]), 0.1)
     False
     """
-    return len(lacking(wealth, inside, delta)) == 0
-
-
-def lacking(wealth: FloatArray, inside: BoolArray, delta: float) -> IntArray:
-    """The arms of least wealth that have too little of it, taken together, for all of `inside` to be declared; none if they may.
-
-    Of all S with r arms inside, the worst has the r of least wealth, and of those outside all whose wealth is less than
-    what is needed.
-    """
-    places = np.flatnonzero(inside)
-    places = places[np.argsort(wealth[places], kind="stable")]
-    others, r = np.sort(wealth[~inside]), np.arange(1, len(places) + 1)
-    need = r / (delta * max(len(places), 1))
+    least, others = np.sort(wealth[inside]), np.sort(wealth[~inside])
+    r = np.arange(1, len(least) + 1)
+    need = r / (delta * max(len(least), 1))
     more = np.searchsorted(others, need)
-    total = np.cumsum(wealth[places]) + np.append(0.0, np.cumsum(others))[more]
-    short = np.flatnonzero(total < (r + more) * need)
-    return places[: short[-1] + 1] if len(short) else places[:0]
+    total = np.cumsum(least) + np.append(0.0, np.cumsum(others))[more]
+    return bool((total >= (r + more) * need).all())
 
 
 # --- against a control --------------------------------------------------------------------------------------------------

@@ -6,12 +6,9 @@ import numpy as np
 
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
-from surest.evidence.bars import estimates, lacking, least_needed, share_verdicts, wealth_of, weigh
+from surest.evidence.bars import estimates, share_needs, share_verdicts, weigh
 from surest.evidence.betting import confidence_sequence
 from surest.evidence.digest import Digests
-
-STEP = 0.5
-"""Nats by which an arm's evidence is to grow where several arms have too little of it together."""
 
 
 class Book:
@@ -30,21 +27,10 @@ class Book:
         self.digests.add_atoms(arms, rewards)
         self.above[arms], self.below[arms] = weigh(self.digests, arms, self.low, self.high)
         if self.shares:
-            self.needs = self._share_needs()
+            self.needs = np.where(self.up, share_needs(self.above, self.up, self.delta), -math.log(self.delta))
         else:
             fresh = (self.settled == 0) & (np.maximum(self.above, self.below) >= self.needs)
             self.settled[fresh] = np.where(self.above >= self.below, 1, -1)[fresh]
-
-    def _share_needs(self) -> FloatArray:
-        """What each arm needs. Where all have the least, the cheapest of those that lack something together goes on."""
-        up = self.up
-        needs = np.where(up, least_needed(self.above, up, self.delta), -math.log(self.delta))
-        if (self.evidence >= needs).all():
-            short = lacking(wealth_of(self.above), up, self.delta)
-            if len(short):
-                cheapest = short[self._price()[short].argmin()]
-                needs[cheapest] = self.evidence[cheapest] + STEP
-        return needs
 
     @property
     def up(self) -> BoolArray:
@@ -67,17 +53,12 @@ class Book:
         return share_verdicts(self.above, self.below, self.up, self.delta) if self.shares else self.settled
 
     def pulls_left(self) -> FloatArray:
-        """A guess at the pulls that each arm still needs."""
-        needed: FloatArray = np.maximum(self.needs - self.evidence, 0) * self._price()
-        return needed
-
-    def _price(self) -> FloatArray:
-        """A guess at the pulls of each arm for one nat: a pull yields gap²/(2(σ² + gap²)), or so."""
+        """A guess at the pulls that each arm still needs: a pull yields gap²/(2(σ² + gap²)) nats, or so."""
         means, variances = estimates(self.digests)
         gaps = np.where(self.up, means - self.low, self.high - means)
         squares = np.maximum(np.maximum(gaps, 0) ** 2, variances / np.maximum(self.digests.counts, 1))
-        price: FloatArray = 2 * (variances + squares) / squares
-        return price
+        needed: FloatArray = np.maximum(self.needs - self.evidence, 0) * 2 * (variances + squares) / squares
+        return needed
 
     def status(self) -> Status:
         """All that can be said at this moment."""
