@@ -118,7 +118,11 @@ def contenders_left(result: "Result") -> str:
         return ""
     best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
     known = apart is not None and apart < 0.99 * result.problem.scale.width
-    far = f" None of them is more than {at_most(apart)} below the best." if apart is not None and known else ""
+    far = (
+        f" None of them is more than {at_most(apart)} below the best, {percent(1 - result.delta)}."
+        if apart is not None and known
+        else ""
+    )
     if len(left) == len(result.labels):
         return f"All {len(left):,} arms may still be {best}.{far}" if len(left) > 1 else ""
     names = [visible(str(label)) for label in left]

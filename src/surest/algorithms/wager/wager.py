@@ -17,6 +17,7 @@ from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, s
 from surest.core.protocol import Answer, Atoms, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.evidence.alike import CROWD, kinds_of
+from surest.evidence.apart import shortfalls
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import (
     Evidence,
@@ -53,6 +54,8 @@ LONG_PER_ARM = 200
 """… once there were so many pulls an arm, beyond `LONG`."""
 FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
+FEW_ARMS, FEW_CONTENDERS = 100, 10
+"""Up to so many arms, and contenders among them, a look tells how far below the best the contenders can be."""
 MANY = 2_000
 """Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
@@ -381,7 +384,15 @@ class Ledger:
             nominees=tuple(self.nominees),
             intervals=confidence_sequence(self.before, self.delta, self.since),
             contenders=self.contenders(),
+            apart=self._apart(),
         )
+
+    def _apart(self) -> float | None:
+        """How far below the best any contender can be, where there are a few: docs/questions/top.md has the proof."""
+        left = self.contenders()
+        if self.decided or len(self.counts) > FEW_ARMS or not 2 <= len(left) <= FEW_CONTENDERS:
+            return None
+        return float(shortfalls(self.before, left, self.delta, self.since).max())
 
     def contenders(self) -> tuple[int, ...]:
         """The arms that may still be right: the nominee (or leader) and all that are not refuted.
