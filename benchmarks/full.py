@@ -23,9 +23,9 @@ from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
 SEED = 2021
-EFFORT, OWN_EFFORT = 1.5, 6.0
+EFFORT, OWN_EFFORT = 0.7, 4.0
 """Seconds of processor a case may take, roughly, and one of Wager's, with which all others are compared."""
-LEAST, MOST, COSTLIEST = 5, 200, 3
+LEAST, MOST, COSTLIEST = 5, 100, 3
 """Runs of a case at least, at most, and of one that takes seconds a run."""
 BRIEF = 1.0
 """Seconds a run up to which a case is run as often as prose asks for: `QUOTED` times."""
