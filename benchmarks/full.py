@@ -23,12 +23,12 @@ from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
 SEED = 2021
-EFFORT, OWN_EFFORT = 0.7, 4.0
+EFFORT, OWN_EFFORT = 0.6, 3.0
 """Seconds of processor a case may take, roughly, and one of Wager's, with which all others are compared."""
 LEAST, MOST, COSTLIEST = 5, 100, 3
 """Runs of a case at least, at most, and of one that takes seconds a run."""
-BRIEF = 1.0
-"""Seconds a run up to which a case is run as often as prose asks for: `QUOTED` times."""
+BRIEF = 0.4
+"""Seconds a run up to which Wager, or a rule without a proof, is run as often as prose asks for: `QUOTED` times."""
 SLOW, SLOW_SUITE, SLOW_ARMS, SLOW_BUDGET = ("betting-racing", "peak", "k-inf-track-and-stop"), "literature", 20, 20_000
 """A pull of these costs up to a millisecond: they are run on one suite, with few arms, and up to so many pulls."""
 BUDGET = 2_000_000
@@ -116,7 +116,8 @@ def runs_of(wanted: list[Case], effort: float, workers: int) -> dict[Case, int]:
     for case, (pilot,) in replications([(c, [PILOT]) for c in wanted if c not in exact], seed=SEED, workers=workers):
         each = seconds(case, pilot.pulls)
         most = effort * (OWN_EFFORT if case.algorithm == "wager" else EFFORT)
-        least = QUOTED if each < BRIEF else LEAST if each < LONG else COSTLIEST
+        quoted = REGISTRY[case.algorithm].standing != "proven" or case.algorithm == "wager"
+        least = QUOTED if quoted and each < BRIEF else LEAST if each < LONG else COSTLIEST
         runs[case] = int(min(MOST, max(least * min(effort, 1.0), COSTLIEST, most / each)))
     return runs
 
