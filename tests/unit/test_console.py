@@ -65,7 +65,7 @@ def test_labels_are_text(label: str) -> None:
     table = Table()
     table.add_column(label)
     table.add_row(label)
-    for thing in (label, Text(label), table, ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), 0)):
+    for thing in (label, Text(label), table, ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), (0,))):
         out.print(thing)
     text = out.file.getvalue()  # type: ignore[attr-defined]
     ours = {f"\x1b[{code}m" for code in ("0", "1")}  # the bold header of a table
@@ -75,7 +75,7 @@ def test_labels_are_text(label: str) -> None:
     if label.isprintable():
         assert text.count(label) == 5
     assert label.isprintable() or "\ufffd" in text
-    assert not set(repr(ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), 0))) & HARM
+    assert not set(repr(ArmTable((ArmRow(label, 1, 0.5, 0.4, 0.6),), (0,)))) & HARM
 
 
 @pytest.mark.parametrize(
