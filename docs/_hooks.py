@@ -5,11 +5,15 @@ Links are written so that they work in the repository. The site has another layo
 
 import posixpath
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from surest.cli import cli
 
 ROOT = Path(__file__).parents[1]
 MOVED = {
@@ -22,6 +26,13 @@ MOVED = {
     **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))},
 }
 """Where files of the repository are in the site. What is in docs/ keeps its path, except for these."""
+
+
+COMMANDS = """# Every command and option
+
+This page is made from the program itself: it is what `surest COMMAND --help` prints. [The command line](cli.md) is the
+contract for scripts.
+"""
 
 
 def place(path: str) -> str:
@@ -60,7 +71,19 @@ def generated() -> dict[str, str]:
         elif source.endswith(".md"):
             pages[target] = relinked((ROOT / source).read_text(encoding="utf-8"), source)
     pages["algorithms/index.md"] = "# Algorithms\n\n" + "\n".join(map(_summary, _algorithms())) + "\n"
+    pages["commands.md"] = f"{COMMANDS}\n" + "\n".join(_help(click.Context(cli, info_name="surest", terminal_width=96)))
     return pages
+
+
+def _help(context: click.Context) -> Iterator[str]:
+    """What ``--help`` prints of a command, and of all commands below it."""
+    depth = len(context.command_path.split())
+    yield f"{'#' * (depth + 1)} {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n"
+    group = context.command
+    for name in group.list_commands(context) if isinstance(group, click.Group) else ():
+        command = group.get_command(context, name)
+        if command is not None:
+            yield from _help(click.Context(command, context, name))
 
 
 def _algorithms() -> list[Path]:

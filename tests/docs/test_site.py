@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import surest
 from surest.cli import COMMANDS
+from surest.cli.study import study
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,11 +57,13 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
 def test_every_public_name_is_described(site: Path) -> None:
     page = text(site / "api.html")
     names = set(surest.__all__) - {"__version__"}
-    assert {name for name in names if not re.search(rf'id="surest\.(?:\w+\.)*{name}"', page)} == set()
-    assert "The allowed probability of a wrong answer" in page or "delta" in page
+    assert {name for name in names if f'id="surest.{name}"' not in page} == set()
+    assert surest.identify.__doc__.split("`")[0].strip() in page
 
 
 def test_every_command_is_described(site: Path) -> None:
     page = text(site / "commands.html")
-    assert {name for name in COMMANDS if f'id="{name}"' not in page} == set()
-    assert "--suggest" in page
+    names = [*COMMANDS, *(f"study-{name}" for name in study.list_commands(click.Context(study)))]
+    assert len(names) > 20
+    assert [name for name in names if f'id="surest-{name}"' not in page] == []
+    assert "--suggest K" in page
