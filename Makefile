@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test coverage evidence benchmarks clean
+.PHONY: run test docs coverage evidence benchmarks clean
 
 run: $(READY)
 	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
@@ -15,6 +15,10 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n auto -m "not slow"
+
+# The documentation site, in site/, with every link checked. To read it with its search: python -m http.server -d site
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
 coverage: $(READY)
@@ -37,4 +41,4 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) dist build site

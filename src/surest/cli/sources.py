@@ -19,7 +19,6 @@ from surest.core.scale import Scale, checked_scale
 from surest.errors import SourceError
 from surest.result.data import Result
 from surest.text import count
-from surest.theory.characteristic import characteristic, size
 
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
@@ -110,6 +109,8 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
     """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
+    from surest.theory.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
+
     if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
         return []
     bound = characteristic(arms).lower_bound(result.delta)

@@ -1,0 +1,69 @@
+"""The documentation site: it builds without a warning, fetches nothing, and shows all names and commands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import surest
+from surest.cli import COMMANDS
+from surest.cli.study import study
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site. Strict: a link or an anchor that leads nowhere, or a page that is not in the navigation, ends the build."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "INFO" not in line)
+    return folder
+
+
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def test_every_page_is_there(site: Path) -> None:
+    docs = ROOT / "docs"
+    pages = {str(page.relative_to(docs).with_suffix(".html")) for page in docs.rglob("*.md")} - {"README.html"}
+    pages |= {"index.html", "pages.html", "contributing.html", "changelog.html", "security.html"}
+    pages |= {f"examples/{path.stem}.html" for path in (ROOT / "examples").glob("*.py")}
+    assert [page for page in sorted(pages) if not (site / page).is_file()] == []
+    assert not list(site.rglob("*.py"))
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=[\"']?([^\"'\s>]+)", text(page))
+        loaded += re.findall(r"<link[^>]*\shref=[\"']?([^\"'\s>]+)", text(page))
+        assert len(loaded) >= 2
+        assert [address for address in loaded if re.match(r"(https?:)?//", address)] == [], page
+    assert not [sheet for sheet in site.rglob("*.css") if re.search(r"url\([\"']?(https?:)?//", text(sheet))]
+
+
+def test_every_public_name_is_described(site: Path) -> None:
+    page = text(site / "api.html")
+    names = set(surest.__all__) - {"__version__"}
+    assert {name for name in names if f'id="surest.{name}"' not in page} == set()
+    assert surest.identify.__doc__.split("`")[0].strip() in page
+
+
+def test_every_command_is_described(site: Path) -> None:
+    page = text(site / "commands.html")
+    names = [*COMMANDS, *(f"study-{name}" for name in study.list_commands(click.Context(study)))]
+    assert len(names) > 20
+    assert [name for name in names if f'id="surest-{name}"' not in page] == []
+    assert "--suggest K" in page

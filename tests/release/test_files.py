@@ -1,0 +1,150 @@
+"""What is handed out: the wheel, the archive of sources, the container, the completion of the shell."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import surest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "surest"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the archive, made by the build's backend itself: nothing is fetched."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_wheel_is_the_package_and_nothing_else(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert wheel.name == f"surest-{surest.__version__}-py3-none-any.whl"
+    sources = {f"surest/{path.relative_to(PACKAGE).as_posix()}" for path in PACKAGE.rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == sources
+    assert "surest/py.typed" in names
+    assert any(name.startswith("surest/study/sql/migrations/versions/") for name in names)
+    assert {name.partition("/")[0] for name in names} == {"surest", f"surest-{surest.__version__}.dist-info"}
+
+
+def test_the_archive_has_all_that_a_build_and_a_test_need(built: Path) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    wanted = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE", "PKG-INFO"]
+    wanted += ["pyproject.toml", "Makefile", "mkdocs.yml", "Dockerfile", "conftest.py", "docs/install.md"]
+    wanted += ["src/surest/py.typed", "tests/release/test_files.py", "examples/medoid.py", "benchmarks/full.py"]
+    assert [name for name in wanted if name not in names] == []
+    assert [name for name in names if re.search(r"__pycache__|\.pyc$|\.db$|^site/|\.venv", name)] == []
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == surest.__version__
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile, each with its arguments."""
+    lines = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+    return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines if line.strip()]
+
+
+def test_the_container_runs_as_an_ordinary_user_from_a_pinned_base() -> None:
+    steps = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    bases = [words.split()[0] for name, words in steps if name == "FROM"]
+    assert len(bases) == 2
+    assert all(re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", base) for base in bases)
+    last = steps[max(i for i, (name, _) in enumerate(steps) if name == "FROM") :]
+    users = [words for name, words in last if name == "USER"]
+    assert len(users) == 1
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[0])
+    after = [name for name, _ in last[last.index(("USER", users[0])) + 1 :]]
+    assert set(after) <= {"ENTRYPOINT", "CMD"}
+    assert not {"ADD", "ARG", "VOLUME"} & {name for name, _ in steps}
+    assert not [words for _, words in steps if re.search(r"(?i)secret|token|passw|curl|wget|sudo", words)]
+
+
+def test_what_the_container_writes_at_run_time_goes_to_tmp() -> None:
+    steps = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    variables = dict(re.findall(r"(\w+)=(\S+)", " ".join(words for name, words in steps if name == "ENV")))
+    assert all(variables[name].startswith("/tmp") for name in ("HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"))
+    assert variables["PYTHONDONTWRITEBYTECODE"] == "1"
+
+
+def test_only_what_is_needed_reaches_the_container() -> None:
+    ignored = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    assert ignored[0] == "*"
+    let_in = {line[1:] for line in ignored if line.startswith("!")}
+    copied = {
+        word
+        for name, words in instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+        if name == "COPY" and "--from" not in words
+        for word in words.split()[:-1]
+    }
+    assert copied == let_in
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def run(*command: str, **variables: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **variables}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_completion(shell: str) -> None:
+    script = run(sys.executable, "-m", "surest", _SUREST_COMPLETE=f"{shell}_source")
+    assert f"_SUREST_COMPLETE={shell}_complete" in script
+
+
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    """A real bash sources the script and calls the function that it installs, as the Tab key would."""
+    program = tmp_path / "surest"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m surest "$@"\n')
+    program.chmod(0o755)
+    script = """
+        eval "$(_SUREST_COMPLETE=bash_source surest)" && complete -p surest > /dev/null || exit 1
+        COMP_WORDS=(surest ev); COMP_CWORD=1; _surest_completion surest; echo "${COMPREPLY[@]}"
+        COMPREPLY=(); COMP_WORDS=(surest gate --marg); COMP_CWORD=2; _surest_completion surest; echo "${COMPREPLY[@]}"
+    """
+    printed = run("bash", "-c", script, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert printed.splitlines() == ["evaluate", "--margin"]
+
+
+WITHOUT = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"scipy", "numba", "llvmlite", "sqlalchemy", "alembic", "mako"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+from surest.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_the_small_installation_searches(tmp_path: Path) -> None:
+    """What docs/install.md says works without the large packages."""
+    table = tmp_path / "scores.csv"
+    rows = [f"{arm},q{item},{value}\n" for item in range(60) for arm, value in (("a", 1), ("b", item % 2))]
+    table.write_text("arm,item,value\n" + "".join(rows))
+    recorded = tmp_path / "rewards.csv"
+    recorded.write_text("arm,value\n" + "".join(row.split(",")[0] + "," + row.split(",")[2] for row in rows))
+    commands = [
+        (["identify", str(recorded), "--seed", "1", "--quiet"], "Arm a is the best"),
+        (["evaluate", str(table), "--seed", "1"], "Arm a has the best mean"),
+        (["gate", str(table), "--baseline", "b", "--candidate", "a"], "PASS"),
+    ]
+    for words, verdict in commands:
+        assert run(sys.executable, "-c", WITHOUT, *words).startswith(verdict)
