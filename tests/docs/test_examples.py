@@ -117,3 +117,14 @@ def test_gate_in_a_test(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     tests = runpy.run_path(str(EXAMPLES / "gate_in_a_test.py"))
     for name in ("test_the_rewritten_classifier_is_not_worse", "test_a_broken_one_would_be_caught"):
         tests[name]()
+
+
+def test_best_of_eval_logs() -> None:
+    """In a process of its own: inspect_ai changes how its process logs and waits."""
+    command = [sys.executable, str(EXAMPLES / "best_of_eval_logs.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == "mockllm/large is the best on these 60 sums: certified True"
+    saved = re.fullmatch(r"(\d+) of 180 answers would have told", second)
+    assert saved is not None
+    assert int(saved[1]) < 130
