@@ -17,7 +17,6 @@ from surest.errors import SourceError, UsageError
 from surest.integrations.eval_logs import logs, table
 
 HERE = Path(__file__).parent
-PROMPTFOO = HERE / "promptfoo_echo.json"
 
 
 @pytest.fixture(scope="module")
@@ -189,3 +188,38 @@ def test_one_csv_table_is_still_a_table(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["arm"] == "a"
     assert run(["evaluate", str(path), str(path), "--arm-column", "model"]) == 2
     assert "go with one TABLE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["promptfoo_echo.json", "promptfoo_echo.jsonl"])
+def test_outputs_of_promptfoo(name: str) -> None:
+    """promptfoo 0.121.20 wrote these files with its echo provider: two prompts, plain and in capitals, on two tests."""
+    found = logs([HERE / name])
+    rows = {arm: row.tolist() for arm, row in zip(found.table.labels, found.table.values, strict=True)}
+    assert rows == {
+        "echo | Say {{word}}": [1.0, 0.0],
+        "echo | Do not say {{word}}; say no": [0.5, 0.0],
+        "loud echo | Say {{word}}": [0.0, 1.0],
+        "loud echo | Do not say {{word}}; say no": [0.0, 1.0],
+    }
+    assert found.table.items == ('{"word": "yes please"}', '{"word": "no"}')
+    assert (found.scorer, found.notes) == ("score", ())
+    success = logs([HERE / name], "success").table
+    assert dict(zip(success.labels, success.values.sum(axis=1), strict=True))["echo | Do not say {{word}}; say no"] == 0
+
+
+def test_a_metric_that_only_some_tests_of_promptfoo_have() -> None:
+    """The other tests are left out, and it is said."""
+    found = logs([HERE / "promptfoo_echo.json"], "agrees")
+    assert found.table.items == ('{"word": "yes please"}',)
+    assert "1 of 2 samples have no score in some run" in found.notes[0]
+
+
+def test_promptfoo_on_one_prompt_names_providers(tmp_path: Path) -> None:
+    data = json.loads((HERE / "promptfoo_echo.json").read_text())
+    results = data["results"]["results"]
+    data["results"]["results"] = [result for result in results if result["promptIdx"] in (0, 2)]
+    (tmp_path / "one.json").write_text(json.dumps(data))
+    assert logs([tmp_path / "one.json"]).table.labels == ("echo", "loud echo")
+    data["results"]["results"][0].update(error="no answer", failureReason=2, score=0)
+    (tmp_path / "one.json").write_text(json.dumps(data))
+    assert len(logs([tmp_path / "one.json"]).table.items) == 1

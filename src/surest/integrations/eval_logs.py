@@ -19,9 +19,6 @@ from surest.arms.tables import Table
 from surest.errors import SourceError
 from surest.integrations.log_readers import Run, Skipped, read
 
-Scores = dict[str, dict[str, float]]
-"""For each item the value of each scorer."""
-
 
 class Logs(NamedTuple):
     """Several runs side by side."""
@@ -187,19 +184,22 @@ def _means(run: Run, scorer: str) -> tuple[dict[str, float], bool]:
     for sample in run.samples:
         found.setdefault(sample.item, []).append(sample.scores.get(scorer, nan))
     means = {item: fsum(values) / len(values) for item, values in found.items()}
-    return {item: mean for item, mean in means.items() if isfinite(mean)}, any(len(v) > 1 for v in found.values())
+    return means, any(len(values) > 1 for values in found.values())
 
 
 def _items(rows: Mapping[str, Mapping[str, float]], common: bool) -> tuple[tuple[str, ...], list[str]]:
-    """The list of items, and what is said of those that only some arms have."""
+    """The list of items, and what is said of those that some arm has no value for."""
     every = tuple(dict.fromkeys(item for row in rows.values() for item in row))
-    shared = tuple(item for item in every if all(item in row for row in rows.values()))
-    if len(shared) == len(every):
+    without = {}
+    for item in every:
+        lacking = [arm for arm, row in rows.items() if not isfinite(row.get(item, nan))]
+        if lacking:
+            without[item] = lacking[0]
+    if not without:
         return every, []
-    item = next(item for item in every if item not in set(shared))
-    without = next(arm for arm, row in rows.items() if item not in row)
-    number = len(every) - len(shared)
-    said = f"{number} of {len(every)} samples have no score in some run, such as {item!r} of {without!r}"
+    shared = tuple(item for item in every if item not in without)
+    item, arm = next(iter(without.items()))
+    said = f"{len(without)} of {len(every)} samples have no score in some run, such as {item!r} of {arm!r}"
     if not common:
         return every, [f"{said}: they are gaps"]
     if not shared:

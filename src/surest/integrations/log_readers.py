@@ -234,7 +234,7 @@ def _bytes(path: Path) -> bytes:
 
 def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
     runs: dict[tuple[str, str], dict[int, Sample]] = {}
-    for result in results:
+    for result in sorted(results, key=lambda result: result.get("promptIdx", 0)):  # they come as they were done
         provider, prompt = result.get("provider") or {}, result.get("prompt") or {}
         model = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
         asked = prompt.get("label") or prompt.get("raw") or f"prompt {result.get('promptIdx')}"
