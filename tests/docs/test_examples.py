@@ -128,3 +128,19 @@ def test_best_of_eval_logs() -> None:
     saved = re.fullmatch(r"(\d+) of 180 answers would have told", second)
     assert saved is not None
     assert int(saved[1]) < 130
+
+
+def test_prune_trials(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("prune_trials.py", capsys, monkeypatch)
+    found = re.search(r"best power ([\d.]+); on all instances: ([\d.]+)\n", out)
+    assert found is not None
+    assert found[1] == found[2]
+    assert "21 of 30 trials pruned: 4453 packings instead of 6000" in out
+
+
+def test_search_over_splits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("search_over_splits.py", capsys, monkeypatch)
+    found = re.search(r"race: (.*), (\d+) fits\ngrid: (.*), (\d+) fits\n", out)
+    assert found is not None
+    assert found[1] == found[3]
+    assert int(found[2]) < int(found[4]) / 2
