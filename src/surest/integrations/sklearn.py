@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn import config_context, get_config
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv, cross_validate
-from sklearn.utils import check_random_state, indexable
+from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils.metaestimators import _safe_split
 
 from surest.core.problem import problem_of
 from surest.core.protocol import FloatArray
@@ -119,8 +121,9 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         session = Session.of(problem)
 
         def fitted(tickets: list[Ticket]) -> list[Fit]:
+            config = get_config()  # each thread has its own
             tasks = (
-                delayed(_fit)(self, X, y, candidates[ticket.arm], splits[ticket.item or 0], params)
+                delayed(_fit)(config, self, X, y, candidates[ticket.arm], splits[ticket.item or 0], params)
                 for ticket in tickets
             )
             return list(Parallel(n_jobs=self.n_jobs)(tasks))
@@ -152,19 +155,47 @@ def _with(estimator: Any, params: dict[str, Any]) -> Any:
     return clone(estimator).set_params(**clone(params, safe=False))
 
 
-def _fit(search: SurestSearchCV, X: Any, y: Any, params: dict[str, Any], split: Any, more: dict[str, Any]) -> Fit:
+def _fit(
+    config: dict[str, Any],
+    search: SurestSearchCV,
+    X: Any,
+    y: Any,
+    params: dict[str, Any],
+    split: tuple[Any, Any],
+    more: dict[str, Any],
+) -> Fit:
+    """Fit one candidate on one split, and score it."""
     try:
-        found = cross_validate(
-            _with(search.estimator, params), X, y, scoring=search.scorer_, cv=[split], params=more, error_score="raise"
-        )
+        with config_context(**config):
+            return _scored(_with(search.estimator, params), search.scorer_, X, y, split, more)
     except Exception as error:
         if search.error_score == "raise":
             raise
         counted = search.bounds[0] if np.isnan(search.error_score) else search.error_score
         warnings.warn(f"a fit with {params} failed, and counts as {counted:g}: {error}", FitFailedWarning, stacklevel=2)
         return Fit(float(counted), error=f"{type(error).__name__}: {error}")
-    score, fit_time, score_time = (float(found[key][0]) for key in ("test_score", "fit_time", "score_time"))
-    return Fit(score, fit_time, score_time)
+
+
+def _scored(estimator: Any, scorer: Any, X: Any, y: Any, split: tuple[Any, Any], more: dict[str, Any]) -> Fit:
+    train, test = split
+    train_x, train_y = _safe_split(estimator, X, y, train)
+    test_x, test_y = _safe_split(estimator, X, y, test, train)
+    parts = {name: _part(given, train, y if y is not None else X) for name, given in more.items()}
+    began = time.time()
+    estimator.fit(train_x, **parts) if y is None else estimator.fit(train_x, train_y, **parts)
+    fitted = time.time()
+    score = scorer(estimator, test_x) if y is None else scorer(estimator, test_x, test_y)
+    return Fit(float(score), fitted - began, time.time() - fitted)
+
+
+def _part(given: Any, train: Any, samples: Any) -> Any:
+    """The part of a parameter that belongs to the training data, if it has an entry a sample."""
+    alike = hasattr(given, "__len__") and not isinstance(given, str) and len(given) == _count(samples)
+    return _safe_indexing(given, train) if alike else given
+
+
+def _count(samples: Any) -> int:
+    return int(samples.shape[0]) if hasattr(samples, "shape") else len(samples)
 
 
 def _raced(session: Session, fitted: Any, workers: int) -> dict[tuple[int, int], Fit]:
