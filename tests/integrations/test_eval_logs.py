@@ -25,6 +25,8 @@ def inspect_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, str(HERE / "inspect_logs.py"), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
+    (folder / "early").rename(folder.with_name("early"))
+    folder.with_name("early.json").write_text(done.stdout)
     return folder
 
 
@@ -69,6 +71,16 @@ def test_a_folder_of_inspect_logs_is_paired_by_sample(inspect_folder: Path) -> N
     wrong = {arm: {i for i in range(20) if row[i] == 0} for arm, row in rows.items()}
     assert wrong == {"mockllm/good": {3}, "mockllm/poor": set(range(5, 18)), "mockllm/fair": {3, 4, 5, 6, 7}}
     assert set(np.unique(found.table.values)) == {0.0, 1.0}
+
+
+def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder: Path) -> None:
+    found = json.loads(inspect_folder.with_name("early.json").read_text())
+    shuffled = found["shuffled"]
+    assert (shuffled["status"], shuffled["verdict"], shuffled["noted"]) == ("success", "fail", "fail")
+    assert shuffled["done"] + shuffled["skipped"] == 80
+    assert shuffled["done"] < 40
+    assert found["plain"]["status"] == "error"
+    assert "the dataset is not shuffled" in found["plain"]["error"]
 
 
 def test_an_archive_that_is_not_a_log_is_refused(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[st
     for sample in samples:
         target, asked = sample.get("target"), sample.get("input")
         content = json.dumps([asked, target]) if isinstance(asked, str) else None  # messages have ids of their own
-        found.append(Sample(str(sample["id"]), _graded(sample.get("scores") or {}), content))
+        found.append(Sample(str(sample["id"]), graded(sample.get("scores") or {}), content))
     status = header.get("status")
     notes = () if status == "success" else (f"{path} is the log of a run with status {status!r}",)
     return Run(path, str(about.get("task", "")), names, found, None, notes)
@@ -174,7 +174,12 @@ def _settings(given: Any) -> str:
     return ", ".join(f"{key}={value}" for key, value in given.items()) if isinstance(given, dict) else str(given)
 
 
-def _graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+def graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """The scores of inspect_ai that are numbers, or letters for them.
+
+    >>> graded({"match": {"value": "C"}, "judge": {"value": {"kind": 2, "why": "so"}}})
+    {'match': 1.0, 'judge/kind': 2.0}
+    """
     found: dict[str, float] = {}
     for scorer, score in scores.items():
         value = score.get("value")
