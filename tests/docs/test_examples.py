@@ -117,3 +117,30 @@ def test_gate_in_a_test(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     tests = runpy.run_path(str(EXAMPLES / "gate_in_a_test.py"))
     for name in ("test_the_rewritten_classifier_is_not_worse", "test_a_broken_one_would_be_caught"):
         tests[name]()
+
+
+def test_best_of_eval_logs() -> None:
+    """In a process of its own: inspect_ai changes how its process logs and waits."""
+    command = [sys.executable, str(EXAMPLES / "best_of_eval_logs.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == "mockllm/large is the best on these 60 sums: certified True"
+    saved = re.fullmatch(r"(\d+) of 180 answers would have told", second)
+    assert saved is not None
+    assert int(saved[1]) < 130
+
+
+def test_prune_trials(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("prune_trials.py", capsys, monkeypatch)
+    found = re.search(r"best power ([\d.]+); on all instances: ([\d.]+)\n", out)
+    assert found is not None
+    assert found[1] == found[2]
+    assert "21 of 30 trials pruned: 4453 packings instead of 6000" in out
+
+
+def test_search_over_splits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed("search_over_splits.py", capsys, monkeypatch)
+    found = re.search(r"race: (.*), (\d+) fits\ngrid: (.*), (\d+) fits\n", out)
+    assert found is not None
+    assert found[1] == found[3]
+    assert int(found[2]) < int(found[4]) / 2

@@ -22,6 +22,9 @@ OPTIONAL = {
     "psycopg": "studies on PostgreSQL (surest[postgresql])",
     "distributed": "Dask clusters (surest[dask])",
     "loky": "processes that are replaced when they die (surest[loky])",
+    "optuna": "a pruner of trials (surest[optuna])",
+    "scikit-learn": "a search over a grid (surest[sklearn])",
+    "zipfile-zstd": "logs of inspect_ai (surest[inspect])",
 }
 
 

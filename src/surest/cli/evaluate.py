@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,11 +14,14 @@ from surest.cli.streams import say
 from surest.core.problem import DEFAULTS
 from surest.core.scale import Scale, checked_scale
 
+if TYPE_CHECKING:
+    from surest.arms.tables import Table
+
 COLUMNS = ("arm", "item", "value")
 
 
 @click.command()
-@click.argument("table", required=False)
+@click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
 @item_problem_options
 @click.option(
     "--suggest", type=click.IntRange(1), metavar="K", help="Print the next K cells to evaluate, as CSV, and no more."
@@ -25,6 +29,7 @@ COLUMNS = ("arm", "item", "value")
 @click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
 @click.option("--value-column", metavar="NAME", help="The column that holds the score.  [default: value]")
+@click.option("--scorer", metavar="NAME", help="The scorer of the LOGs that counts, where a sample has several.")
 @click.option("--items", metavar="FILE", help="The items to run commands on: lines of text, .jsonl or .csv.")
 @click.option(
     "--command",
@@ -48,8 +53,9 @@ def evaluate(**given: Any) -> int:
     """Find the arm with the best mean on a list of items.
 
     TABLE is a CSV file with a row for each score (columns arm,item,value). A complete table shows what would have been spent; one
-    with gaps is what is known so far: it decides, or says what to evaluate next. Without a TABLE, each --command is an arm,
-    run on the --items.
+    with gaps is what is known so far: it decides, or says what to evaluate next. LOGs are what inspect_ai, lm-evaluation-harness
+    (--log_samples) or promptfoo wrote, or folders of it: the models are compared on the samples that all runs have. Without
+    files, each --command is an arm, run on the --items.
 
     Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
     """
@@ -60,7 +66,7 @@ def evaluate(**given: Any) -> int:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
-    if given["table"] is None:
+    if not given["files"]:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
         return searches.evaluate_commands(given, settings, scale)
@@ -76,12 +82,12 @@ def evaluate(**given: Any) -> int:
 def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     import numpy as np
 
-    from surest.arms.tables import table_of
     from surest.cli.output import show_result
     from surest.evaluation import evaluate as find_best
 
-    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
-    table = table_of(given["table"], columns or None)
+    table, notes = _read(given)
+    for note in notes:
+        say(f"surest: {note}", err=True)
     if given["clip"]:
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     result = find_best(table, **settings)
@@ -96,6 +102,33 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     )
     show_result(result, given, lines=lines)
     return 0 if result.certified else 3
+
+
+def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
+    """The table in a CSV file, or in logs of other tools; and what is to be said of it."""
+    from surest.arms.tables import table_of
+
+    files = given["files"]
+    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
+    if len(files) == 1 and given["scorer"] is None and not _is_log(files[0]):
+        return table_of(files[0], columns or None), ()
+    if columns:
+        raise click.UsageError("--arm-column, --item-column and --value-column go with one TABLE")
+    from surest.integrations.eval_logs import logs
+
+    found = logs(files, given["scorer"])
+    return found.table, found.notes
+
+
+def _is_log(path: str) -> bool:
+    """Whether a file is a folder, an archive or JSON rather than a table. A gzipped table is not an archive."""
+    try:
+        if Path(path).is_dir():
+            return True
+        with open(path, "rb") as file:
+            return file.read(4096).lstrip().startswith((b"PK", b"{"))
+    except (OSError, ValueError):
+        return False
 
 
 def as_csv(cells: Any) -> str:

@@ -1,0 +1,74 @@
+"""Make real logs of inspect_ai, with models that answer from a list: ``python inspect_logs.py FOLDER``.
+
+It prints, as JSON, what came of an evaluation that stops early.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import includes, match
+from inspect_ai.solver import generate
+
+from surest.integrations.inspect_ai import BaselineStopping
+
+SAMPLES = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=f"q{i}") for i in range(20)]
+RUNS: dict[str, tuple[set[int], int, Any]] = {
+    "good": ({3}, 1, "eval"),
+    "poor": (set(range(5, 18)), 2, "eval"),
+    "fair": ({3, 4, 5, 6, 7}, 1, "json"),
+}
+"""The questions that a model gets wrong, its epochs, and the format of its log."""
+
+
+def model(name: str, wrong: set[int]) -> Any:
+    """A model that does not know some sums."""
+
+    def answer(messages: Any, *rest: Any) -> ModelOutput:
+        number = int(messages[-1].text.split()[0])
+        said = "I do not know" if number in wrong else f"It is {2 * number}"
+        output = ModelOutput.from_content(f"mockllm/{name}", said)
+        output.usage = ModelUsage()  # it would count tokens with a table from the internet
+        return output
+
+    return get_model(f"mockllm/{name}", custom_outputs=answer)
+
+
+def main(folder: Path) -> None:
+    """One log a model."""
+    for name, (wrong, epochs, form) in RUNS.items():
+        task = Task(dataset=SAMPLES, solver=generate(), scorer=[match(), includes()], name="sums")
+        (log,) = eval(
+            task, model=model(name, wrong), log_dir=str(folder), log_format=form, display="none", epochs=epochs
+        )
+        assert log.status == "success", log.error
+    print(json.dumps(stopped_early(folder / "early")))
+
+
+def stopped_early(folder: Path) -> dict[str, Any]:
+    """A model that knows a third of 80 sums, against a baseline that knows all but one; then without a shuffle."""
+    samples = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=i) for i in range(80)]
+    baseline = {i: float(i != 7) for i in range(80)}
+    found: dict[str, Any] = {}
+    for kind in ("shuffled", "plain"):
+        dataset, stopping = MemoryDataset(list(samples)), BaselineStopping(baseline)
+        if kind == "shuffled":
+            dataset.shuffle(1)
+        task = Task(dataset=dataset, solver=generate(), scorer=match(), early_stopping=stopping)
+        weak = model("weak", {i for i in range(80) if i % 3})
+        (log,) = eval(task, model=weak, log_dir=str(folder), display="none", max_samples=1)
+        found[kind] = {"status": log.status, "error": log.error.message if log.error else ""}
+        if stopping.result is not None and log.results is not None and log.results.early_stopping is not None:
+            done = len(log.samples or [])
+            skipped = len(log.results.early_stopping.early_stops)
+            noted = log.results.early_stopping.metadata["verdict"]
+            found[kind] |= {"verdict": stopping.result.verdict, "done": done, "skipped": skipped, "noted": noted}
+    return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
