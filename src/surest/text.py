@@ -99,3 +99,25 @@ def decimals(low: float, high: float) -> int:
     (4, 2, 0)
     """
     return min(max(4 - math.floor(math.log10(high - low)), 0), 12)
+
+
+def at_most(value: float) -> str:
+    """A bound in two figures, rounded up: rounded down it would claim too much.
+
+    >>> at_most(0.0121), at_most(0.012), at_most(1.0)
+    ('0.013', '0.012', '1')
+    """
+    text = f"{value:.2g}"
+    if float(text) >= value:
+        return text
+    return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
+
+
+def ordinal(number: int) -> str:
+    """An ordinal.
+
+    >>> ordinal(1), ordinal(2), ordinal(13), ordinal(23)
+    ('1st', '2nd', '13th', '23rd')
+    """
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

@@ -234,7 +234,7 @@ def test_too_many_arms_are_refused() -> None:
 
 def test_other_questions_are_refused_and_who_answers_them_is_named() -> None:
     with pytest.raises(
-        UsageError, match="race does not answer which 2 arms are the best; for this question use race-top"
+        UsageError, match="race does not answer which are the 2 best arms; for this question use race-top"
     ):
         start("race", 4, 0.05, items=10, question=TOP)
     with pytest.raises(UsageError, match=r"race-above does not answer which arms beat a control; .* use race-control"):

@@ -1,8 +1,10 @@
 """Other questions than "which is the best?": how they are asked, refused, answered in words, JSON, pages and studies."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -12,8 +14,9 @@ from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.errors import UsageError
-from surest.report.page import Report, title, to_html, to_markdown
+from surest.report.page import Report, reproduction, settings_rows, title, to_html, to_markdown
 from surest.report.report import read_report
+from surest.result.listed import Listed
 
 LABELS = ["a", "b", "c", "d"]
 MEANS = np.array([0.9, 0.2, 0.7, 0.5])
@@ -96,7 +99,7 @@ def test_a_question_that_makes_no_sense(question, said):
 
 
 def test_an_algorithm_that_does_not_answer_a_question_names_those_that_do():
-    with pytest.raises(UsageError, match=r"naive-best-arm does not answer which 2 arms are the best; .* wager-top"):
+    with pytest.raises(UsageError, match=r"naive-best-arm does not answer which are the 2 best arms; .* wager-top"):
         surest.Session(LABELS, top=2, algorithm="naive-best-arm")
 
 
@@ -144,3 +147,67 @@ def test_a_study_asks_every_question(question, tmp_path: Path):
     assert found.problem.question == study.settings.session(LABELS).problem.question
     shown = CliRunner().invoke(cli, ["study", "status", "s", "--storage", storage])
     assert shown.exit_code == 0, shown.output
+
+
+def test_with_fresh_pulls_contenders_hold_for_each_of_the_m_best_and_on_a_list_for_all_together():
+    fresh = surest.identify(surest.bernoulli([0.6, 0.6, 0.6, 0.5, 0.1, 0.1, 0.1]), top=2, seed=1, budget=1500)
+    assert 2 < len(fresh.contenders) < 7
+    assert "Each of the 2 best is among arms" in str(fresh)
+    assert "95 % for each" in str(fresh)
+    close = replace(fresh, problem=msgspec.structs.replace(fresh.problem, epsilon=0.01))
+    assert "among" not in str(close)  # no theorem says it
+    listed = replace(fresh, listed=Listed(range(9), 5, *[np.empty(0, np.int64)] * 3))
+    assert "The 2 best are among arms" in str(listed)
+
+
+ON_THE_BAR = {"x": [1, 0, 1, 0], "y": [0, 1, 0, 1], "z": [0, 0, 0, 1]}
+TIED = {arm: dict(enumerate(values)) for arm, values in ON_THE_BAR.items()}
+
+
+def test_a_tie_at_the_end_of_a_list_is_named():
+    found = surest.evaluate(TIED, top=1, seed=1)
+    (other,) = {"x", "y"} - set(found.chosen)
+    assert f"Arm {other} is as good as it, up to rounding." in str(found)
+    assert "can catch up" not in str(found)
+
+
+def test_a_mean_on_the_bar_is_not_said_to_lie_above_it():
+    assert "Arms x and y lie at or above 0.5 on these 4 items." in str(surest.evaluate(TIED, above=0.5, seed=1))
+
+
+def test_a_share_of_wrong_verdicts_where_none_is_above():
+    found = surest.identify(surest.bernoulli([0.1, 0.2]), above=0.9, error="fdr", seed=1)
+    assert found.verdicts == (-1, -1)
+    assert "Of the arms declared, at most 5 % are wrong" in str(found)
+
+
+def test_a_status_is_about_its_own_question(tmp_path: Path):
+    storage = f"sqlite:///{tmp_path}/s.db"
+    rng = np.random.default_rng(5)
+    for name, question in (("top", {"top": 2}), ("control", {"control": "d"})):
+        study = surest.open_study(storage, name, LABELS, 0.1, seed=3, **question)
+        for _ in range(30):
+            tickets = study.ask(5)
+            study.tell_all(tickets, [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
+    top, control = (
+        " ".join(CliRunner().invoke(cli, ["study", "status", name, "--storage", storage]).output.split())
+        for name in ("top", "control")
+    )
+    assert "of the 2nd best at δ = 0.1" in top
+    assert " of the best at" not in top
+    assert " of 3." in control  # the control gets no verdict
+
+
+def test_a_page_says_how_to_ask_the_same_again():
+    ((_, call),) = reproduction(Report(asked(top=2)))
+    assert "top=2" in call
+    ((_, call),) = reproduction(Report(surest.evaluate(TIED, control="x", margin=0.1, seed=1)))
+    assert "surest.evaluate(arms, items" in call
+    assert "control='x', margin=0.1" in call
+    told = dict(settings_rows(Report(asked(above=0.6, error="fdr"))))
+    assert not any("the best an answer" in name or "probability of a wrong answer" in name for name in told)
+
+
+def test_one_arm_has_no_m_best():
+    with pytest.raises(UsageError, match="there is only one arm"):
+        surest.identify(surest.bernoulli([0.5]), top=1)

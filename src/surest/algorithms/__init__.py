@@ -272,6 +272,8 @@ def _check_items(entry: Entry, items: int | None) -> None:
 def _check_question(entry: Entry, question: Question, n: int, items: int | None) -> None:
     """Refuse a question that makes no sense with n arms, and an algorithm that does not answer it."""
     if question.kind == "top" and question.top >= n:
+        if n == 1:
+            raise UsageError(f"top is {question.top}, and there is only one arm; give at least two to choose from")
         raise UsageError(f"top is {question.top}; with {n} arms it must be less than {n}")
     if question.kind == "control" and n < 2:
         raise UsageError("the control is the only arm; give at least one other to compare with it")
@@ -279,7 +281,7 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None)
         return
     other = "fresh pulls" if items is not None else "items"
     able = [e.name for e in all_entries() if question.kind in e.answers and e.works_on != other]
-    asked = {"best": "which arm is the best", "top": f"which {question.top} arms are the best"}
+    asked = {"best": "which arm is the best", "top": f"which are the {question.top} best arms"}
     asked |= {"above": "which arms lie above a bar", "control": "which arms beat a control"}
     raise UsageError(
         f"{entry.name} does not answer {asked[question.kind]}; for this question use {' or '.join(able) or 'another one'}"

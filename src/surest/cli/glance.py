@@ -10,7 +10,7 @@ from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
-from surest.text import count
+from surest.text import at_most, count, ordinal
 
 
 def show_result(found: Result) -> None:
@@ -63,8 +63,10 @@ def _how_sure(progress: Progress) -> str:
         return f"Certified at δ = {found.delta:g}."
     asked = found.problem.question
     if asked.each_arm:
-        return f"{sum(map(bool, found.verdicts or ())):,} of {len(found.labels):,} arms have a verdict."
-    among = "be the best" if asked.kind == "best" else f"be among the {asked.top} best"
+        arms = len(found.labels) - (asked.kind == "control")  # the control itself gets none
+        return f"Arms with a verdict: {sum(map(bool, found.verdicts or ())):,} of {arms:,}."
+    among = "be the best" if asked.top == 1 else f"be among the {asked.top} best"
+    best = "the best" if asked.top == 1 else f"the {ordinal(asked.top)} best"
     in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still {among}" if progress.in_play else ""
     if found.achieved_delta is None:
         return f"{found.algorithm} does not say how sure this is before its end{in_play}."
@@ -72,10 +74,10 @@ def _how_sure(progress: Progress) -> str:
     if found.epsilon_certified is None:
         within = ""
     elif found.epsilon_certified < 0.99 * (high - low):
-        within = f"; within {found.epsilon_certified:.3g} of the best at δ = {found.delta:g}"
+        within = f"; within {at_most(found.epsilon_certified)} of {best} at δ = {found.delta:g}"
     else:
         within = "; nothing is certified yet"
-    return f"Error level so far {found.achieved_delta:.3g}, {found.delta:g} wanted{within}{in_play}."
+    return f"Error level so far {at_most(found.achieved_delta)}, {found.delta:g} wanted{within}{in_play}."
 
 
 def _how_long(progress: Progress) -> str:

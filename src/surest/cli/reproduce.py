@@ -16,13 +16,14 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
     ... @click.argument("source")
     ... @click.option("--delta", default=0.05)
     ... @click.option("--arm", multiple=True)
+    ... @click.option("-r", "--runs")
     ... @click.option("--minimise", is_flag=True)
     ... @click.option("--csv", "form", flag_value="csv")
     ... @click.option("--markdown", "form", flag_value="markdown")
     ... def identify(**given):
     ...     print(command_again(click.get_current_context(), 7))
-    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "--minimise", "--csv"], standalone_mode=False)
-    surest identify 'my file.csv' --arm=a --arm=b --minimise --csv --seed=7
+    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "-r", "8", "--minimise", "--csv"], standalone_mode=False)
+    surest identify 'my file.csv' --arm=a --arm=b --runs=8 --minimise --csv --seed=7
     """
     words = ["surest", str(context.command.name)]
     for parameter in context.command.params:
@@ -38,7 +39,10 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
             )  # several may set one value
             words += [parameter.opts[0]] * chosen
         elif name != "seed":
-            words += [f"{parameter.opts[0]}={one}" for one in values]
+            option = next(
+                (o for o in parameter.opts if o.startswith("--")), parameter.opts[0]
+            )  # not -r=8: that is the value '=8'
+            words += [f"{option}={one}" for one in values]
     if seed is not None:
         words.append(f"--seed={seed}")
     words += [f"--{name}={value}" for name, value in more.items()]

@@ -50,7 +50,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     top: Annotated[int | None, _said("Ask for the M best arms, as a set.", "M")] = None
     above: Annotated[float | None, _said("Ask of each arm whether its mean lies above X.", "X")] = None
     control: Annotated[Any, _said("Ask of each arm whether it beats this one.", "ARM")] = None
-    margin: Annotated[float, _said("With a control: by how much an arm must beat it.", "D")] = 0.0
+    margin: Annotated[
+        float, _said("With a control: a lead that does not matter. 'Not better' says that the lead is no larger.", "D")
+    ] = 0.0
     error: Annotated[
         str,
         _said(

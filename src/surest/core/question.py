@@ -28,7 +28,7 @@ class Question:
     control: int = 0
     """The position of the control, where there is one …"""
     margin: float = 0.0
-    """… and by how much an arm must beat it."""
+    """… and the lead over it that does not matter: "not better" says that the lead is no larger."""
     error: Error = "fwer"
     """What δ limits: the probability of any wrong verdict, or the expected share of wrong ones among those above the bar."""
 

@@ -22,7 +22,7 @@ from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import cost, verdict
 from surest.study.health import health_line
-from surest.text import count, visible
+from surest.text import count, ordinal, visible
 from surest.text import in_markdown as _m
 
 MOST = 100
@@ -72,6 +72,8 @@ footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem
   thead { display: table-header-group; } h2 { break-after: avoid; } .pictures { grid-template-columns: 1fr 1fr; } }
 """
 """One style for light and dark, a phone, a desk and paper, which is always light."""
+ASKED = ("top", "above", "control", "margin", "error", "target", "repeats", "minimise")
+"""Settings without which a call would ask something else."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     result = report.result
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
-        ("δ, allowed probability of a wrong answer", f"{result.delta!r}"),
-        (f"ε, how far {'above' if result.minimise else 'below'} the best an answer may be", f"{result.epsilon!r}"),
+        (_delta_words(result), f"{result.delta!r}"),
+        *([] if result.problem.control is not None else [(_epsilon_words(result), f"{result.epsilon!r}")]),
         ("costs" if result.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
@@ -155,14 +157,30 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     return [*rows, *shown.items()]
 
 
+def _delta_words(result: Result) -> str:
+    if result.problem.error == "fdr":
+        return "δ, allowed share of wrong ones among the arms declared above, in expectation"
+    return "δ, allowed probability of a wrong answer"
+
+
+def _epsilon_words(result: Result) -> str:
+    if result.problem.above is not None:
+        return "ε, how far from the bar either verdict is right"
+    best = "the best" if result.problem.question.top == 1 else f"the {ordinal(result.problem.question.top)} best"
+    return f"ε, how far {'above' if result.minimise else 'below'} {best} an answer may be"
+
+
 def reproduction(report: Report) -> list[tuple[str, str]]:
     """Commands by what they are good for; the call in Python where no command made the result."""
     if report.commands:
         return list(report.commands.items())
     result = report.result
+    asked = {name: getattr(result.problem, name) for name in ASKED}
+    more = [f"{name}={value!r}, " for name, value in asked.items() if value != DEFAULTS[name]]
     call = (
-        f"surest.identify(arms, {result.delta!r}, epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, "
-        f"bounds={result.bounds!r}, {'minimise=True, ' if result.minimise else ''}seed={result.seed!r})"
+        f"surest.{'identify(arms' if result.listed is None else 'evaluate(arms, items'}, {result.delta!r}, "
+        f"epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, bounds={result.bounds!r}, {''.join(more)}"
+        f"seed={result.seed!r})"
     )
     return [
         ("No command made this result. In Python, with the same arms, and budget and options if there were any", call)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.core.problem import Problem
-from surest.text import percent, visible
+from surest.text import at_most, ordinal, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -70,15 +70,38 @@ def _top(result: "Result") -> str:
     if result.certified:
         what = f"{_are(m)} the {m} best" if m > 1 else "is the best"
         if result.epsilon > 0:
-            what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {_th(m)} best, or better"
-        return f"{name} {what}{where}: {_sure(result)}."
+            what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
+        return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
     if result.achieved_delta is not None:
-        said.append(f"This set has error level {result.achieved_delta:.2g} so far; {result.delta:g} was asked for.")
-    left = result.contenders
-    if left is not None and result.standing == "proven" and m < len(left) < len(result.labels):
-        said.append(f"The {m} best are among {names(left)}: all others are out, {percent(1 - result.delta)}.")
-    return " ".join(said)
+        said.append(
+            f"This set has error level {at_most(result.achieved_delta)} so far; {result.delta:g} was asked for."
+        )
+    return " ".join([*said, *_top_contenders(result)])
+
+
+def _tied(result: "Result") -> str:
+    """Which arms are as good as the last one named, where a list has been seen to its end."""
+    others = [label for label in result.contenders or () if label not in result.chosen]
+    if not result.reason.endswith("tied") or not others:
+        return ""
+    text, last = names(others), "it" if len(result.chosen) == 1 else "the last of them"
+    return f" {text[:1].upper()}{text[1:]} {_are(len(others))} as good as {last}, up to rounding."
+
+
+def _top_contenders(result: "Result") -> list[str]:
+    """Among which arms the m best are. On a list this holds for all of them together, else for each of them by itself.
+
+    With fresh pulls and ε > 0 an arm that is left out may be one of the m best, if it is replaced by one that is close to it."""
+    m, left, sure = len(result.chosen), result.contenders, percent(1 - result.delta)
+    if left is None or result.standing != "proven" or not m < len(left) < len(result.labels):
+        return []
+    if result.listed is None and result.epsilon > 0:
+        return []
+    if result.listed is None and m > 1:
+        return [f"Each of the {m} best is among {names(left)}, {sure} for each."]
+    best = f"{m} best are" if m > 1 else "best is"
+    return [f"The {best} among {names(left)}: all others are out, {sure}."]
 
 
 def _each_arm(result: "Result") -> str:
@@ -104,7 +127,9 @@ def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
     if problem.above is not None:
         slack = {"above": -1, "below": 1}[word] * problem.epsilon
         by = f", up to {problem.epsilon:g}" if slack else ""
-        return f"{names(labels)} {'lies' if one else 'lie'} {word} {problem.above:g}{where}{by}"
+        # On a list a mean may be known to lie exactly on the bar, and counts as above it.
+        side = "at or above" if word == "above" and result.listed is not None else word
+        return f"{names(labels)} {'lies' if one else 'lie'} {side} {problem.above:g}{where}{by}"
     control = visible(str(problem.control))
     if word == "better":
         return f"{names(labels)} {_are(len(labels))} better than {control}{where}"
@@ -118,13 +143,14 @@ def _all_right(result: "Result") -> str:
     if result.standing != "proven":
         return f"So says {result.algorithm}, of which surest knows no proof."
     if result.problem.error == "fdr":
-        return f"Of the arms declared above, at most {percent(result.delta)} are wrong in expectation."
+        which = "declared above" if 1 in (result.verdicts or ()) else "declared"
+        return f"Of the arms {which}, at most {percent(result.delta)} are wrong in expectation."
     return f"All of this is right with probability at least {percent(1 - result.delta)}."
 
 
 def _sure(result: "Result") -> str:
     if result.exact:
-        return "exactly, no other arm can catch up"
+        return "exactly, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
     if result.standing != "proven":
         return f"so says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
     return f"wrong with probability at most {result.delta:g}"
@@ -143,13 +169,3 @@ def _where(result: "Result") -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _th(number: int) -> str:
-    """An ordinal.
-
-    >>> _th(1), _th(2), _th(13), _th(23)
-    ('1st', '2nd', '13th', '23rd')
-    """
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.result.questions import NAMED, chosen_names, listed_words, question_verdict
-from surest.text import count, percent, visible
+from surest.text import at_most, count, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -129,18 +129,6 @@ def contenders_left(result: "Result") -> str:
     which = listed_words(names) if len(left) <= NAMED else f"{len(left):,} arms"
     what = "The best is" if result.epsilon == 0 else f"An arm {best} is"
     return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}.{far}"
-
-
-def at_most(value: float) -> str:
-    """A bound in two figures, rounded up: rounded down it would claim too much.
-
-    >>> at_most(0.0121), at_most(0.012), at_most(1.0)
-    ('0.013', '0.012', '1')
-    """
-    text = f"{value:.2g}"
-    if float(text) >= value:
-        return text
-    return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
 
 
 def cost(result: "Result") -> str:
