@@ -186,7 +186,7 @@ def test_a_status_is_about_its_own_question(tmp_path: Path):
     rng = np.random.default_rng(5)
     for name, question in (("top", {"top": 2}), ("control", {"control": "d"})):
         study = surest.open_study(storage, name, LABELS, 0.1, seed=3, **question)
-        for _ in range(30):
+        for _ in range(110):
             tickets = study.ask(5)
             study.tell_all(tickets, [float(rng.random() < MEANS[ticket.arm]) for ticket in tickets])
     top, control = (
