@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import surest
+from surest.arms.finite import bernoulli
 from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
@@ -211,3 +212,21 @@ def test_a_page_says_how_to_ask_the_same_again():
 def test_one_arm_has_no_m_best():
     with pytest.raises(UsageError, match="there is only one arm"):
         surest.identify(surest.bernoulli([0.5]), top=1)
+
+
+def test_differences_from_a_control_on_fresh_pulls() -> None:
+    result = surest.identify(bernoulli([0.5, 0.9, 0.1], ["old", "good", "bad"]), control="old", margin=0.2, seed=1)
+    low, high = result.differences
+    assert (low[0], high[0]) == (0, 0)
+    assert -0.1 < low[1] < 0.4 < high[1] < 0.9
+    assert low[2] < -0.4 < high[2] < 0.2
+    data = result.to_json()
+    assert data["differences_low"] == low.tolist()
+    again = read_report(json.dumps(data)).result
+    assert np.array_equal(again.differences[1], high)
+
+
+def test_a_control_is_named_as_its_label_reads(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/s.db"
+    surest.open_study(storage, "s", [1, 2, 3], 0.1, control=2, seed=1)
+    assert surest.open_study(storage, "s", control="2").settings.problem.control == "2"

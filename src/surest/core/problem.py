@@ -168,6 +168,7 @@ def checked(problem: Problem) -> Problem:
         problem,
         delta=delta,
         epsilon=epsilon,
+        control=None if problem.control is None else str(plain(problem.control)),
         budget=_budget(problem.budget),
         bounds=(scale.low, scale.high),
         minimise=scale.minimise,

@@ -69,6 +69,8 @@ class Result:
     """A guess at the pulls that a decision still needs."""
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
+    from_control: tuple[FloatArray, FloatArray] | None = None
+    """On fresh pulls with a control: bounds of each arm's mean less the control's, as `differences` has them."""
     transcript: list[Exchange] | None = None
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
@@ -167,8 +169,11 @@ class Result:
 
     @property
     def differences(self) -> tuple[FloatArray, FloatArray] | None:
-        """On a list of items: bounds of each arm's mean less the chosen arm's, for all pairs at once, at 1 − δ."""
-        return self._on_items().differences
+        """Bounds of each arm's mean less that of the control, where there is one, for all arms at once, at 1 − δ.
+
+        On a list of items without a control: less that of the chosen arm.
+        """
+        return self.from_control if self.from_control is not None else self._on_items().differences
 
     def _on_items(self) -> Listed:
         if self.listed is None:
@@ -301,6 +306,7 @@ def result_of(
         nominees=tuple(labels[i] for i in status.nominees),
         forecast=status.forecast,
         intervals=status.intervals,
+        from_control=status.differences if problem.items is None else None,
         transcript=running.transcript,
         history=history,
         warnings=_warnings(running, problem),

@@ -1,5 +1,6 @@
 """What a gate found out, as data and in words."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -135,7 +136,9 @@ def _signed(gate: Gate, value: float) -> str:
 
 
 def _range(gate: Gate) -> str:
-    return " to ".join(_signed(gate, end) for end in gate.interval)
+    step = 10.0 ** -decimals(*gate.bounds)  # rounded outwards: rounded inwards it would claim too much
+    low, high = gate.interval
+    return f"{_signed(gate, math.floor(low / step + 1e-9) * step)} to {_signed(gate, math.ceil(high / step - 1e-9) * step)}"
 
 
 def markdown(gate: Gate) -> str:

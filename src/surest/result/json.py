@@ -56,6 +56,8 @@ class Document(msgspec.Struct):
     nominees: list[str] = []
     low: list[float | None] | None = None
     high: list[float | None] | None = None
+    differences_low: list[float | None] | None = None
+    differences_high: list[float | None] | None = None
     forecast: float | None = None
     resampled: bool = False
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
@@ -127,12 +129,21 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "means": _list(result.means),
         "low": None if low is None else _list(low),
         "high": None if high is None else _list(high),
+        **_from_control(result),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
         "warnings": list(result.warnings),
         "history": [[at, finite(evidence), threshold] for at, evidence, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
+
+
+def _from_control(result: "Result") -> dict[str, Any]:
+    """Bounds of the differences from a control, on fresh pulls."""
+    if result.from_control is None:
+        return {}
+    low, high = result.from_control
+    return {"differences_low": _list(low), "differences_high": _list(high)}
 
 
 def _verdict_json(label: Any, word: str) -> dict[str, str]:
@@ -187,6 +198,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "nominees": tuple(data.nominees),
         "warnings": tuple(data.warnings),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
+        "from_control": None if listed else _differences(data.differences_low, data.differences_high),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
 
@@ -212,6 +224,12 @@ def _verdicts(data: Document, problem: Problem, source: str) -> tuple[int, ...] 
     return tuple(values[word] for word in words)
 
 
+def _differences(
+    low: list[float | None] | None, high: list[float | None] | None
+) -> tuple[FloatArray, FloatArray] | None:
+    return None if low is None or high is None else (_array(low), _array(high))
+
+
 def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
     """The JSON of a result on a list of items, with evaluations called pulls."""
     per_arm = raw["evaluations_per_arm"]
@@ -231,8 +249,7 @@ class _Cells(msgspec.Struct):
 
 def _listed_fields(raw: dict[str, Any], problem: Problem) -> dict[str, Any]:
     data = msgspec.convert(raw, _Cells)
-    low, high = data.differences_low, data.differences_high
-    differences = None if low is None or high is None else (_array(low), _array(high))
+    differences = _differences(data.differences_low, data.differences_high)
     empty = np.empty(0, np.int64)
     return {
         "evaluations": data.evaluations,

@@ -248,7 +248,7 @@ def claim(found: Timings) -> str:
     return (
         f"The verdict is about mean times, for each pair over the blocks until it was decided, clipped to the range that {PILOT} "
         f"runs of each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are "
-        f"medians over blocks; all their bounds hold together, {percent(1 - pairs.delta)}."
+        f"medians over blocks; all their bounds hold together, {percent(1 - pairs.delta)}, as long as medians stay as they are."
     )
 
 
