@@ -42,9 +42,6 @@ MANY = 100
 FEW = ("wager", "kl-lucb", "kl-lucb-heuristic", "lil-kl-ucb", "lil-ucb-heuristic", "naive-best-arm", "vd-best-arm-id")
 REAL = ("*_top20", "*_n20_mid", "*_n20_hard", "books_n100_mid", "lcb_repair", "lcb_testgen", "c540u_n100_mid")
 REAL_MOST = 12
-ABOUT_REAL = (
-    f"Here, of the instances that match {', '.join(REAL)}, the first {REAL_MOST} by name, spread evenly over the files"
-)
 WIDTH = 120
 """Letters in a line of prose."""
 HERE = Path(__file__).resolve().parent.parent
@@ -160,7 +157,7 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
     for suite, own in rows.items():
         parts += [
             f"## {suite}",
-            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. {ABOUT_REAL + '. ' if suite == 'real' else ''}"
+            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. {about_real(own) if suite == 'real' else ''}"
             "Mean pulls over the lower bound:",
         ]
         lines = summary_rows(own)
@@ -169,6 +166,11 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
         )
         parts += [details(own, case_of) for case_of in dict.fromkeys((r.instance, r.delta) for r in own)]
     return "\n\n".join(map(wrapped, parts)) + "\n"
+
+
+def about_real(rows: list[Row]) -> str:
+    """Which of the recorded instances are on the page."""
+    return f"Here: {', '.join(dict.fromkeys(f'`{row.instance}`' for row in rows))}. "
 
 
 def wrapped(part: str) -> str:

@@ -108,7 +108,11 @@ def _against_proven(rows: Sequence[Row]) -> str:
     for _, _, _, name in factors:
         firsts[name] += 1
     ranked = sorted(firsts.items(), key=lambda item: -item[1])
-    text += " The best proven rival was " + ", ".join(f"{name} ({count} times)" for name, count in ranked) + "."
+    text += (
+        " The best proven rival was "
+        + ", ".join(f"{name} ({count} {'time' if count == 1 else 'times'})" for name, count in ranked)
+        + "."
+    )
     return text + ("\n\nWhere it does not need fewer:\n\n" + "\n".join(lost) if lost else "")
 
 
@@ -144,7 +148,7 @@ def _against_heuristic(rows: Sequence[Row]) -> str:
 CHOSEN = (
     "Wager's constants were chosen on some of these instances, on other seeds ([how](wager.md)): the two of Garivier and "
     "Kaufmann, Example 1, `skewed`, `narrow`, `convA100_top20`, `convA4000_top100`, `books_top20` and `lcb_repair`. Figures on "
-    "these may flatter it a little; all others were not looked at."
+    "these may flatter it a little."
 )
 
 
