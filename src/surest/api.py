@@ -207,7 +207,9 @@ def _in_study(
             work_on(study, work, Inline() if executor is None else executor, on_request=watched, **how)
         except Stop as stop:
             stopped = str(stop) or "stopped"
-    found = replace(study.session().result(stopped=stopped), seconds=time.perf_counter() - began)
+    found = study.session().result(stopped=stopped)
+    # Rewards that wait for others count as evaluations, too.
+    found = replace(found, seconds=time.perf_counter() - began, evaluations=study.status().told)
     found = replace(found, problem=problem_of(source.labels, **study.settings.problem.settings()))
     if watched.interrupted and not found.certified:
         raise Interrupted(found)
