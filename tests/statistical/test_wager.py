@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surest.algorithms.wager import wager
-from surest.algorithms.wager.wager import Ledger
+from surest.algorithms.wager import ledger as ledgers
+from surest.algorithms.wager.ledger import Ledger
 from surest.api import identify
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import atoms_of
@@ -33,12 +33,12 @@ def bets_on(ledger: Ledger, j: int) -> int:
 def pair(ledger: Ledger, j: int) -> Pair:
     """What a ledger says of the latest nominee against arm j."""
     a, used = ledger.nominees[-1], len(ledger.nominees)
-    base = (1 - wager.W) + wager.W * wager.unused_share(used) + wager.W * ledger.shares[j]
+    base = (1 - ledgers.W) + ledgers.W * ledgers.unused_share(used) + ledgers.W * ledger.shares[j]
     rows = [
         (d.values[i], d.weights[i], int(d.size[i]))
         for d, i in ((ledger.before, j), (ledger.since, j), (ledger.since, a))
     ]
-    share = wager.W * wager.slot_share(used)
+    share = ledgers.W * ledgers.slot_share(used)
     return Pair(*rows, bets_on(ledger, j), base, share, ledger.guesses_nominee[j], ledger.guesses[j])
 
 
@@ -177,7 +177,7 @@ def test_evidence_against_a_best_arm_seldom_reaches_the_goal(scenario: Callable[
 
 
 def test_mutant_without_the_price_of_a_nomination_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wager, "slot_share", lambda k: 1.0)
+    monkeypatch.setattr(ledgers, "slot_share", lambda k: 1.0)
     assert reached(many_nominations) > most_allowed(RUNS, RATE)
 
 
@@ -190,7 +190,7 @@ def nominate_with_old_rewards(ledger: Ledger, arm: int) -> None:
     """Ledger.nominate, but what was seen before the nomination counts as fresh."""
     ledger.since.take(ledger.before)
     ledger.nominees.append(arm)
-    ledger.shares[arm] += wager.slot_share(len(ledger.nominees))
+    ledger.shares[arm] += ledgers.slot_share(len(ledger.nominees))
     ledger._place_bets(arm)
 
 

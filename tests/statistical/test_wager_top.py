@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from surest.algorithms import start
 from surest.algorithms.questions.sets import SetLedger
-from surest.algorithms.wager.wager import W, slot_share, unused_share
+from surest.algorithms.wager.ledger import W, slot_share, unused_share
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import atoms_of
 from surest.core.question import Question

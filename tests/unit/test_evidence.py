@@ -237,7 +237,7 @@ def test_the_infimum_runs_over_all_levels_not_only_between_the_means() -> None:
 
 def test_before_any_reward_all_that_can_be_bet_is_one() -> None:
     """base_j + w·π_k = 1 whoever was nominated before: nothing of the prior is lost, nothing counted twice."""
-    from surest.algorithms.wager.wager import W, slot_share, unused_share
+    from surest.algorithms.wager.ledger import W, slot_share, unused_share
 
     nothing = parts([], [], [])
     counted = cert.WAIT + (1 - cert.WAIT) * (1 - DECAY**10)  # the smallest bets are left out while there are no rewards

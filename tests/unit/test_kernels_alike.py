@@ -11,7 +11,7 @@ from surest.algorithms import REGISTRY, Task
 from surest.algorithms.questions import pairs
 from surest.algorithms.stepwise import ASKED, absorb
 from surest.algorithms.wager import crowd, sampling, transport
-from surest.algorithms.wager.wager import Ledger
+from surest.algorithms.wager.ledger import Ledger
 from surest.arms import philox
 from surest.compiled import Kernel, run_plainly
 from surest.core.question import BEST, Question

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-import surest.algorithms.wager.wager as module
+import surest.algorithms.wager.ledger as module
 from surest import identify
 from surest.algorithms import start
 from surest.algorithms.wager.crowd import plan_many
+from surest.algorithms.wager.ledger import Ledger
 from surest.algorithms.wager.sampling import plan, separations, update_optimistic
-from surest.algorithms.wager.wager import Ledger
 from surest.arms import finite
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import parse_source

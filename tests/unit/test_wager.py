@@ -5,9 +5,9 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
+from surest.algorithms.wager.ledger import Ledger, slot_share, unused_share
 from surest.algorithms.wager.sampling import Seen, _key, _narrow_key, divergence, narrow_pairs, plan, separation
 from surest.algorithms.wager.transport import HALF, transport
-from surest.algorithms.wager.wager import Ledger, slot_share, unused_share
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
 from surest.core.protocol import atoms_of

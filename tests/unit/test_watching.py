@@ -13,8 +13,10 @@ from rich.console import Console
 
 import surest
 from surest.arms.finite import bernoulli
+from surest.compiled import seconds_spent
 from surest.core.scale import Scale
 from surest.errors import UsageError
+from surest.report import live
 from surest.report.live import View
 
 
@@ -94,6 +96,12 @@ def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
     assert " more" in last
     assert "interval" in last
     assert last.count("configura") >= 5
+
+
+def test_the_clock_of_the_live_view_stands_still_while_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = live.working_seconds()
+    monkeypatch.setattr(live, "seconds_spent", lambda: seconds_spent() + 1e6)
+    assert live.working_seconds() < before - 9e5
 
 
 def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.compiled import seconds_spent
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
@@ -28,11 +29,21 @@ EVERY = 0.1
 """Seconds between two looks, at least."""
 
 
+def working_seconds() -> float:
+    """A clock that stands still while kernels are compiled: that time says nothing about the pulls to come."""
+    return time.monotonic() - seconds_spent()
+
+
 class View:
     """The state of a run in words and numbers; `began` is when it started, by `clock`."""
 
     def __init__(
-        self, labels: tuple[Any, ...], scale: Scale, *, clock: Callable[[], float] = time.monotonic, items: bool = False
+        self,
+        labels: tuple[Any, ...],
+        scale: Scale,
+        *,
+        clock: Callable[[], float] = working_seconds,
+        items: bool = False,
     ) -> None:
         self.labels, self.scale, self.clock = labels, scale, clock
         self.counted = "evaluations" if items else "pulls"

@@ -9,8 +9,7 @@ import math
 import numpy as np
 
 from surest.algorithms.questions.pairs import Seen, largest, pair_separations, plan_pairs
-from surest.algorithms.wager.sampling import update_optimistic
-from surest.algorithms.wager.wager import (
+from surest.algorithms.wager.ledger import (
     EVERYWHERE,
     LEAST_PULLS,
     LONG,
@@ -22,6 +21,7 @@ from surest.algorithms.wager.wager import (
     slot_share,
     unused_share,
 )
+from surest.algorithms.wager.sampling import update_optimistic
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.evidence.betting import confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
