@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: run test docs coverage evidence benchmarks clean
+.PHONY: run test docs pictures coverage evidence benchmarks clean
 
-run: $(READY)
+run: $(INSTALLED)
 	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
 
 test: $(READY)
@@ -19,6 +20,10 @@ test: $(READY)
 # The documentation site, in site/, with every link checked. To read it with its search: python -m http.server -d site
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The pictures of the README and the tutorials, from real runs. Needs Chromium.
+pictures: $(READY)
+	$(BIN)/python docs/_pictures.py
 
 # How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
 coverage: $(READY)
@@ -33,11 +38,18 @@ DATA ?= ../shared/data
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/full.py $(if $(wildcard $(DATA)),--data $(DATA))
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'
+# What surest itself needs.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'
+	@echo "Setting up the virtual environment $(VENV), once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $(INSTALLED)
+
+# What its tests and its documentation need as well.
+$(READY): $(INSTALLED)
+	@echo "Installing the tools for tests and documentation, once. This takes some minutes."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(READY)
 
 clean:
