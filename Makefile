@@ -23,7 +23,7 @@ docs: $(READY)
 
 # The pictures of the README and the tutorials, from real runs. Needs Chromium.
 pictures: $(READY)
-	$(BIN)/python docs/_pictures.py
+	PYTHONPATH=tests $(BIN)/python docs/_pictures.py
 
 # How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
 coverage: $(READY)

@@ -24,10 +24,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from transcripts import RUN, TUTORIALS, environment, in_shell, printed_by
+
 ROOT = Path(__file__).parents[1]
 IMG = ROOT / "docs" / "img"
-sys.path.insert(0, str(ROOT / "tests"))
-from transcripts import RUN, TUTORIALS, environment, in_shell, printed_by
 
 ASK = """#!/bin/sh
 # A stand-in for a language model and a judge: ask PROMPT SEED prints 1 if a random question was answered right, else 0
@@ -39,10 +39,15 @@ SEARCH = r"""surest identify --study prompts --workers 4 --seed 1 \
     --command 'plain=./ask plain {seed}' --command 'terse=./ask terse {seed}' \
     --command 'steps=./ask steps {seed}' \
     --command 'examples=./ask examples {seed}'"""
-NOTEBOOK = """<style>{style} body {{ margin: 16px; font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }}
-.cell {{ display: flex; gap: 14px; margin-bottom: 14px; }} .cell > :first-child {{ flex: 0 0 46px; text-align: right; font-family: monospace;
-color: #307fc1; padding-top: 9px; }} pre {{ margin: 0; }} .cell > :last-child {{ flex: 1; }} .code {{ background: #f5f5f5; border: 1px solid #ddd; padding: 8px 12px; }}
-</style><div class="cell"><div>[2]:</div><div class="code">{code}</div></div>
+NOTEBOOK = """<style>{style}
+body {{ margin: 16px; font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }}
+.cell {{ display: flex; gap: 14px; margin-bottom: 14px; }}
+.cell > :first-child {{ flex: 0 0 46px; text-align: right; font-family: monospace; color: #307fc1; padding-top: 9px; }}
+.cell > :last-child {{ flex: 1; }}
+pre {{ margin: 0; }}
+.code {{ background: #f5f5f5; border: 1px solid #ddd; padding: 8px 12px; }}
+</style>
+<div class="cell"><div>[2]:</div><div class="code">{code}</div></div>
 <div class="cell"><div>[2]:</div><div>{output}</div></div>"""
 
 
