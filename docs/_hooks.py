@@ -71,7 +71,7 @@ def generated() -> dict[str, str]:
         elif source.endswith(".md"):
             pages[target] = relinked((ROOT / source).read_text(encoding="utf-8"), source)
     pages["algorithms/index.md"] = "# Algorithms\n\n" + "\n".join(map(_summary, _algorithms())) + "\n"
-    pages["commands.md"] = f"{COMMANDS}\n" + "\n".join(_help(click.Context(cli, info_name="surest", terminal_width=96)))
+    pages["commands.md"] = f"{COMMANDS}\n" + "\n".join(_help(click.Context(cli, info_name="surest", terminal_width=80)))
     return pages
 
 
