@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import KINDS, example1, lower_bound_instance, parse_source
 from surest.arms.recorded import read_instances
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
+from surest.numerics import root
 from surest.theory.characteristic import Characteristic, characteristic, size
 from surest.theory.complexity import ROUNDING
 
@@ -130,7 +130,7 @@ def _tilted(mean: float) -> FloatArray:
         weights = TYPICAL * np.exp(s * STARS)
         return np.asarray(weights / weights.sum())
 
-    return law(brentq(lambda s: law(s) @ STARS - mean, -50, 50))
+    return law(root(lambda s: float(law(s) @ STARS - mean), -50, 50))
 
 
 def _paper() -> Iterator[Instance]:

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtrc
 
 from surest.algorithms.entry import Goal, Standing
 from surest.bench.record import Done
 from surest.bench.run import Case, Replication
+from surest.numerics import at_least
 
 DOUBT = 0.001
 """Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
@@ -120,7 +120,7 @@ def chance(wrong: int, runs: int, delta: float) -> float:
     >>> chance(0, 100, 0.05), round(chance(12, 100, 0.05), 4)
     (1.0, 0.0043)
     """
-    return float(bdtrc(wrong - 1, runs, delta)) if wrong > 0 else 1.0
+    return at_least(wrong, runs, delta)
 
 
 def too_often_wrong(row: Row) -> bool:

@@ -15,7 +15,7 @@ from surest.cli.output import print_json
 from surest.cli.streams import say
 from surest.masking import masked
 
-NEEDED = ("numpy", "scipy", "numba", "click", "rich", "msgspec", "sqlalchemy", "alembic")
+NEEDED = ("numpy", "numba", "click", "rich", "msgspec", "sqlalchemy", "alembic")
 OPTIONAL = {
     "matplotlib": "pictures (surest[plot])",
     "pandas": "data frames (surest[pandas])",

@@ -6,11 +6,13 @@ block. Stakes that follow the data would certify a weighted average in which a d
 """
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.errors import UsageError
+from surest.numerics import beta_share, log_beta
 
 PILOT = 5
 """Runs of each command that fix the ranges and do not count."""
@@ -251,12 +253,14 @@ def least_count(t: int, error: float) -> int | None:
     >>> least_count(10, 0.025), least_count(100, 0.025), least_count(3, 0.025)
     (10, 66, None)
     """
-    from scipy.special import betaincc, betaln
 
-    k = np.arange(t // 2, t + 1)
-    log_wealth = (t + 1) * math.log(2) + betaln(k + 1, t - k + 1) + np.log(betaincc(k + 1, t - k + 1, 0.5))
-    enough = np.flatnonzero(log_wealth >= -math.log(error))
-    return int(k[enough[0]]) if len(enough) else None
+    def log_wealth(k: int) -> float:
+        share = beta_share(t - k + 1, k + 1, 0.5)
+        return (t + 1) * math.log(2) + log_beta(k + 1, t - k + 1) + math.log(share)
+
+    counts = range(t // 2, t + 1)
+    first = bisect_left(counts, -math.log(error), key=log_wealth)  # the more, the wealthier
+    return counts[first] if first < len(counts) else None
 
 
 def fewest_blocks(n: int, delta: float) -> int:

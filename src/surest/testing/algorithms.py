@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtrc
 
 from surest.algorithms import Algorithm, Entry, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
@@ -15,6 +14,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, Pull, Status
 from surest.errors import ContractError, PullLimitError, UsageError
 from surest.loading import entry_of
+from surest.numerics import at_least
 
 EASY = {
     "two arms that are easy to tell apart": bernoulli([0.1, 0.9]),
@@ -307,7 +307,7 @@ def _counts(trial: _Trial, runs: int, report: Report) -> None:
                 means = arms.means[order[list(done.answer.arms)]]
                 decided += 1
                 wrong += bool((means < arms.means.max() - trial.epsilon).any())
-        if wrong and float(bdtrc(wrong - 1, runs, trial.delta)) < DOUBT:
+        if wrong and at_least(wrong, runs, trial.delta) < DOUBT:
             report.problems.append(
                 f"it is wrong in {wrong} of {runs} runs on {name}; at δ = {trial.delta:g} about "
                 f"{trial.delta * runs:.0f} may be, and so many have a probability below {DOUBT:g}"

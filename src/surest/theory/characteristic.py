@@ -9,10 +9,10 @@ Every δ-correct algorithm for rewards in [0, 1] expects to make at least T*·kl
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from surest.arms.finite import FiniteArms
 from surest.core.protocol import FloatArray
+from surest.numerics import root
 from surest.theory.complexity import ROUNDING
 from surest.theory.divergence import STEPS, k_inf_above, k_inf_below
 
@@ -67,7 +67,7 @@ def _balance(race: "_Race") -> float:
     high = max(2 * least, 1.0)
     while not excess(high) > 0.5:  # well past the root: where gaps are tiny, rounding blurs it
         high *= 4
-    return 1 / float(brentq(excess, least, high, xtol=1e-300, rtol=1e-12))
+    return 1 / root(excess, least, high, relative=1e-12)
 
 
 class _Race:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
 
 from surest.core.protocol import FloatArray
+from surest.numerics import minimum
 from surest.theory.complexity import Hardness, entropy
 from surest.theory.divergence import chernoff_information
 
@@ -78,8 +78,7 @@ def lil_klucb(hard: Hardness, delta: float) -> float:
 
     low, width = others.max(), top - others.max()
     with np.errstate(divide="ignore"):
-        found = minimize_scalar(lambda u: at(low + u * width), bounds=(0.0, 1.0), method="bounded")
-    return float(found.fun)
+        return minimum(lambda u: at(low + u * width), 0.0, 1.0)
 
 
 def naive_best_arm(hard: Hardness, delta: float) -> float:

@@ -1,10 +1,10 @@
 """A race with paired t-tests, in the manner of irace (López-Ibáñez et al. 2016) with testType = "t-test"."""
 
 import numpy as np
-from scipy.special import stdtr
 
 from surest.algorithms.item_rivals.common import elimination
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
+from surest.numerics import student_tail
 
 
 def paired_t_race(
@@ -24,7 +24,8 @@ def paired_t_race(
         spread = apart.std(axis=0, ddof=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.where(spread > 0, apart.mean(axis=0) / spread * t**0.5, 0.0)
-        stays: IntArray = play[2 * (1 - stdtr(t - 1, statistic)) >= delta]
+        p_values = np.array([2 * student_tail(t - 1, each) for each in statistic.tolist()])
+        stays: IntArray = play[p_values >= delta]
         return stays
 
     return elimination(arms, items, rng, survivors)

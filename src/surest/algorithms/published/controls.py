@@ -3,7 +3,6 @@
 from math import ceil, sqrt
 
 import numpy as np
-from scipy.special import ndtri
 
 from surest.algorithms.entry import Entry
 from surest.algorithms.options import Option
@@ -12,6 +11,7 @@ from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, e
 from surest.compiled import compiled
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
+from surest.numerics import normal_quantile
 
 CRITICAL, FIRST = 0, 1
 """Places in the settings of `peeking_z_test`."""
@@ -24,9 +24,9 @@ def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power
     """
     if not (0 < gap <= 1 and 0 < power < 1):
         raise UsageError(f"gap {gap} must lie in (0, 1] and power {power} in (0, 1)")
-    critical = float(ndtri(1 - delta / (len(arms) - 1)))
+    critical = normal_quantile(1 - delta / (len(arms) - 1))
     # The largest variance of a reward in [0, 1] is 1/4; a difference of two means has twice that.
-    times = ceil(0.5 * ((critical + float(ndtri(power))) / gap) ** 2)
+    times = ceil(0.5 * ((critical + normal_quantile(power)) / gap) ** 2)
     atoms: Atoms = yield Pull(arms, max(times, 2), Statistic.ATOMS, leading(int(arms[0])))
     sums = np.add.reduceat(atoms.values * atoms.counts, atoms.start[:-1])
     squares = np.add.reduceat(atoms.values**2 * atoms.counts, atoms.start[:-1])
@@ -45,7 +45,7 @@ def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power
 
 def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, first: int = 10) -> Stepwise:
     """Pull all arms in turn, test after each round as if it were the only test, stop when it is significant. Invalid."""
-    critical = float(ndtri(1 - delta / (len(arms) - 1)))
+    critical = normal_quantile(1 - delta / (len(arms) - 1))
     return Stepwise(_decide, fresh_state(len(arms), {CRITICAL: critical, FIRST: max(first, 2)}, rng=rng))
 
 

@@ -6,12 +6,11 @@ The leader is the arm of the largest mean, the challenger the one with the least
 from math import inf, log, sqrt
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import zeta
 
 from surest.algorithms.stepwise import TOTAL, State, Stepwise, empirical_best, everyone, first_of, fresh_state, pullwise
 from surest.compiled import compiled
 from surest.core.protocol import IntArray
+from surest.numerics import minimum, zeta
 
 LEVEL, EPSILON = 0, 1
 """Places in the settings: what of the threshold does not grow, and ε."""
@@ -38,7 +37,7 @@ def calibration(x: float) -> float:
         g = 2 * lam - 2 * lam * log(4 * lam) + log(zeta(2 * lam)) - 0.5 * log(1 - lam)
         return float((g + x) / lam)
 
-    return float(minimize_scalar(at, bounds=(0.5 + 1e-9, 1 - 1e-9), method="bounded", options={"xatol": 1e-10}).fun)
+    return minimum(at, 0.5 + 1e-9, 1 - 1e-9)
 
 
 @compiled

@@ -3,7 +3,6 @@
 from math import log
 
 import numpy as np
-from scipy.special import zeta
 
 from surest.algorithms.stepwise import (
     ASKED,
@@ -20,6 +19,7 @@ from surest.compiled import compiled
 from surest.core.protocol import IntArray
 from surest.evidence.intervals import kl_iterated_log
 from surest.evidence.kernels import kl_upper, surely_above
+from surest.numerics import zeta
 
 RATIO, POWER = 1.2, 1.25
 """Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""
@@ -38,7 +38,7 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
     settings = {
         LOG_UPPER: log(2 / delta),
         LOG_LOWER: log(2 * (n - 1) / delta),
-        LOG_ZETA: log(float(zeta(POWER))),
+        LOG_ZETA: log(zeta(POWER)),
         EPSILON: epsilon,
     }
     return Stepwise(_decide, fresh_state(n, settings, rng=rng))
