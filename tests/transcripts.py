@@ -55,5 +55,5 @@ def environment(folder: Path) -> dict[str, str]:
         **os.environ,
         "PATH": f"{programs}:{os.environ['PATH']}",
         "PYTHONPATH": str(Path(surest.__file__).parents[1]),
-        "COLUMNS": "100",
+        "COLUMNS": "88",
     }
