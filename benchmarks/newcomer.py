@@ -2,14 +2,13 @@
 
     python benchmarks/newcomer.py BEFORE NOW [--clone]
 
-BEFORE and NOW name commits of this repository. Measured are `pip install .`, the size of the environment, `import surest`, and
+BEFORE and NOW name commits of this repository; a third column is the small installation of NOW (docs/install.md). Measured are `pip install .`, the size of the environment, `import surest`, and
 the first verdicts in Python and on the command line, cold (nothing compiled yet, neither bytecode nor machine code) and warm.
 With --clone also all of `git clone` and `make run`, and what is printed meanwhile. Packages come from pip's cache where it has
 them, so run it twice and take the second.
 """
 
 import os
-import re
 import resource
 import statistics
 import subprocess
@@ -26,13 +25,15 @@ arms = {"old": lambda: rng.random() < 0.35, "new": lambda: rng.random() < 0.75, 
 print(surest.identify(arms, delta=0.05, budget=1_000_000, seed=1).best)
 """
 COMMAND = ["-m", "surest", "identify", "example1:100", "--delta", "0.1", "--seed", "1", "--quiet"]
+SMALL = ["click", "msgspec", "numpy", "rich"]
 Figures = dict[str, float]
 
 
-def seconds(command: list[str], folder: Path, **how: object) -> tuple[float, float]:
-    """Seconds by the clock and of processor time that a command takes."""
+def seconds(command: list[str], folder: Path, kept: str = "numba", **how: object) -> tuple[float, float]:
+    """Seconds by the clock and of processor time that a command takes; `kept` is the folder of its machine code."""
     used, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     variables = {**os.environ, "PYTHONPATH": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "HOME": str(folder)}
+    variables["NUMBA_CACHE_DIR"] = str(folder / kept)
     subprocess.run(command, cwd=folder, env=variables, check=True, **{"capture_output": True, **how})
     passed, now = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return passed, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
@@ -43,15 +44,20 @@ def megabytes(folder: Path) -> float:
     return sum(files.values()) * 512 / 1e6
 
 
-def installed(source: Path, folder: Path) -> Figures:
+def installed(source: Path, folder: Path, small: bool) -> Figures:
     """What an installation takes, and its first answers."""
     python = folder / "venv" / "bin" / "python"
     seconds([sys.executable, "-m", "venv", str(folder / "venv")], folder)
     cache = ["--cache-dir", os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))]
-    found = {"pip install ., s": seconds([str(python), "-m", "pip", "install", *cache, str(source)], folder)[0]}
+    install = [str(python), "-m", "pip", "install", *cache]
+    if small:
+        spent = [seconds([*install, *words], folder)[0] for words in (["--no-deps", str(source)], SMALL)]
+    else:
+        spent = [seconds([*install, str(source)], folder)[0]]
+    found = {"pip install ., s": sum(spent)}
     found["environment, MB"] = megabytes(folder / "venv")
     for name, words in (("in Python", ["-c", PYTHON]), ("on the command line", COMMAND)):
-        cold, *warm = (seconds([str(python), *words], folder)[1] for _ in range(4))
+        cold, *warm = (seconds([str(python), *words], folder, name)[1] for _ in range(4))
         found[f"first verdict {name}, s"] = cold
         found[f"later verdicts {name}, s"] = statistics.median(warm)
     timed = [seconds([str(python), "-c", "import surest"], folder)[1] for _ in range(5)]
@@ -73,23 +79,25 @@ def cloned(commit: str, folder: Path) -> Figures:
     }
 
 
-def main(commits: list[str], clone: bool) -> None:
+def main(before: str, now: str, clone: bool) -> None:
+    """Print a table."""
     columns: list[Figures] = []
-    for commit in commits:
+    for commit, small in ((before, False), (now, False), (now, True)):
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "source")
             source.mkdir()
             archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
             subprocess.run(["tar", "-x", "-C", str(source)], input=archive, check=True)
-            figures = installed(source, Path(folder))
-            columns.append({**figures, **(cloned(commit, Path(folder)) if clone else {})})
-    print("| |", " | ".join(re.sub(r"^.*/", "", commit) for commit in commits), "| ratio |")
-    print("|---|" + "---:|" * (len(commits) + 1))
-    for name in columns[-1]:
-        row = [column[name] for column in columns]
-        print(f"| {name} |", " | ".join(f"{value:.3g}" for value in row), f"| {row[-1] / row[0]:.2f} |")
+            figures = installed(source, Path(folder), small)
+            columns.append({**figures, **(cloned(commit, Path(folder)) if clone and not small else {})})
+    print("| | before | now | ratio | small | ratio |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, first in columns[0].items():
+        second, third = columns[1][name], columns[2].get(name)
+        rest = "| |" if third is None else f"{third:.3g} | {third / first:.2f} |"
+        print(f"| {name} | {first:.3g} | {second:.3g} | {second / first:.2f} | {rest}")
 
 
 if __name__ == "__main__":
-    given = [word for word in sys.argv[1:] if word != "--clone"]
-    main(given, "--clone" in sys.argv)
+    versions = [word for word in sys.argv[1:] if word != "--clone"]
+    main(*versions, "--clone" in sys.argv)
