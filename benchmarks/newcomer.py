@@ -2,10 +2,10 @@
 
     python benchmarks/newcomer.py BEFORE NOW [--clone]
 
-BEFORE and NOW name commits of this repository; a third column is the small installation of NOW (docs/install.md). Measured are `pip install .`, the size of the environment, `import surest`, and
-the first verdicts in Python and on the command line, cold (nothing compiled yet, neither bytecode nor machine code) and warm.
-With --clone also all of `git clone` and `make run`, and what is printed meanwhile. Packages come from pip's cache where it has
-them, so run it twice and take the second.
+BEFORE and NOW name commits of this repository; a third column is the small installation of NOW (docs/install.md). Measured are
+`pip install .` by the clock, the size of the environment, and in processor time `import surest` and verdicts in Python and on
+the command line: the first, with no machine code on disk, and later ones. With --clone also `git clone` and `make run` by the
+clock, and what is printed meanwhile. Packages come from pip's cache where it has them.
 """
 
 import os

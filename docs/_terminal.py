@@ -71,11 +71,10 @@ def moving_picture(
     drawn, rules = [], []
     for k, text in enumerate(shown):
         last = k == len(frames) - 1
-        begin, end = 100 * k * seconds / whole, 100.0 if last else 100 * (k + 1) * seconds / whole
-        before = f"0%, {begin - 0.01:.2f}% {{opacity: 0}} " if k else ""
-        after = "" if last else f" {end + 0.01:.2f}%, 100% {{opacity: 0}}"
-        rules.append(f"@keyframes f{k} {{{before}{begin:.2f}%, {end:.2f}% {{opacity: 1}}{after}}}")
-        style = f"animation: f{k} {whole:.1f}s infinite; opacity: {int(last)}"
+        begin, end = 100 * k * seconds / whole, 100 * (k + 1) * seconds / whole
+        steps = [(0.0, 0), (begin, 1), *([] if last else [(end, 0)])]
+        rules.append(f"@keyframes f{k} {{ {' '.join(f'{at:.3f}% {{ opacity: {seen} }}' for at, seen in steps)} }}")
+        style = f"animation: f{k} {whole:.1f}s step-end infinite; opacity: {int(last)}"
         drawn.append(f'<g class="frame" transform="translate({MARGIN} {BAR})" style="{style}">{_drawn(text, k)}</g>')
     return PAGE.format(
         width=WIDTH * CHARACTER + 2 * MARGIN,
