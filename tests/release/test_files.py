@@ -156,7 +156,7 @@ WITHOUT = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"numba", "llvmlite", "sqlalchemy", "alembic", "mako"}:
+        if name.split(".")[0] in {"scipy", "numba", "llvmlite", "sqlalchemy", "alembic", "mako"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from surest.cli import main
@@ -175,6 +175,23 @@ def test_the_small_installation_searches(tmp_path: Path) -> None:
         (["identify", str(recorded), "--seed", "1", "--quiet"], "Arm a is the best"),
         (["evaluate", str(table), "--seed", "1"], "Arm a has the best mean"),
         (["gate", str(table), "--baseline", "b", "--candidate", "a"], "PASS"),
+        (["bounds", "bernoulli:0.9,0.1"], "Arm 1 is the best of 2"),
     ]
     for words, verdict in commands:
         assert run(sys.executable, "-c", WITHOUT, *words).startswith(verdict)
+
+
+def test_the_small_installation_says_what_a_database_takes(tmp_path: Path) -> None:
+    words = [
+        "identify",
+        "--command=a=echo 1",
+        "--command=b=echo 0",
+        "--study=s",
+        f"--storage=sqlite:///{tmp_path}/s.db",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *words], env=environment, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 2
+    assert "pip install alembic sqlalchemy" in done.stderr

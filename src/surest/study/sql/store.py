@@ -156,8 +156,11 @@ class SqlStore:
         if version is None and not create:
             raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
         if version != VERSION:
-            from surest.study.sql.migrate import migrate
-
+            try:
+                from surest.study.sql.migrate import migrate
+            except ImportError as error:
+                message = f"this needs packages that are not installed ({error}); pip install alembic sqlalchemy"
+                raise UsageError(message) from error
             with self.failures():
                 migrate(self.driver, self.shown)
 
