@@ -16,7 +16,7 @@ from surest.result.json import to_json
 from surest.result.listed import Listed
 from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import cost, health_line, verdict
+from surest.result.words import TOTALS, cost, health_line, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Result:
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
-        counted = "pulls" if self.listed is None else "items"
+        counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
         digits = decimals(*self.bounds)
         return ArmTable(rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above)
