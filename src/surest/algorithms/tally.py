@@ -17,7 +17,7 @@ from surest.algorithms.questions.wager_control import Book as ControlBook
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import KINDS
 from surest.errors import UsageError
-from surest.evidence.apart import shortfalls
+from surest.evidence.apart import lead_of, runner_up, shortfalls
 from surest.evidence.bars import compare, differences
 from surest.evidence.betting import confidence_sequence
 from surest.evidence.digest import Digests
@@ -75,7 +75,7 @@ def _judged(digests: Digests, delta: float, epsilon: float, top: int) -> Status:
         evidence=weakest,
         threshold=goal,
         intervals=confidence_sequence(digests, delta),
-        differences=differences(digests, int(chosen[-1]), math.log(n * (n - 1) / delta)),
+        lead=lead_of(digests, int(chosen[-1]), runner_up(digests.means, chosen.tolist()), delta),
     )
 
 

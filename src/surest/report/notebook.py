@@ -7,6 +7,7 @@ import numpy as np
 
 from surest.report import plots
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.table import SHOWN
 from surest.result.words import cost, verdict
 from surest.text import visible
@@ -18,7 +19,8 @@ CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 def to_fragment(result: Result) -> str:
     """The result as HTML to stand among other things: no script, nothing fetched, whatever a user named is escaped."""
-    lines = [verdict(result), cost(result), *(f"Warning: {warning}" for warning in result.warnings)]
+    said = [*filter(None, [lead_words(result)]), cost(result)]
+    lines = [verdict(result), *said, *(f"Warning: {warning}" for warning in result.warnings)]
     words = "".join(f"<p style='margin:.2em 0'>{_b(text) if k == 0 else _e(text)}</p>" for k, text in enumerate(lines))
     drawn = ""
     if find_spec("matplotlib") is not None and not np.isnan(result.means).all():

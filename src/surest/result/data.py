@@ -1,7 +1,8 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,9 +11,11 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
+from surest.core.protocol import Lead as LeadBounds
 from surest.errors import UsageError
 from surest.result.advice import bounds_too_wide
 from surest.result.json import to_json
+from surest.result.lead import Lead, lead_of, lead_words
 from surest.result.listed import Listed
 from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
@@ -71,6 +74,10 @@ class Result:
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
     from_control: tuple[FloatArray, FloatArray] | None = None
     """On fresh pulls with a control: bounds of each arm's mean less the control's, as `differences` has them."""
+    lead_bounds: Callable[[], LeadBounds] | None = field(default=None, repr=False)
+    """What computes the bounds of `lead` on [0, 1], where the algorithm tells them."""
+    lead_told: Lead | None = None
+    """The lead, where it was read from JSON."""
     transcript: list[Exchange] | None = None
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
@@ -167,6 +174,21 @@ class Result:
         """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
         return self._on_items().table(self.labels)
 
+    @cached_property
+    def lead(self) -> Lead | None:
+        """By how much the best arm is ahead of the runner-up, with bounds that hold for all pairs of arms at once, at 1 − δ.
+
+        Of several chosen arms it is the last one's lead over the best of the others; with a control, the best arm's lead over it.
+        None where there is no runner-up, or nothing is known of one.
+
+        >>> import surest
+        >>> arms = {"a": {"successes": 600, "trials": 1000}, "b": {"successes": 480, "trials": 1000}}
+        >>> lead = surest.identify(arms).lead
+        >>> lead.over, round(lead.difference, 2), 0 < lead.low < lead.high < 0.25
+        ('b', 0.12, True)
+        """
+        return self.lead_told if self.lead_told is not None else lead_of(self)
+
     @property
     def differences(self) -> tuple[FloatArray, FloatArray] | None:
         """Bounds of each arm's mean less that of the control, where there is one, for all arms at once, at 1 − δ.
@@ -253,7 +275,9 @@ class Result:
     def __str__(self) -> str:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
-        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}{failed}"
+        return (
+            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self)])) + f"{warned}\n\n{self.arms}{failed}"
+        )
 
 
 def algorithm_name(algorithm: Any) -> str:
@@ -307,6 +331,7 @@ def result_of(
         forecast=status.forecast,
         intervals=status.intervals,
         from_control=status.differences if problem.items is None else None,
+        lead_bounds=status.lead,
         transcript=running.transcript,
         history=history,
         warnings=_warnings(running, problem),
