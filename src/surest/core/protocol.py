@@ -97,7 +97,7 @@ class Status:
 
 
 class Lead(NamedTuple):
-    """Bounds of how much larger one arm's mean is than another's. They hold for all pairs at once: either may be chosen by looks."""
+    """Bounds of how much larger one arm's mean is than another's. They hold for all pairs of arms at once."""
 
     arm: int
     over: int
