@@ -175,6 +175,11 @@ def _frame(frame: Any, columns: Columns | None = None) -> Any:
     found = {}
     for name in frame.columns:
         values = np.asarray(frame[name])
+        if values.dtype.kind in "UMmS" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values)):
+            raise UsageError(
+                f"column {name!r} of the data frame holds no numbers; a frame has a column for each arm, and no others, or a row "
+                "for each reward: columns={'arm': …, 'value': …}"
+            )
         found[name] = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     return found
 

@@ -1,4 +1,4 @@
-"""A result in a notebook: verdict, table and a small picture, as a piece of HTML for light and dark pages alike."""
+"""A result or a study in a notebook: verdict, table and a small picture, a piece of HTML for light and dark pages alike."""
 
 import html
 from importlib.util import find_spec
@@ -10,7 +10,8 @@ from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.table import SHOWN
 from surest.result.words import cost, verdict
-from surest.text import visible
+from surest.study.study import Study
+from surest.text import counted, visible
 
 COLOURS = "--leader:#d9660a;--other:#3b8fd1;--quiet:#808080"
 """Told apart on white and on black; all else takes the page's own colours."""
@@ -32,6 +33,16 @@ def to_fragment(result: Result) -> str:
     )
 
 
+def study_fragment(study: Study) -> str:
+    """A study as it stands: its name, how far it is, and its result."""
+    progress = study.status()
+    waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    rewards, tickets = counted(progress.told, "reward"), counted(progress.out, "ticket")
+    state = "is finished" if progress.finished else "is running"
+    line = f"Study {study.name} ({study.store.shown}) {state}: {rewards} told, {tickets} with workers{waiting}."
+    return f"<div><p style='margin:.2em 0;opacity:.75'>{_e(line)}</p>{to_fragment(progress.result)}</div>"
+
+
 def _table(result: Result) -> str:
     arms = result.arms
     head, rows = arms.cells(SHOWN)
@@ -39,7 +50,7 @@ def _table(result: Result) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     more = len(arms) - len(rows)
     rest = f'<tr><td style="{CELL}" colspan="{len(head)}">… {more:,} more</td></tr>' if more else ""
-    return f'<table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
+    return f'<table style="border-collapse:collapse;color:inherit"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
 
 
 def _cell(text: str) -> str:

@@ -12,7 +12,7 @@ from surest.core.problem import Problem
 from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.core.protocol import Lead as LeadBounds
-from surest.errors import UsageError
+from surest.errors import MissingPackageError
 from surest.result.advice import bounds_too_wide
 from surest.result.json import to_json
 from surest.result.lead import Lead, lead_of, lead_words
@@ -24,6 +24,7 @@ from surest.text import decimals, visible
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from matplotlib.axes import Axes
 
 Kind = Literal["intervals", "pulls", "evidence"]
@@ -66,7 +67,8 @@ class Result:
     For each u, the probability that the search ever shows a wrong arm with a level of u or less is at most u, whenever
     one stops. It is not the probability that this answer is wrong."""
     epsilon_certified: float | None = None
-    """The smallest ε for which the chosen arm is certified, at δ, to be within ε of the best."""
+    """The smallest ε for which the chosen arm is certified, at δ, to be within ε of the best; where the m best were asked for,
+    for which each chosen arm is certified to be within ε of the m-th best, or better."""
     nominees: tuple[Any, ...] = ()
     forecast: float | None = None
     """A guess at the pulls that a decision still needs."""
@@ -121,7 +123,10 @@ class Result:
 
     @property
     def contenders(self) -> tuple[Any, ...] | None:
-        """The labels of the arms that may still be right: at level δ a best arm is among them. None where that is not known."""
+        """The labels of the arms that may still be right: at level δ a best arm is among them. None where that is not known.
+
+        Where the m best were asked for, they are among them: on a list all m together, else each by itself, at level δ.
+        """
         return None if self.contender_indices is None else tuple(self.labels[i] for i in self.contender_indices)
 
     @property
@@ -227,8 +232,19 @@ class Result:
         try:
             import pandas as pd
         except ImportError:
-            raise UsageError("to_pandas() needs pandas: pip install 'surest[pandas]'") from None
+            raise MissingPackageError("to_pandas() needs pandas: pip install 'surest[pandas]'") from None
         return pd.DataFrame(list(self.arms), columns=list(ArmRow._fields)).set_index("label")
+
+    def to_polars(self) -> "pl.DataFrame":
+        """The table of arms as a polars data frame, labels in its first column; those that are not all of one type as text."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingPackageError("to_polars() needs polars: pip install 'surest[polars]'") from None
+        labels, *numbers = zip(*self.arms, strict=True)
+        alike = len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float | bool)
+        columns = [labels if alike else [str(label) for label in labels], *numbers]
+        return pl.DataFrame(dict(zip(ArmRow._fields, columns, strict=True)))
 
     def plot(self, kind: Kind = "intervals", ax: "Axes | None" = None) -> "Axes":
         """Draw the result with matplotlib.

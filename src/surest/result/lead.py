@@ -87,8 +87,9 @@ def lead_words(result: "Result") -> str:
         lead = Lead(lead.over, lead.arm, -lead.difference, -lead.high, -lead.low)
     arm, over = visible(str(lead.arm)), visible(str(lead.over))
     width = result.problem.scale.width
-    bounded = not math.isnan(lead.low) and lead.high - lead.low < 0.99 * width
-    if not bounded and (not result.certified or math.isnan(lead.difference)):
+    bounded = not math.isnan(lead.low) and (lead.high < 0.99 * width or lead.low > 0)
+    vague = not bounded or lead.high - lead.low > 1.5 * width
+    if (vague and not result.certified) or (not bounded and math.isnan(lead.difference)):
         return ""
     kind, sure = result.problem.question.kind, result.certified and result.epsilon == 0
     who = {
