@@ -17,7 +17,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray, Lead
-from surest.evidence.bars import estimates, exceeds
+from surest.evidence.bars import estimates, exceeds, from_outside
 from surest.evidence.betting import mixture, wide_bets
 from surest.evidence.certificate import Digest, Point, meeting
 from surest.evidence.digest import Digests
@@ -167,12 +167,4 @@ def _least_lead(
             return -1.0
         value, slope, x = exceeds(first, bets, second, other_bets, gap, 0.5 * (1.0 - abs(gap)), np.inf)
         width *= 1.5
-    for _ in range(30):
-        closer = gap - (value - goal) / slope
-        if not closer - gap > CLOSE:
-            break
-        value, slope, x = exceeds(first, bets, second, other_bets, closer, x, np.inf)
-        if value < goal:  # by rounding
-            break
-        gap = closer
-    return gap
+    return from_outside(first, bets, second, other_bets, gap, value, slope, x, goal)

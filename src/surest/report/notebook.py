@@ -15,6 +15,7 @@ from surest.text import counted, visible
 
 COLOURS = "--leader:#d9660a;--other:#3b8fd1;--quiet:#808080"
 """Told apart on white and on black; all else takes the page's own colours."""
+TABLE = "border-collapse:collapse;color:inherit"
 CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
@@ -50,7 +51,7 @@ def _table(result: Result) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     more = len(arms) - len(rows)
     rest = f'<tr><td style="{CELL}" colspan="{len(head)}">… {more:,} more</td></tr>' if more else ""
-    return f'<table style="border-collapse:collapse;color:inherit"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
+    return f'<table style="{TABLE}"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
 
 
 def _cell(text: str) -> str:
