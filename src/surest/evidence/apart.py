@@ -116,7 +116,7 @@ def lead_of(digests: Digests, first: int, second: int, delta: float, more: Diges
     >>> digests = Digests(2)
     >>> digests.add([0, 0, 1, 1], [1.0, 0.0] * 2, [600, 400, 500, 500])
     >>> [round(bound, 3) for bound in lead_of(digests, 0, 1, 0.05)()]
-    [0, 1, 0.015, 0.183]
+    [0, 1, 0.013, 0.187]
     """
     two, n = _two_of(digests, first, second), len(digests.size)
     if more is not None:

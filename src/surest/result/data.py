@@ -13,7 +13,7 @@ from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.core.protocol import Lead as LeadBounds
 from surest.errors import MissingPackageError
-from surest.result.advice import bounds_too_wide
+from surest.result.advice import warnings_of
 from surest.result.json import to_json
 from surest.result.lead import Lead, lead_of, lead_words
 from surest.result.listed import Listed
@@ -350,7 +350,7 @@ def result_of(
         lead_bounds=status.lead,
         transcript=running.transcript,
         history=history,
-        warnings=_warnings(running, problem),
+        warnings=warnings_of(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
@@ -392,12 +392,3 @@ def _leader(running: Running[Answer]) -> int:
     candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)
     return int(candidates[means.argmax()])
-
-
-def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
-    """What to tell the user of their settings."""
-    if running.least > running.most:  # no single reward was told of
-        return ()
-    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
-    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
-    return () if wide is None else (wide,)
