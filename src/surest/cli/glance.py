@@ -8,6 +8,7 @@ from surest.cli.console import Output
 from surest.report.live import seconds_words
 from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
 from surest.text import at_most, count, counted, ordinal
@@ -17,6 +18,8 @@ def show_result(found: Result) -> None:
     """The verdict, and what happened to evaluations."""
     console = Output(highlight=False)
     console.print(emphasised(found))
+    if lead_words(found):
+        console.print(Text(lead_words(found)))
     _warn(console, found)
     console.print(Text(health_line(found.health or {})))
 
