@@ -4,14 +4,18 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from surest import compiled
-from surest.algorithms import lookup, options_of, start_on
+from surest.algorithms import lookup, start_on
+from surest.algorithms.tally import ENTRY as TALLY
+from surest.arms.files import Columns
 from surest.arms.kinds import Functions, Records, Simulated, kind_of_arms
-from surest.core.problem import Problem, default_algorithm, problem_of, takes_settings
+from surest.arms.totals import Totals
+from surest.core.problem import SETTINGS, Problem, default_algorithm, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import checked_scale
@@ -19,7 +23,7 @@ from surest.core.session import Session
 from surest.drivers.call import call, work_of
 from surest.drivers.executor import IN_FLIGHT, Inline, Workers, evaluate, keep_busy
 from surest.drivers.looks import history as history_hook
-from surest.drivers.recorded import RECORDED_BATCH, feed
+from surest.drivers.recorded import feed, with_batch
 from surest.drivers.simulate import simulate
 from surest.drivers.watching import watching
 from surest.errors import Interrupted, Stop, UsageError
@@ -35,6 +39,7 @@ def identify(
     delta: float = 0.05,
     *,
     seed: int | None = None,
+    columns: Columns | None = None,
     vectorised: bool = False,
     seeded: bool = False,
     resample: bool = False,
@@ -54,10 +59,13 @@ def identify(
 
     Parameters
     ----------
-    arms : mapping or sequence of callables or of arrays, data frame, or a bandit
+    arms : mapping or sequence of callables or of arrays, CSV file, data frame, or a bandit
         Callables return one reward a call: a number or a truth value. Arrays are recorded rewards: each counts once, in its
         order, and where they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
-        labels. A bandit is anything that answers requests, simulated arms among them.
+        labels. A file or a data frame has the columns arm and value, a row a reward, or a row of totals for each arm: arm,
+        successes and trials (also clicks and impressions, conversions and visitors; or ``{"a": {"successes": 3, "trials": 50},
+        …}``); a data frame may have a column for each arm. A bandit is anything that answers requests, simulated arms among
+        them.
     delta : float
         The allowed probability of a wrong answer.
     epsilon : float
@@ -72,7 +80,10 @@ def identify(
     minimise : bool
         Rewards are costs, times or losses: the arm of the smallest mean is the best.
     seed : int, optional
-        Makes simulated draws, and random choices of the algorithm, repeatable. One is chosen, and reported, if not given.
+        Makes simulated draws, and random choices of the algorithm, repeatable. One is chosen, and reported, if not given; for a
+        file it is 0, so that a longer file continues the same run.
+    columns : mapping, optional
+        Other names of the columns of a file or a data frame: ``{"arm": "variant", "value": "clicked"}``; all others are ignored.
     vectorised : bool
         Callables take a count and return so many rewards.
     seeded : bool
@@ -126,14 +137,16 @@ def identify(
     _refuse_items(settings)
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     wants = "a count" if vectorised else "a seed" if seeded else ""
-    source = kind_of_arms(arms, scale, resample=resample, wants=wants)
+    source = kind_of_arms(arms, scale, resample=resample, wants=wants, columns=columns)
     kept = storage is not None or name is not None
     _check_how(source, executor if not kept else executor or Inline(), vectorised, seeded, retries, on_failure)
     if kept:
         asked = {"delta": delta, **({} if seed is None else {"seed": seed}), **settings}
         how = {"executor": executor, "in_flight": in_flight, "retries": retries, "seeded": seeded}
         return _in_study(storage, name, source, asked, on_failure, how, progress, on_request)
-    chosen = secrets.randbits(32) if seed is None else seed
+    if isinstance(source, Totals):
+        return _of_totals(source, delta, {**settings, "seed": seed or 0})
+    chosen = seed if seed is not None else 0 if isinstance(arms, str | Path) else secrets.randbits(32)
     problem = problem_of(source.labels, delta=delta, seed=chosen, **resolved(settings))
     looks = history_hook() if history else None
     began, compiling = time.perf_counter(), compiled.seconds_spent()
@@ -216,6 +229,23 @@ def _in_study(
     return found
 
 
+def _of_totals(totals: Totals, delta: float, settings: dict[str, Any]) -> Result:
+    began = time.perf_counter()
+    running, problem = judge_totals(totals, delta=delta, **settings)
+    return result_of(running, problem, standing=TALLY.standing, seconds=time.perf_counter() - began)
+
+
+def judge_totals(totals: Totals, **settings: Any) -> tuple[Running[Answer], Problem]:
+    """What totals say, as a run that has ended, and what was asked. Nothing is pulled."""
+    given = [name for name in settings if name not in SETTINGS or name in ("algorithm", "budget")]
+    if given:
+        raise UsageError(f"{given[0]} chooses pulls, and totals are judged as they are; leave it out")
+    if tuple(settings.get("bounds", (0.0, 1.0))) != (0.0, 1.0):
+        raise UsageError("totals count successes, 1 each, and failures, 0 each; leave out bounds")
+    problem = problem_of(totals.labels, algorithm=TALLY, trials=totals.trials.tolist(), **settings)
+    return simulate(start_on(problem), totals.bandit(problem.scale), name=TALLY.name), problem
+
+
 def _refuse_items(settings: dict[str, Any]) -> None:
     """Refuse what belongs to lists of items: its rules prove nothing about fresh draws."""
     algorithm = settings.get("algorithm")
@@ -229,16 +259,18 @@ def _refuse_items(settings: dict[str, Any]) -> None:
 
 def _with_batch(problem: Problem, source: Functions | Records, executor: object, in_flight: int) -> Problem:
     """The problem with batches that suit who evaluates, where the algorithm has such an option and nothing else is said."""
-    least = {}
-    if isinstance(source, Records) and "batch" in options_of(problem.algorithm):
-        least = {"batch": RECORDED_BATCH}
-    elif executor is not None:
-        least = keep_busy(problem.algorithm, in_flight, problem.options)
+    if isinstance(source, Records):
+        return with_batch(problem)
+    least = {} if executor is None else keep_busy(problem.algorithm, in_flight, problem.options)
     return msgspec.structs.replace(problem, options={**least, **problem.options})
 
 
 def _check_how(
-    source: Functions | Records | Simulated, executor: Workers | None, vectorised: bool, seeded: bool, *how: object
+    source: Functions | Records | Simulated | Totals,
+    executor: Workers | None,
+    vectorised: bool,
+    seeded: bool,
+    *how: object,
 ) -> None:
     """Refuse what would be ignored."""
     if executor is None and any(option is not None for option in how):

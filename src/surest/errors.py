@@ -7,7 +7,8 @@ SurestError
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
 │   ├── PullLimitError  more pulls in one request than can be made or counted
 │   ├── EvaluationError an arm whose evaluation failed and cannot be retried any more
-│   └── ContractError   an algorithm or a bandit that breaks the contract between them: names it, and what is allowed
+│   ├── ContractError   an algorithm or a bandit that breaks the contract between them: names it, and what is allowed
+│   └── MissingPackageError  an optional package that is not installed, and how to install it; an `ImportError`, too
 ├── TranscriptError     a replayed request is not the recorded one
 ├── StorageError        a database that cannot be reached, read or written, or is damaged
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
@@ -48,6 +49,10 @@ class EvaluationError(UsageError):
 
 class ContractError(UsageError):
     """An algorithm's request or answer, or a bandit's reply, that is not allowed."""
+
+
+class MissingPackageError(UsageError, ImportError):
+    """An optional package that is not installed."""
 
 
 class TranscriptError(SurestError):

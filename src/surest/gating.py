@@ -265,13 +265,13 @@ def _judged(pair: Pair, scale: Scale, margin: float, delta: float, target: str, 
     verdict, exact = _verdict(found, apart[known], total, margin / scale.width)
     low, high = _interval(found, apart[known], total)
     sign = -scale.width if scale.minimise else scale.width
-    ends = sorted((sign * low, sign * high))
+    ends = sorted((sign * low + 0.0, sign * high + 0.0))  # -0.0 becomes 0.0
     means = [float(side[:counted].mean()) if counted else nan for side in values]
     difference = fsum(apart[:counted].tolist()) / counted if counted else nan
     return Gate(
         verdict=verdict,
         exact=exact,
-        difference=sign * difference,
+        difference=sign * difference + 0.0,
         interval=(ends[0], ends[1]),
         means=(means[0], means[1]),
         names=pair.names,
@@ -333,9 +333,10 @@ def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Ve
         if gaps and verdict == "undecided":
             notes.append(f"{_items(gaps)} of the list without a value in {name}")
     if known > counted and verdict == "undecided":
+        which = f"only the first {counted:,} in the order drawn count" if counted else "none counts yet"
         notes.append(
-            f"{_items(known)} with both values, but only the first {counted} in the order drawn count; evaluate next what "
-            "comes next in it"
+            f"{_items(known)} with both values, but {which}: the next item, {pair.items[counted]!r}, lacks one. Evaluate that "
+            "next"
         )
     return tuple(notes)
 

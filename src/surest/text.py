@@ -113,6 +113,15 @@ def at_most(value: float) -> str:
     return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "reward"), counted(20, "more reward")
+    ('1 reward', '20 more rewards')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def ordinal(number: int) -> str:
     """An ordinal.
 

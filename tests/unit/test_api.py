@@ -71,7 +71,7 @@ def test_vectorised_arms_get_a_count() -> None:
         ({}, "no arms"),
         (np.empty((0, 3)), "no arms"),
         (7, "arms are 7 (int)"),
-        ("abc", "arms are 'abc' (str)"),
+        ("abc", "arms are 'abc', and there is no such file"),
         (None, "arms are None"),
         (iter([coin(0.5)]), "list_iterator"),
         ({"f": coin(0.5), "x": [0.5]}, "arm 'f' is a callable and arm 'x' is not"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surest.evidence import bars
+from surest.evidence import apart, bars
 from unit.test_kernels_alike import both, ledger
 
 
@@ -18,3 +18,5 @@ def test_verdicts_on_each_arm_are_alike(seed: int) -> None:
         starts = rng.random((2, n))
         both(bars.compare, rows, digests.counts, digests.sums, np.arange(1, n), 0, (gap, 0.1), starts, goal)
     both(bars._differences, rows, digests.counts, digests.sums, 0, 4.0)
+    own, other = ((values[k], weights[k], int(size[k])) for values, weights, size in [rows] for k in (0, 1))
+    both(apart._least_lead, own, 12, other, 12, float(digests.means[0] - digests.means[1]), 0.3, 4.0)

@@ -81,7 +81,7 @@ def test_costs_are_minimised_and_shown_in_their_own_units(capsys: pytest.Capture
     status, out, _ = surest(*given, capsys=capsys)
     assert status == 0
     assert "Arm quick is the best" in out
-    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("quick", "slow"))] == [
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("quick  ", "slow  "))] == [
         ["quick", "5.000"],
         ["slow", "55.000"],
     ]

@@ -177,3 +177,19 @@ def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Pa
     assert found["arm"] == "good"
     begun = calls.read_text().split("\n")[:-1]
     assert len(begun) <= found["evaluations"] + 2, "only what was under way was evaluated again"
+
+
+def test_suggestions_are_json_where_json_is_asked_for(run: Run, tmp_path: Path) -> None:
+    known = {cell: value if cell[1] in ("q1", "q2") else "" for cell, value in CELLS.items()}
+    table = write(tmp_path / "t.csv", known)
+    rows = list(csv.DictReader(io.StringIO(run(table, "--suggest", "4")[1])))
+    status, out, _ = run(table, "--suggest", "4", "--json")
+    found = json.loads(out)
+    assert (status, found["certified"], found["suggestions"]) == (3, False, rows)
+    assert json.loads(run(write(tmp_path / "all.csv", CELLS), "--suggest=4", "--json")[1])["suggestions"] == []
+
+
+def test_an_accuracy_wider_than_the_bounds_is_refused(run: Run, tmp_path: Path) -> None:
+    status, _, err = run(write(tmp_path / "all.csv", CELLS), "--epsilon=1")
+    assert status == 2
+    assert "any arm is that close to the best" in err

@@ -198,3 +198,19 @@ def test_lists_and_populations(run: Run) -> None:
     few = write("few.csv", dict(list(NEW.items())[:150]))
     assert run("old.csv", few, "--common", "--margin=.3")[0] == 0
     assert run("old.csv", few, "--strict")[0] == 2
+
+
+def test_suggestions_are_json_where_json_is_asked_for(run: Run) -> None:
+    first = json.loads(run("old.csv", write("none.csv", {}), "--suggest=200", "--json")[1])
+    assert len(first["next"]) == 200
+    assert first["next"][0][0] == "none.csv"
+    status, out, _ = run("old.csv", write("none.csv", {}), "--suggest=3", "--json")
+    assert (status, json.loads(out)["next"]) == (3, first["next"][:3])
+    later = [item for _, item in first["next"][1:60]]
+    _, _, err = run("old.csv", write("later.csv", {item: WORSE[item] for item in later}))
+    assert f"59 items with both values, but none counts yet: the next item, {first['next'][0][1]!r}, lacks one." in err
+
+
+def test_a_difference_of_costs_is_not_negative_zero(run: Run) -> None:
+    found = json.loads(run("old.csv", write("same.csv", OLD), "--minimise", "--json")[1])
+    assert [str(number) for number in (found["difference"], *found["interval"])] == ["0.0"] * 3

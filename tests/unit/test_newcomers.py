@@ -286,7 +286,7 @@ def test_settings_that_were_meant_otherwise(made: Callable[..., None], given: di
         ([lambda: 1, lambda: 0], {"vectorised": True}, "leave vectorised=True out, or let it take one"),
         ([lambda: np.ones(3), lambda: 1], {}, "return one number a call, or, with vectorised=True"),
         ([lambda: None, lambda: 1], {}, "return an int, a float or a bool"),
-        ("rewards.csv", {}, "pandas.read_csv"),
+        ("rewards.csv", {}, "no such file; give a CSV file"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:coroutine")

@@ -19,3 +19,18 @@ def test_a_result_in_a_notebook() -> None:
 def test_a_long_table_is_cut() -> None:
     shown = surest.identify(bernoulli([0.9] + [0.1] * 20), delta=0.1, seed=1)._repr_html_()
     assert "… 15 more" in shown
+
+
+def test_a_study_in_a_notebook_before_and_after() -> None:
+    study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
+    shown = study._repr_html_()
+    assert "Study &lt;b&gt;demo (memory:) is running: 0 rewards told, 0 tickets with workers." in shown
+    assert "No pull has been counted yet" in shown
+    while not study.finished:
+        for ticket in study.ask():
+            study.tell(ticket.id, float(ticket.label == "a"))
+    shown = study._repr_html_()
+    assert "is finished" in shown
+    assert "Arm a is the best" in shown
+    assert "a beats the runner-up b by 1.00" in shown
+    assert "<svg" in shown

@@ -31,9 +31,10 @@ def spent() -> Result:
 def test_a_decided_result_prints_in_a_few_lines(decided: Result) -> None:
     lines = str(decided).splitlines()
     assert lines[0] == "Arm new [x] is the best: wrong with probability at most 0.05."
-    assert lines[1].startswith(f"It took {decided.pulls} pulls in ")
-    assert lines[3].split() == ["arm", "mean", "95", "%", "interval", "pulls", "share"]
-    assert [line.split("  ")[0].strip() for line in lines[4:]] == [
+    assert lines[1] == "new [x] beats the runner-up old by 0.67."
+    assert lines[2].startswith(f"It took {decided.pulls} pulls in ")
+    assert lines[4].split() == ["arm", "mean", "95", "%", "interval", "pulls", "share"]
+    assert [line.split("  ")[0].strip() for line in lines[5:]] == [
         "new [x]",
         *sorted(["old", "none"], key=lambda a: -decided.arms[a].mean),
     ]

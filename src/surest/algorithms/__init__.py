@@ -245,6 +245,11 @@ def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | Non
     checked_delta(delta)
     if not 0 <= epsilon < np.inf:
         raise UsageError(f"epsilon is {epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
+    if epsilon >= 1:
+        raise UsageError(
+            f"epsilon is {epsilon:g} times the range of the rewards, and any arm is that close to the best; give a smaller one, "
+            "in the units of the rewards"
+        )
     if budget is not None and budget < 0:
         raise UsageError(f"the budget is {budget}; it must be a number of pulls ≥ 0")
     if epsilon > 0 and entry.goal == "best arm":

@@ -218,7 +218,7 @@ class CsvFile:
         told = ", ".join(f"{name!r}: …" for name in self.needed)
         return (
             f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}, "
-            f"on the command line --{self.needed[0]}-column …"
+            f"on the command line {' '.join(f'--{name}-column …' for name in self.needed)}"
         )
 
     def _refuse_near_misses(self, names: list[str]) -> None:
@@ -226,9 +226,12 @@ class CsvFile:
         for name in names:
             near = get_close_matches(name, self.optional, 1, cutoff=0.85)
             if near and near[0] not in names:
+                ours = ", ".join(f"{needed!r}: {needed!r}" for needed in self.needed)
+                options = " ".join(f"--{needed}-column {needed}" for needed in self.needed)
                 raise SourceError(
-                    f"{self.path}, line 1: is column {name!r} meant to be {near[0]!r}? Rename it; "
-                    f"or give columns={{{near[0]!r}: {name!r}}} if it is"
+                    f"{self.path}, line 1: is column {name!r} meant to be {near[0]!r}? If it is, rename it, or give "
+                    f"columns={{{near[0]!r}: {name!r}}}. If not, name the columns that count, and it is ignored: "
+                    f"columns={{{ours}}}, on the command line {options}"
                 )
 
     def _batch(self, records: list[list[str]], at: dict[str, int], width: int, above: int) -> Iterator[Batch]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from surest.arms.files import Columns
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.recorded import read_csv
 from surest.core.protocol import FloatArray
@@ -51,8 +52,15 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
     )
 
 
-def parse_source(source: str, instance: str | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> FiniteArms:
+def parse_source(
+    source: str,
+    instance: str | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    columns: Columns | None = None,
+) -> FiniteArms:
     """The arms that a source names: see `FORMS`. A file's rewards lie within `bounds`, the arms' on [0, 1].
+
+    `columns` are a file's own names of its columns.
 
     >>> parse_source("bernoulli:0.5,0.45").means
     array([0.5 , 0.45])
@@ -71,7 +79,7 @@ def parse_source(source: str, instance: str | None = None, bounds: tuple[float, 
         )
     if not _exists(source):
         raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
-    return read_csv(source, instance, bounds)
+    return read_csv(source, instance, bounds, columns)
 
 
 def _exists(source: str) -> bool:

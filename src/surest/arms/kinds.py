@@ -3,15 +3,19 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surest.arms.files import Columns
 from surest.arms.finite import FiniteArms, recorded
+from surest.arms.recorded import read_csv, read_in_order
+from surest.arms.totals import NEEDED, Totals, frame_totals, has_totals, read_totals, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
-from surest.errors import RewardError, UsageError
+from surest.errors import RewardError, SourceError, UsageError
 
 ONE_ARGUMENT = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -47,14 +51,26 @@ class Simulated:
 
 
 def kind_of_arms(
-    arms: Any, scale: Scale, *, resample: bool = False, wants: str = ""
-) -> Functions | Records | Simulated:
+    arms: Any, scale: Scale, *, resample: bool = False, wants: str = "", columns: Columns | None = None
+) -> Functions | Records | Simulated | Totals:
     """Tell what kind of arms a user gave. `wants` names the argument that functions are called with, if any.
 
     >>> kind_of_arms({"a": [0, 1, 1], "b": [1, 0]}, Scale()).rewards
     [array([0., 1., 1.]), array([1., 0.])]
     """
-    if isinstance(arms, Records):
+    if isinstance(arms, Records | Totals):
+        return arms
+    if columns and not (isinstance(arms, str | Path) or _is_frame(arms)):
+        raise UsageError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {_short(arms)}")
+    if isinstance(arms, str | Path):
+        arms = _read(arms, scale, resample, columns)
+    elif _is_frame(arms):
+        arms = _frame(arms, columns)
+    elif isinstance(arms, Mapping) and arms and all(map(_is_total, arms.values())):
+        arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
+    if isinstance(arms, Totals) and resample:
+        raise UsageError("resample goes with single rewards; of these arms only totals are known")
+    if isinstance(arms, Totals | Simulated):
         return arms
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
         return Simulated(tuple(arms.labels), _good_side(arms, scale), bool(getattr(arms, "recorded", False)))
@@ -107,33 +123,63 @@ def _good_side(arms: Any, scale: Scale) -> Any:
 
 
 def _named(arms: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    if hasattr(arms, "columns") and hasattr(arms, "__getitem__"):
-        arms = _frame(arms)
     if isinstance(arms, Mapping):
         return labels_of(list(arms)), list(arms.values())
     if isinstance(arms, Sequence | np.ndarray) and not isinstance(arms, str | bytes):
         return labels_of(len(arms)), list(arms)
-    hint = "; to read a file, use the command line, or pandas.read_csv" if isinstance(arms, str) else ""
     raise UsageError(
         f"arms are {_short(arms)}; give a mapping or a sequence of callables, or of arrays of "
-        f"rewards, or simulated arms{hint}"
+        "rewards, or simulated arms"
     )
 
 
-def _frame(frame: Any) -> dict[Any, Any]:
-    """A data frame as recorded rewards: columns arm and value, a row a reward, or else a column for each arm."""
-    columns = [str(name).lower() for name in frame.columns]
-    if {"arm", "value"} <= set(columns):
-        arm, value = (np.asarray(frame[frame.columns[columns.index(name)]]) for name in ("arm", "value"))
+def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | None) -> Any:
+    """Arms from a CSV file: recorded rewards, a law to draw from, or totals."""
+    if not Path(path).exists():
+        raise SourceError(f"arms are {str(path)!r}, and there is no such file; give a CSV file, functions or arrays")
+    if has_totals(path, columns):
+        return read_totals(path, columns)
+    if resample:
+        law = read_csv(path, bounds=(scale.low, scale.high), columns=columns)
+        return Simulated(law.labels, _good_side(law, scale), resampled=True)
+    found = read_in_order(path, columns=columns, growing=False, within=(scale.low, scale.high))
+    return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}
+
+
+def _is_frame(arms: Any) -> bool:
+    return hasattr(arms, "columns") and hasattr(arms, "__getitem__")
+
+
+def _is_total(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == set(NEEDED[1:])
+
+
+def _frame(frame: Any, columns: Columns | None = None) -> Any:
+    """A data frame as recorded rewards or totals: columns arm and value, a row a reward, or else a column for each arm."""
+    totals = frame_totals(frame, columns)
+    if totals is not None:
+        return totals
+    names = [str(name).lower() for name in frame.columns]
+    wanted = [str((columns or {}).get(name, name)).lower() for name in ("arm", "value")]
+    if set(wanted) <= set(names):
+        arm, value = (np.asarray(frame[frame.columns[names.index(name)]]) for name in wanted)
         return {label: value[arm == label] for label in dict.fromkeys(arm.tolist())}
-    if {"arm", "item"} & set(columns):
+    if columns:
+        missing = next(name for name in wanted if name not in names)
+        raise SourceError(f"the DataFrame has no column {missing!r}; it has {', '.join(map(str, frame.columns))}")
+    if {"arm", "item"} & set(names):
         raise UsageError(
-            f"a data frame with the columns {', '.join(columns)}: recorded rewards need arm and value; arms on a list of "
-            "items go to surest.evaluate"
+            f"a data frame with the columns {', '.join(names)}: recorded rewards need arm and value, totals arm, successes "
+            "and trials, or columns={'arm': …, 'value': …}; arms on a list of items go to surest.evaluate"
         )
     found = {}
     for name in frame.columns:
         values = np.asarray(frame[name])
+        if values.dtype.kind in "UMmS" or (values.dtype.kind == "O" and any(isinstance(v, str) for v in values)):
+            raise UsageError(
+                f"column {name!r} of the data frame holds no numbers; a frame has a column for each arm, and no others, or a row "
+                "for each reward: columns={'arm': …, 'value': …}"
+            )
         found[name] = values[~np.isnan(values)] if values.dtype.kind == "f" else values
     return found
 

@@ -26,6 +26,12 @@ COMMANDS = {
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 
+EXTRAS = {
+    **{"matplotlib": "plot", "pandas": "pandas", "polars": "polars", "psycopg": "postgresql", "distributed": "dask"},
+    **{"zipfile_zstd": "inspect", "optuna": "optuna", "sklearn": "sklearn", "joblib": "sklearn", "loky": "loky"},
+}
+"""The extra that brings each optional package."""
+
 
 class Unread(Exception):
     """Whoever read standard output has seen enough, as ``head`` has."""
@@ -96,6 +102,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     except UsageError as error:
         _fail(str(error), 2, debug)
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package not in EXTRAS:
+            _fail(f"a fault of surest: {error} (add --debug for a traceback)", 1, debug)
+        _fail(f"this needs {package}, which is not installed: pip install 'surest[{EXTRAS[package]}]'", 2, debug)
     except SurestError as error:
         _fail(str(error), 1, debug)
     except (Unread, BrokenPipeError):

@@ -24,7 +24,10 @@ COLUMNS = ("arm", "item", "value")
 @click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
 @item_problem_options
 @click.option(
-    "--suggest", type=click.IntRange(1), metavar="K", help="Print the next K cells to evaluate, as CSV, and no more."
+    "--suggest",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Print the next K cells to evaluate, as CSV, and no more; with --json among the rest.",
 )
 @click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
@@ -92,9 +95,13 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     result = find_best(table, **settings)
     if given["suggest"] is not None:
-        if result.certified:
+        if result.certified and not given["as_json"]:
             say("surest: decided; no further cell is needed. Without --suggest the verdict is shown.", err=True)
-        say(as_csv([] if result.certified else result.wanted_cells[: given["suggest"]]).rstrip("\n"))
+        cells = [] if result.certified else result.wanted_cells[: given["suggest"]]
+        if given["as_json"]:
+            show_result(result, given, {"suggestions": as_objects(cells)})
+        else:
+            say(as_csv(cells).rstrip("\n"))
         return 0 if result.certified else 3
     more = len(result.wanted_cells)
     lines = (
@@ -129,6 +136,11 @@ def _is_log(path: str) -> bool:
             return file.read(4096).lstrip().startswith((b"PK", b"{"))
     except (OSError, ValueError):
         return False
+
+
+def as_objects(cells: Any) -> list[dict[str, Any]]:
+    """Cells as JSON has them."""
+    return [{"arm": str(arm), "item": str(item)} for arm, item in cells]
 
 
 def as_csv(cells: Any) -> str:

@@ -55,7 +55,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
     "--suggest",
     type=click.IntRange(1),
     metavar="K",
-    help="While it is not decided, print the next K cells to evaluate, as CSV.",
+    help="While it is not decided, print the next K cells to evaluate, as CSV; with --json among the rest.",
 )
 @click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
@@ -76,10 +76,12 @@ def gate(**given: Any) -> int:
     found = judged(*_sides(given), **_settings(given))
     if given["markdown"] is not None:
         _write(found.to_markdown(), given["markdown"])
-    if given["suggest"] is not None and found.verdict == "undecided":
-        say(as_csv(found.wanted[: given["suggest"]]).rstrip("\n"))
-    elif given["as_json"]:
-        print_json(found.to_dict())
+    cells = found.wanted[: given["suggest"]]
+    if given["as_json"]:
+        more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
+        print_json({**found.to_dict(), **more})
+    elif given["suggest"] is not None and found.verdict == "undecided":
+        say(as_csv(cells).rstrip("\n"))
     else:
         say(str(found))
     for note in () if given["as_json"] else found.notes:

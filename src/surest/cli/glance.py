@@ -8,15 +8,18 @@ from surest.cli.console import Output
 from surest.report.live import seconds_words
 from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
-from surest.text import at_most, count, ordinal
+from surest.text import at_most, count, counted, ordinal
 
 
 def show_result(found: Result) -> None:
     """The verdict, and what happened to evaluations."""
     console = Output(highlight=False)
     console.print(emphasised(found))
+    if lead_words(found):
+        console.print(Text(lead_words(found)))
     _warn(console, found)
     console.print(Text(health_line(found.health or {})))
 
@@ -27,7 +30,7 @@ def show(progress: Progress) -> None:
     console.print(_headline(progress))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     console.print(
-        Text(f"{_counted(progress.told, 'reward')} told, {_counted(progress.out, 'ticket')} with workers{waiting}.")
+        Text(f"{counted(progress.told, 'reward')} told, {counted(progress.out, 'ticket')} with workers{waiting}.")
     )
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))
@@ -85,17 +88,8 @@ def _how_long(progress: Progress) -> str:
         return "Nothing is left to evaluate."
     speed = f" at {progress.per_second:.3g} rewards a second" if progress.per_second else ""
     if progress.result.forecast is None:
-        asked = f"{_counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
+        asked = f"{counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
         return f"{asked}{speed}; how many a decision needs cannot be told yet."
     left = progress.seconds_left
     about = f": {seconds_words(left)}" if left is not None and math.isfinite(left) else ""
     return f"About {count(progress.result.forecast)} more rewards may be needed{speed}{about}."
-
-
-def _counted(number: int, noun: str) -> str:
-    """So many of something.
-
-    >>> _counted(1, "reward"), _counted(20, "more reward")
-    ('1 reward', '20 more rewards')
-    """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"

@@ -5,10 +5,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from surest.cli.options import columns_given
 from surest.cli.python_arms import is_python, load
 from surest.cli.settings import problem_options, settings_given
 from surest.core.problem import DEFAULTS
 from surest.core.scale import checked_scale
+
+OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow")
+"""Options that go with files only."""
 
 
 @click.command()
@@ -36,6 +40,12 @@ from surest.core.scale import checked_scale
     help="Where recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
 )
 @click.option("--arm", "labels", multiple=True, metavar="NAME", help="An arm of a file, recorded yet or not.")
+@click.option("--arm-column", metavar="NAME", help="The column of SOURCE that names the arm.  [default: arm]")
+@click.option("--value-column", metavar="NAME", help="The column that holds the reward.  [default: value]")
+@click.option("--successes-column", metavar="NAME", help="In a table of totals: the column of successes.")
+@click.option("--trials-column", metavar="NAME", help="In a table of totals: the column of trials.")
+@click.option("--sum-rows", is_flag=True, help="In a table of totals: add up the rows of an arm, such as days.")
+@click.option("--follow", is_flag=True, help="Wait for new rows of SOURCE until they decide.")
 @click.option(
     "--study", metavar="NAME", help="Keep rewards of commands or Python arms in a study; go on with it if it is there."
 )
@@ -46,8 +56,9 @@ from surest.core.scale import checked_scale
 def identify(**given: Any) -> int:
     """Find the best arm of SOURCE.
 
-    SOURCE is a CSV file of recorded rewards (arm,value) or a folder of them, each row counted once, in order; simulated
-    arms: example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
+    SOURCE is a CSV file of recorded rewards (arm,value) or a folder of them, each row counted once, in order; a CSV file of
+    totals (arm,successes,trials, or clicks of impressions, or conversions of visitors), a row for each arm; simulated arms:
+    example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
     """
@@ -68,27 +79,32 @@ def identify(**given: Any) -> int:
     settings = settings_given(given)
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
-        _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance")
+        _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
         return searches.identify_commands(given, settings, scale)
     _refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
     if is_python(source):
-        _refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance")
+        _refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
         arms = load(source)
         if given["study"] is not None:
             _refuse(given, "--study", "vectorised")
             return searches.identify_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     _refuse(given, "files and simulated arms", "study", "vectorised")
-    if sources.is_evidence(source, given["resample"]):
+    columns = columns_given(given)
+    if sources.is_totals(source, columns):
+        _refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance")
+        return sources.identify_totals(given, settings, scale)
+    _refuse(given, "a table of totals", "sum_rows", only="a table of totals")
+    if sources.is_evidence(source, given["resample"], columns):
         return sources.identify_recorded(given, settings, scale)
-    arms = parse_source(source, given["instance"], (scale.low, scale.high))
-    _refuse(given, "simulated arms", "suggest", "labels", "clip")
+    arms = parse_source(source, given["instance"], (scale.low, scale.high), columns or None)
+    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow")
     return sources.identify_simulated(given, settings, scale, arms)
 
 
 def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:
     """Refuse options that would be ignored."""
     shown = {"labels": "--arm", "source": "a SOURCE", "on_failure": "--on-failure"}
-    wrong = [shown.get(name, f"--{name}") for name in names if given[name] not in (None, False, ())]
+    wrong = [shown.get(name, f"--{name.replace('_', '-')}") for name in names if given[name] not in (None, False, ())]
     if wrong:
         raise click.UsageError(f"{wrong[0]} goes with {only} only" if only else f"{wrong[0]} does not go with {what}")

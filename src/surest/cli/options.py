@@ -1,7 +1,7 @@
-"""``--option NAME=VALUE``: an algorithm's own options on the command line."""
+"""``--option NAME=VALUE``, an algorithm's own options on the command line, and the names of a file's columns."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,6 +17,16 @@ option_option = click.option(
     metavar="NAME=VALUE",
     help="An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
 )
+
+
+def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
+    """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like.
+
+    >>> columns_given({"arm_column": "variant", "value_column": None, "source": "log.csv"})
+    {'arm': 'variant'}
+    """
+    named = {name.removesuffix("_column"): value for name, value in params.items() if name.endswith("_column")}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def options_given(algorithm: str, texts: Sequence[str]) -> dict[str, Any]:

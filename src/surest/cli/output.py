@@ -9,6 +9,7 @@ from surest.cli import streams
 from surest.cli.reproduce import command_again
 from surest.cli.values import plain
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.words import cost, verdict
 
 
@@ -41,6 +42,8 @@ def show_result(
 
     console = Output(highlight=False)
     console.print(emphasised(result))
+    if lead_words(result):
+        console.print(Text(lead_words(result)))
     if "rows" not in facts:
         console.print(Text(cost(result)))
     for warning in result.warnings:

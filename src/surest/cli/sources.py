@@ -6,41 +6,72 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from surest.api import identify as find_best
 from surest.arms.finite import FiniteArms
 from surest.arms.kinds import Functions, Records, kind_of_arms
-from surest.arms.recorded import InOrder, has_counts, read_in_order
+from surest.arms.recorded import has_counts
+from surest.arms.totals import has_totals
+from surest.cli.following import (
+    ended,
+    exit_status,
+    follow_rewards,
+    follow_totals,
+    labels_in,
+    read_rewards,
+    rewards_of,
+    told_totals,
+)
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
-from surest.errors import SourceError
 from surest.result.data import Result
 from surest.text import count
 
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+ABOUT_TOTALS = (
+    "These are totals: every trial must have had its arm's chance of success, whatever came before it. Then they may be looked "
+    "at at any time, and as often as you like."
+)
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
 
 
-def is_evidence(source: str, resample: bool) -> bool:
+def is_evidence(source: str, resample: bool, columns: Mapping[str, str]) -> bool:
     """Whether a source holds rewards to be counted once each, rather than laws to be drawn from."""
     if resample or not _is_path(source):
         return False
-    return Path(source).is_dir() or not has_counts(source)
+    return Path(source).is_dir() or not has_counts(source, columns)
+
+
+def is_totals(source: str, columns: Mapping[str, str]) -> bool:
+    """Whether a source is a file with the successes and trials of each arm."""
+    return _is_path(source) and has_totals(source, columns)
+
+
+def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    """Judge the totals of a table, or, with --follow, until they decide."""
+    if given["follow"]:
+        totals, stopped_by = follow_totals(given, settings, scale)
+    else:
+        totals, stopped_by = told_totals(given), None
+    result = ended(find_best(totals, **settings), stopped_by)
+    show_result(result, given, {"about": ABOUT_TOTALS}, [ABOUT_TOTALS])
+    return exit_status(result, stopped_by)
 
 
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
-    within = None if scale.clip else (scale.low, scale.high)
-    recorded = read_in_order(given["source"], given["instance"], growing=given["suggest"] is not None, within=within)
-    labels = _labels(recorded, given["labels"], given["source"])
-    rewards = Records(labels, [_numbers(recorded, label, scale) for label in labels])
+    if given["follow"]:
+        recorded, stopped_by = follow_rewards(given, settings, scale)
+    else:
+        recorded, stopped_by = read_rewards(given, scale, growing=given["suggest"] is not None), None
+    labels = labels_in(recorded, given["labels"], given["source"])
+    rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
-    result = find_best(rewards, **{"seed": 0, **settings})
+    result = ended(find_best(rewards, **{"seed": 0, **settings}), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
@@ -49,7 +80,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
-    return 0 if result.certified else 3
+    return exit_status(result, stopped_by)
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
@@ -130,17 +161,3 @@ def _is_path(source: str) -> bool:
         return Path(source).exists()
     except (OSError, ValueError):  # a name that no file can have
         return False
-
-
-def _labels(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """The arms: those named, or all that the record speaks of."""
-    if not named and not recorded.numbers:
-        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
-    strange = [label for label in recorded.numbers if label not in named]
-    if named and strange:
-        raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
-    return named or tuple(recorded.numbers)
-
-
-def _numbers(recorded: InOrder, label: str, scale: Scale) -> Any:
-    return scale.numbers(np.asarray(recorded.numbers.get(label, ()), float), f"arm {label!r}")

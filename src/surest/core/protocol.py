@@ -92,6 +92,17 @@ class Status:
     differences: tuple[FloatArray, FloatArray] | None = None
     """Bounds of each arm's mean less the leader's (the control's, where there is one), for all arms at once, where the algorithm
     compares arms item by item."""
+    lead: Callable[[], "Lead"] | None = None
+    """By how much the leader (the last arm chosen) is ahead of the runner-up: a function, as it takes a while to compute."""
+
+
+class Lead(NamedTuple):
+    """Bounds of how much larger one arm's mean is than another's. They hold for all pairs of arms at once."""
+
+    arm: int
+    over: int
+    low: float
+    high: float
 
 
 class Point(NamedTuple):

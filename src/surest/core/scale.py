@@ -98,7 +98,7 @@ class Scale:
         differences = status.differences
         if differences is not None:
             sign = -1.0 if self.minimise else 1.0
-            low, high = (sign * self.width * end for end in differences)
+            low, high = (sign * self.width * end + 0.0 for end in differences)  # -0.0 becomes 0.0
             differences = (high, low) if self.minimise else (low, high)
         return replace(
             status,

@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from surest.algorithms import options_of
+from surest.core.problem import Problem
 from surest.core.session import Session
 from surest.drivers.call import PORTION
 
@@ -21,6 +25,33 @@ class Fed:
     """Arms to evaluate next, and how often, in the order in which the algorithm asks; empty if it asks no more."""
 
 
+class Feeding:
+    """A session that is answered from a record, which may grow from one time to the next."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.used = [0] * len(session.running.pulls_per_arm)
+        self._waiting: dict[int, list[int]] = {}  # tickets that the record had no reward for, by arm
+
+    def more(self, recorded: Sequence[Any]) -> Fed:
+        """Answer tickets as far as the record goes. What counted before must stand at its beginning as it did."""
+        waiting, self._waiting = self._waiting, {}
+        for arm, numbers in waiting.items():
+            for number in numbers:
+                self._answer(number, arm, recorded[arm])
+        while tickets := self.session.ask(PORTION):
+            for ticket in tickets:
+                self._answer(ticket.id, ticket.arm, recorded[ticket.arm])
+        return Fed(tuple(self.used), {arm: len(numbers) for arm, numbers in self._waiting.items()})
+
+    def _answer(self, ticket: int, arm: int, rewards: Any) -> None:
+        if self.used[arm] < len(rewards):
+            self.session.tell(ticket, rewards[self.used[arm]])
+            self.used[arm] += 1
+        else:
+            self._waiting.setdefault(arm, []).append(ticket)
+
+
 def feed(session: Session, recorded: Sequence[Any]) -> Fed:
     """Answer tickets as far as the record goes. What an arm has beyond what was asked of it is there for later requests.
 
@@ -32,12 +63,10 @@ def feed(session: Session, recorded: Sequence[Any]) -> Fed:
     >>> feed(session, [[1.0] * needed, [0.0]]).missing == {1: needed - 1}
     True
     """
-    used, missing = [0] * len(recorded), dict[int, int]()
-    while tickets := session.ask(PORTION):
-        for ticket in tickets:
-            if used[ticket.arm] < len(recorded[ticket.arm]):
-                session.tell(ticket.id, recorded[ticket.arm][used[ticket.arm]])
-                used[ticket.arm] += 1
-            else:
-                missing[ticket.arm] = missing.get(ticket.arm, 0) + 1
-    return Fed(tuple(used), missing)
+    return Feeding(session).more(recorded)
+
+
+def with_batch(problem: Problem) -> Problem:
+    """The problem with the batches of recorded rewards, where the algorithm has such an option and nothing else is said."""
+    least = {"batch": RECORDED_BATCH} if "batch" in options_of(problem.algorithm) else {}
+    return msgspec.structs.replace(problem, options={**least, **problem.options})

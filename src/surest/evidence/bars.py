@@ -246,8 +246,22 @@ def _surely(first: Digest, bets: int, second: Digest, other_bets: int, apart: fl
         value, slope, x = exceeds(first, bets, second, other_bets, gap, 0.5 * (1.0 - abs(gap)), np.inf)
         if value >= level:
             break
-    if value < level:
-        return -1.0
+    return -1.0 if value < level else from_outside(first, bets, second, other_bets, gap, value, slope, x, level)
+
+
+@compiled
+def from_outside(
+    first: Digest,
+    bets: int,
+    second: Digest,
+    other_bets: int,
+    gap: float,
+    value: float,
+    slope: float,
+    x: float,
+    level: float,
+) -> float:
+    """The largest gap at which the evidence of `exceeds` is still `level`, from a smaller gap, its value, slope and place."""
     for _ in range(30):
         closer = gap - (value - level) / slope
         if not closer - gap > BOUNDS:

@@ -124,4 +124,5 @@ class Top:
             evidence=log(least) if 0 < least < inf else (inf if least > 0 else -inf),
             threshold=log(1 / self.delta),
             intervals=self.scores.intervals(self.delta / self.n),
+            differences=self.scores.differences(chosen[-1], 2 * self.delta / (self.n * (self.n - 1))),
         )

@@ -5,13 +5,16 @@ from math import fsum
 from os import PathLike
 from typing import Any
 
-from inspect_ai.util import EarlyStop
-
-from surest.errors import UsageError
+from surest.errors import MissingPackageError, UsageError
 from surest.gating import LOOKS, gate
 from surest.integrations.eval_logs import logs
 from surest.integrations.log_readers import graded
 from surest.result.gate import Gate
+
+try:
+    from inspect_ai.util import EarlyStop
+except ImportError:
+    raise MissingPackageError("surest.integrations.inspect_ai needs inspect_ai: pip install inspect-ai") from None
 
 
 class BaselineStopping:

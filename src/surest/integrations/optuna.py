@@ -5,15 +5,19 @@ from collections.abc import Mapping
 from random import Random
 
 import numpy as np
-import optuna
-from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
 
 from surest.compiled import prefer_machine_code
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
-from surest.errors import UsageError
+from surest.errors import MissingPackageError, UsageError
 from surest.evidence.item_gate import PLAIN_ITEMS, bet_above
+
+try:
+    import optuna
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError:
+    raise MissingPackageError("surest.integrations.optuna needs optuna: pip install 'surest[optuna]'") from None
 
 MOST_KEPT = 1000
 """Trials whose order of steps is kept, the latest: more do not run at a time."""

@@ -5,19 +5,23 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from sklearn import config_context, get_config
-from sklearn.base import clone, is_classifier
-from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.metaestimators import _safe_split
 
 from surest.core.problem import problem_of
 from surest.core.protocol import FloatArray
 from surest.core.session import Session, Ticket
-from surest.errors import UsageError
+from surest.errors import MissingPackageError, UsageError
+
+try:
+    from joblib import Parallel, delayed, effective_n_jobs
+    from sklearn import config_context, get_config
+    from sklearn.base import clone, is_classifier
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.metrics import check_scoring
+    from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+    from sklearn.utils import _safe_indexing, check_random_state, indexable
+    from sklearn.utils.metaestimators import _safe_split
+except ImportError:
+    raise MissingPackageError("surest.integrations.sklearn needs scikit-learn: pip install 'surest[sklearn]'") from None
 
 
 class Fit(NamedTuple):

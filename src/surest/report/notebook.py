@@ -1,4 +1,4 @@
-"""A result in a notebook: verdict, table and a small picture, as a piece of HTML for light and dark pages alike."""
+"""A result or a study in a notebook: verdict, table and a small picture, a piece of HTML for light and dark pages alike."""
 
 import html
 from importlib.util import find_spec
@@ -7,18 +7,22 @@ import numpy as np
 
 from surest.report import plots
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.table import SHOWN
 from surest.result.words import cost, verdict
-from surest.text import visible
+from surest.study.study import Study
+from surest.text import counted, visible
 
 COLOURS = "--leader:#d9660a;--other:#3b8fd1;--quiet:#808080"
 """Told apart on white and on black; all else takes the page's own colours."""
+TABLE = "border-collapse:collapse;color:inherit"
 CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
 def to_fragment(result: Result) -> str:
     """The result as HTML to stand among other things: no script, nothing fetched, whatever a user named is escaped."""
-    lines = [verdict(result), cost(result), *(f"Warning: {warning}" for warning in result.warnings)]
+    said = [*filter(None, [lead_words(result)]), cost(result)]
+    lines = [verdict(result), *said, *(f"Warning: {warning}" for warning in result.warnings)]
     words = "".join(f"<p style='margin:.2em 0'>{_b(text) if k == 0 else _e(text)}</p>" for k, text in enumerate(lines))
     drawn = ""
     if find_spec("matplotlib") is not None and not np.isnan(result.means).all():
@@ -30,6 +34,16 @@ def to_fragment(result: Result) -> str:
     )
 
 
+def study_fragment(study: Study) -> str:
+    """A study as it stands: its name, how far it is, and its result."""
+    progress = study.status()
+    waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    rewards, tickets = counted(progress.told, "reward"), counted(progress.out, "ticket")
+    state = "is finished" if progress.finished else "is running"
+    line = f"Study {study.name} ({study.store.shown}) {state}: {rewards} told, {tickets} with workers{waiting}."
+    return f"<div><p style='margin:.2em 0;opacity:.75'>{_e(line)}</p>{to_fragment(progress.result)}</div>"
+
+
 def _table(result: Result) -> str:
     arms = result.arms
     head, rows = arms.cells(SHOWN)
@@ -37,7 +51,7 @@ def _table(result: Result) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     more = len(arms) - len(rows)
     rest = f'<tr><td style="{CELL}" colspan="{len(head)}">… {more:,} more</td></tr>' if more else ""
-    return f'<table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
+    return f'<table style="{TABLE}"><thead><tr>{top}</tr></thead><tbody>{body}{rest}</tbody></table>'
 
 
 def _cell(text: str) -> str:

@@ -18,6 +18,7 @@ from surest.core.problem import DEFAULTS
 from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
+from surest.result.lead import lead_words
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import cost, verdict
@@ -119,9 +120,9 @@ def title(report: Report) -> str:
 
 
 def summary(report: Report) -> list[str]:
-    """What follows the verdict: the cost, and what may still be needed."""
+    """What follows the verdict: the lead over the runner-up, the cost, and what may still be needed."""
     result = report.result
-    lines = [cost(result)]
+    lines = [*filter(None, [lead_words(result)]), cost(result)]
     if not result.certified and result.forecast is not None:
         what = "pulls" if result.listed is None else "evaluations"
         lines.append(f"About {count(result.forecast)} more {what} may be needed for a decision.")

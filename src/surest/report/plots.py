@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from xml.etree import ElementTree
 
 from surest.core.protocol import Point
-from surest.errors import UsageError
+from surest.errors import MissingPackageError, UsageError
 from surest.result.table import ArmTable
 from surest.text import count, percent, shortened, visible
 
@@ -253,5 +253,5 @@ def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise UsageError("pictures need matplotlib: pip install 'surest[plot]'") from None
+        raise MissingPackageError("pictures need matplotlib: pip install 'surest[plot]'") from None
     return plt

@@ -1,5 +1,8 @@
 """What to tell a user of a result beyond its verdict: settings that cost more than they need to."""
 
+from surest.core.problem import Problem
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
 from surest.core.scale import Scale
 
 NARROW = 1 / 20
@@ -41,3 +44,12 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
         "narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max(reward, "
         "low), high) in a function): the means of clipped rewards are then compared."
     )
+
+
+def warnings_of(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
+    """What to tell the user of their settings."""
+    if running.least > running.most:  # no single reward was told of
+        return ()
+    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
+    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
+    return () if wide is None else (wide,)

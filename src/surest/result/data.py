@@ -1,7 +1,8 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,17 +11,20 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange, Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
-from surest.errors import UsageError
-from surest.result.advice import bounds_too_wide
+from surest.core.protocol import Lead as LeadBounds
+from surest.errors import MissingPackageError
+from surest.result.advice import warnings_of
 from surest.result.json import to_json
+from surest.result.lead import Lead, lead_of, lead_words
 from surest.result.listed import Listed
 from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import cost, health_line, verdict
+from surest.result.words import TOTALS, cost, health_line, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from matplotlib.axes import Axes
 
 Kind = Literal["intervals", "pulls", "evidence"]
@@ -63,7 +67,8 @@ class Result:
     For each u, the probability that the search ever shows a wrong arm with a level of u or less is at most u, whenever
     one stops. It is not the probability that this answer is wrong."""
     epsilon_certified: float | None = None
-    """The smallest ε for which the chosen arm is certified, at δ, to be within ε of the best."""
+    """The smallest ε for which the chosen arm is certified, at δ, to be within ε of the best; where the m best were asked for,
+    for which each chosen arm is certified to be within ε of the m-th best, or better."""
     nominees: tuple[Any, ...] = ()
     forecast: float | None = None
     """A guess at the pulls that a decision still needs."""
@@ -71,6 +76,10 @@ class Result:
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
     from_control: tuple[FloatArray, FloatArray] | None = None
     """On fresh pulls with a control: bounds of each arm's mean less the control's, as `differences` has them."""
+    lead_bounds: Callable[[], LeadBounds] | None = field(default=None, repr=False)
+    """What computes the bounds of `lead` on [0, 1], where the algorithm tells them."""
+    lead_told: Lead | None = None
+    """The lead, where it was read from JSON."""
     transcript: list[Exchange] | None = None
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
@@ -114,7 +123,10 @@ class Result:
 
     @property
     def contenders(self) -> tuple[Any, ...] | None:
-        """The labels of the arms that may still be right: at level δ a best arm is among them. None where that is not known."""
+        """The labels of the arms that may still be right: at level δ a best arm is among them. None where that is not known.
+
+        Where the m best were asked for, they are among them: on a list all m together, else each by itself, at level δ.
+        """
         return None if self.contender_indices is None else tuple(self.labels[i] for i in self.contender_indices)
 
     @property
@@ -167,6 +179,21 @@ class Result:
         """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
         return self._on_items().table(self.labels)
 
+    @cached_property
+    def lead(self) -> Lead | None:
+        """By how much the best arm is ahead of the runner-up, with bounds that hold for all pairs of arms at once, at 1 − δ.
+
+        Of several chosen arms it is the last one's lead over the best of the others; with a control, the best arm's lead over it.
+        None where there is no runner-up, or nothing is known of one.
+
+        >>> import surest
+        >>> arms = {"a": {"successes": 600, "trials": 1000}, "b": {"successes": 480, "trials": 1000}}
+        >>> lead = surest.identify(arms).lead
+        >>> lead.over, round(lead.difference, 2), 0 < lead.low < lead.high < 0.25
+        ('b', 0.12, True)
+        """
+        return self.lead_told if self.lead_told is not None else lead_of(self)
+
     @property
     def differences(self) -> tuple[FloatArray, FloatArray] | None:
         """Bounds of each arm's mean less that of the control, where there is one, for all arms at once, at 1 − δ.
@@ -191,7 +218,7 @@ class Result:
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
-        counted = "pulls" if self.listed is None else "items"
+        counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
         digits = decimals(*self.bounds)
         return ArmTable(rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above)
@@ -205,8 +232,19 @@ class Result:
         try:
             import pandas as pd
         except ImportError:
-            raise UsageError("to_pandas() needs pandas: pip install 'surest[pandas]'") from None
+            raise MissingPackageError("to_pandas() needs pandas: pip install 'surest[pandas]'") from None
         return pd.DataFrame(list(self.arms), columns=list(ArmRow._fields)).set_index("label")
+
+    def to_polars(self) -> "pl.DataFrame":
+        """The table of arms as a polars data frame, labels in its first column; those that are not all of one type as text."""
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingPackageError("to_polars() needs polars: pip install 'surest[polars]'") from None
+        labels, *numbers = zip(*self.arms, strict=True)
+        alike = len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | int | float | bool)
+        columns = [labels if alike else [str(label) for label in labels], *numbers]
+        return pl.DataFrame(dict(zip(ArmRow._fields, columns, strict=True)))
 
     def plot(self, kind: Kind = "intervals", ax: "Axes | None" = None) -> "Axes":
         """Draw the result with matplotlib.
@@ -253,7 +291,9 @@ class Result:
     def __str__(self) -> str:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
-        return f"{verdict(self)}\n{cost(self)}{warned}\n\n{self.arms}{failed}"
+        return (
+            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self)])) + f"{warned}\n\n{self.arms}{failed}"
+        )
 
 
 def algorithm_name(algorithm: Any) -> str:
@@ -307,9 +347,10 @@ def result_of(
         forecast=status.forecast,
         intervals=status.intervals,
         from_control=status.differences if problem.items is None else None,
+        lead_bounds=status.lead,
         transcript=running.transcript,
         history=history,
-        warnings=_warnings(running, problem),
+        warnings=warnings_of(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
     )
@@ -351,12 +392,3 @@ def _leader(running: Running[Answer]) -> int:
     candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)
     return int(candidates[means.argmax()])
-
-
-def _warnings(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
-    """What to tell the user of their settings."""
-    if running.least > running.most:  # no single reward was told of
-        return ()
-    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
-    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
-    return () if wide is None else (wide,)

@@ -9,6 +9,7 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
+from surest.result.lead import Lead
 from surest.result.listed import Listed
 from surest.result.questions import WORDS, verdict_words
 
@@ -28,6 +29,16 @@ class ArmVerdict(msgspec.Struct):
 
     arm: str
     verdict: str
+
+
+class LeadDocument(msgspec.Struct):
+    """By how much one arm is ahead of another."""
+
+    arm: str
+    over: str
+    difference: float | None
+    low: float | None
+    high: float | None
 
 
 class Document(msgspec.Struct):
@@ -58,6 +69,7 @@ class Document(msgspec.Struct):
     high: list[float | None] | None = None
     differences_low: list[float | None] | None = None
     differences_high: list[float | None] | None = None
+    lead: LeadDocument | None = None
     forecast: float | None = None
     resampled: bool = False
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
@@ -130,6 +142,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "low": None if low is None else _list(low),
         "high": None if high is None else _list(high),
         **_from_control(result),
+        "lead": None if result.lead is None else _lead_json(result.lead),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
         "warnings": list(result.warnings),
@@ -144,6 +157,18 @@ def _from_control(result: "Result") -> dict[str, Any]:
         return {}
     low, high = result.from_control
     return {"differences_low": _list(low), "differences_high": _list(high)}
+
+
+def _lead_json(lead: Lead) -> dict[str, Any]:
+    numbers = {"difference": lead.difference, "low": lead.low, "high": lead.high}
+    return {"arm": str(lead.arm), "over": str(lead.over), **{name: finite(value) for name, value in numbers.items()}}
+
+
+def _lead(data: LeadDocument | None) -> Lead | None:
+    if data is None:
+        return None
+    numbers = (math.nan if value is None else value for value in (data.difference, data.low, data.high))
+    return Lead(data.arm, data.over, *numbers)
 
 
 def _verdict_json(label: Any, word: str) -> dict[str, str]:
@@ -197,6 +222,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
         "nominees": tuple(data.nominees),
         "warnings": tuple(data.warnings),
+        "lead_told": _lead(data.lead),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "from_control": None if listed else _differences(data.differences_low, data.differences_high),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
 """The first line of a verdict that is about recorded rewards and not about what they came from."""
 
+TOTALS = "tally"
+"""The algorithm that judges totals: it makes no pulls."""
+
 
 def verdict(result: "Result") -> str:
     """Which arm, and with what guarantee. A simulation says so in its first line."""
@@ -142,6 +145,8 @@ def cost(result: "Result") -> str:
             f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}, on {used:,} of "
             f"{items:,} items{seconds}."
         )
+    if result.algorithm == TOTALS:
+        return f"Totals of {count(result.pulls)} {'trial' if result.pulls == 1 else 'trials'}, as they are."
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
     return f"It took {pulls} in {rounds}{seconds}."

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
@@ -31,7 +32,7 @@ from surest.study.settings import checked_settings, differences, spoken
 from surest.study.stores import store_of
 from surest.study.workers import own_name
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
     from surest.core.procedure import Running
     from surest.core.session import Session
     from surest.drivers.looks import Looks
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from surest.study.following import Follower
     from surest.study.health import Health, Progress
     from surest.study.snapshot import Look
-
-# What only some calls need is imported there: commands of the shell ask and tell once for each evaluation.
 
 
 @takes_settings
@@ -98,8 +97,7 @@ def open_study(
     given = spoken({"delta": delta, **handling, **settings})
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
-    if listed:
-        given = {**given, "items": len(listed)}
+    given |= {"items": len(listed)} if listed else {}
     storable(name, "a study's name")
     store = store_of(storage)
     store.prepare(create=arms is not None)
@@ -198,8 +196,7 @@ class Study:
             handed = follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
             if any(place.arm >= len(self._arms) for place in handed):
                 self._arms = log.read_arms(self.id)
-        if worker is not None:
-            self._holders |= {place.number: who for place in handed}
+        self._holders |= {} if worker is None else {place.number: who for place in handed}
         return [ticket_of(place, self._arms[place.arm].label) for place in handed]
 
     def tell(self, ticket: int, reward: SupportsFloat) -> None:
@@ -342,6 +339,9 @@ class Study:
         from surest.study.snapshot import keep
 
         keep(self.store, self.id, look)
+
+    def _repr_html_(self) -> str:
+        return str(import_module("surest.report.notebook").study_fragment(self))  # found when asked, as by `Result`
 
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""

@@ -23,6 +23,7 @@ from surest.algorithms.wager.ledger import (
 )
 from surest.algorithms.wager.sampling import update_optimistic
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
+from surest.evidence.apart import lead_of, runner_up
 from surest.evidence.betting import confidence_sequence, wide_bets
 from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
 
@@ -182,6 +183,13 @@ class SetLedger:
             threshold=self.goal,
             forecast=self._forecast(weakest),
             intervals=confidence_sequence(self.book.before, self.book.delta, self.book.since),
+            lead=lead_of(
+                self.book.before,
+                chosen[-1],
+                runner_up(self.book.empirical, chosen),
+                self.book.delta,
+                self.book.since,
+            ),
         )
 
     def _forecast(self, weakest: float) -> float | None:

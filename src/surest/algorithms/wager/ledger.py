@@ -5,15 +5,15 @@ it frugal is where it pulls (sampling.py) and whom it nominates when; neither ca
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from surest.algorithms.wager.crowd import plan_many
 from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, separations, update_optimistic
-from surest.core.protocol import Atoms, FloatArray, IntArray, Status
+from surest.core.protocol import Atoms, FloatArray, IntArray, Lead, Status
 from surest.evidence.alike import CROWD, kinds_of
-from surest.evidence.apart import shortfalls
+from surest.evidence.apart import lead_of, runner_up, shortfalls
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import (
     Evidence,
@@ -322,7 +322,14 @@ class Ledger:
             intervals=confidence_sequence(self.before, self.delta, self.since),
             contenders=self.contenders(),
             apart=self._apart(),
+            lead=self._lead(arm),
         )
+
+    def _lead(self, arm: int) -> Callable[[], Lead] | None:
+        """By how much an arm is ahead of the runner-up. All pairs of arms share δ, so there is no saying once arms were added."""
+        if self.additions:
+            return None
+        return lead_of(self.before, arm, runner_up(self.empirical, [arm]), self.delta, self.since)
 
     def _apart(self) -> float | None:
         """How far below the best any contender can be, where there are a few: docs/questions/top.md has the proof."""

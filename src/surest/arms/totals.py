@@ -1,0 +1,215 @@
+"""Totals: of each arm how many trials there were, and how many of them succeeded. The order of the trials is not known.
+
+Columns `arm`, `successes` and `trials`, or clicks of impressions, or conversions of visitors; other names are told by
+`columns`. An arm has one row.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surest.arms.files import Batch, Columns, CsvFile
+from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, atoms_of
+from surest.core.scale import Scale
+from surest.errors import SourceError
+
+NEEDED = ("arm", "successes", "trials")
+PAIRS = (("successes", "trials"), ("clicks", "impressions"), ("conversions", "visitors"))
+"""What people call successes and trials. Where a table has exactly one of these pairs, it needs not be told."""
+MOST = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """How many trials of each arm succeeded, of how many."""
+
+    labels: tuple[Any, ...]
+    successes: IntArray
+    trials: IntArray
+
+    def __post_init__(self) -> None:
+        for label, successes, trials in zip(self.labels, self.successes.tolist(), self.trials.tolist(), strict=True):
+            if not 0 <= successes <= trials:
+                raise SourceError(f"arm {label!r}: {successes:,} successes of {trials:,} trials; {_NOT_MORE}")
+
+    def bandit(self, scale: Scale) -> "Told":
+        """What answers a request for all of them."""
+        return Told(self, scale)
+
+    def since(self, before: "Totals", source: str) -> None:
+        """Refuse totals that cannot have grown out of earlier ones: trials do not come undone."""
+        if self.labels != before.labels:
+            raise SourceError(f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now")
+        fewer = (self.successes < before.successes) | (self.trials - self.successes < before.trials - before.successes)
+        if fewer.any():
+            k = int(fewer.argmax())
+            raise SourceError(
+                f"{source}: arm {self.labels[k]!r} had {before.successes[k]:,} successes of {before.trials[k]:,} trials, and "
+                f"has {self.successes[k]:,} of {self.trials[k]:,} now; totals of a search can only grow. Begin a new one"
+            )
+
+
+_NOT_MORE = "give whole numbers from 0 on, and not more successes than trials"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Answers a request for as many rewards as there are."""
+
+    totals: Totals
+    scale: Scale
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The arms' labels."""
+        return self.totals.labels
+
+    def answer(self, request: Pull) -> Atoms:
+        """All trials of the arms asked for: each a 1 or a 0, in the scale's units."""
+        return atoms_of([self._atoms(int(arm)) for arm in request.arms])
+
+    def _atoms(self, arm: int) -> tuple[FloatArray, IntArray]:
+        won, trials = int(self.totals.successes[arm]), int(self.totals.trials[arm])
+        values = np.array([self.scale.to_unit(0.0), self.scale.to_unit(1.0)])
+        counts = np.array([trials - won, won])
+        order = [k for k in np.argsort(values).tolist() if counts[k]]
+        return values[order], counts[order]
+
+
+def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> dict[str, str] | None:
+    """Which columns of a table hold totals, by our names for them; None if it is a table of something else.
+
+    >>> named_pair(["date", "arm", "clicks", "impressions"], None, "this")
+    {'successes': 'clicks', 'trials': 'impressions'}
+    >>> named_pair(["arm", "value", "successes", "trials"], None, "this")
+    >>> named_pair(["arm", "won", "shown"], {"successes": "won", "trials": "shown"}, "this")
+    {'successes': 'won', 'trials': 'shown'}
+    """
+    told = {name: (columns or {})[name] for name in NEEDED[1:] if name in (columns or {})}
+    if len(told) == 2:
+        return told
+    value = (columns or {}).get("value", "value").strip().lower()
+    found = [pair for pair in PAIRS if set(pair) <= set(names)]
+    if told:
+        found = [pair for pair in found if all(pair[NEEDED.index(name) - 1] == told[name] for name in told)]
+        if len(found) != 1:
+            other = next(name for name in NEEDED[1:] if name not in told)
+            raise SourceError(f"{source}: which column holds the {other}? Name it with --{other}-column ({_COLUMNS})")
+    if not found or (value in names and not told):
+        return None
+    if len(found) > 1:
+        shown = " or ".join(f"{won} of {trials}" for won, trials in found)
+        raise SourceError(
+            f"{source} has {shown}; name the columns that count with --successes-column and --trials-column ({_COLUMNS})"
+        )
+    return dict(zip(NEEDED[1:], found[0], strict=True))
+
+
+_COLUMNS = "columns={'successes': …, 'trials': …} in Python"
+
+
+def has_totals(path: str | Path, columns: Columns | None = None) -> bool:
+    """Whether a file holds totals. Reads its header only."""
+    if Path(path).is_dir():
+        return False
+    names = CsvFile(Path(path), (), growing=True).names()
+    return named_pair(names, columns, str(path)) is not None
+
+
+def read_totals(
+    path: str | Path, columns: Columns | None = None, *, growing: bool = False, add: bool = False
+) -> Totals:
+    """Totals from a CSV file, an arm a row. What is not a total is refused, naming its line.
+
+    With `growing`, a last line without an end is left for later; with `add`, rows of an arm are added up.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("arm,clicks,impressions\\nold,30,400\\nnew,45,410\\n")
+    ...     file.flush()
+    ...     read_totals(file.name).trials
+    array([400, 410])
+    """
+    place = Path(path)
+    pair = named_pair(CsvFile(place, (), growing=growing).names(), columns, str(path))
+    mapping = {**(columns or {}), **(pair or {})}
+    mapping.pop("value", None)
+    found: dict[str, tuple[int, int]] = {}
+    lines: dict[str, int] = {}
+    for batch in CsvFile(place, NEEDED, (), mapping, growing).batches():
+        rows = zip(batch.columns["arm"], _whole(batch, "successes"), _whole(batch, "trials"), strict=True)
+        for row, (text, won, trials) in enumerate(rows):
+            label = text.strip()
+            if not label:
+                raise SourceError(f"{batch.where(row)}: the arm has no name")
+            if won > trials:
+                raise SourceError(f"{batch.where(row)}: {won:,} successes of {trials:,} trials; {_NOT_MORE}")
+            if label in found and not add:
+                raise SourceError(
+                    f"{batch.where(row)}: arm {label!r} has a row in line {lines[label]} already. If rows are of different "
+                    "trials, such as days, add them up (--sum-rows on the command line); if they are running totals, keep the "
+                    "last one"
+                )
+            before = found.get(label, (0, 0))
+            found[label], lines[label] = (before[0] + won, before[1] + trials), batch.lines()[row]
+    if not found:
+        raise SourceError(f"{path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
+    return totals_of(found)
+
+
+def totals_of(pairs: Mapping[Any, Sequence[int]]) -> Totals:
+    """Totals from the successes and trials of each arm.
+
+    >>> totals_of({"old": (30, 400), "new": (45, 410)}).successes
+    array([30, 45])
+    """
+    numbers = np.array([tuple(pair) for pair in pairs.values()], np.int64).reshape(-1, 2)
+    return Totals(tuple(pairs), numbers[:, 0], numbers[:, 1])
+
+
+def frame_totals(frame: Any, columns: Columns | None = None) -> Totals | None:
+    """Totals from a DataFrame with a row for each arm; None if it holds something else."""
+    names = {str(name).strip().lower(): name for name in frame.columns}
+    pair = named_pair(list(names), columns, "the DataFrame")
+    if pair is None:
+        return None
+    ours = {"arm": (columns or {}).get("arm", "arm"), **pair}
+    missing = next((name for name in ours.values() if name.strip().lower() not in names), None)
+    if missing is not None:
+        raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(tuple(names))}")
+    arms, won, trials = (list(frame[names[ours[name].strip().lower()]]) for name in NEEDED)
+    twice = next((arm for arm in arms if arms.count(arm) > 1), None)
+    if twice is not None:
+        raise SourceError(f"the DataFrame has several rows for arm {twice!r}; give each arm one row: add them up")
+    pairs = zip(_numbers(won, "successes"), _numbers(trials, "trials"), strict=True)
+    return totals_of(dict(zip(arms, pairs, strict=True)))
+
+
+def _numbers(values: Sequence[Any], name: str) -> list[int]:
+    for row, value in enumerate(values):
+        if not _is_total(value):
+            raise SourceError(f"row {row} of the DataFrame: {name} {value!r} is not a whole number from 0 to 2^53")
+    return [int(value) for value in values]
+
+
+def _is_total(value: Any) -> bool:
+    try:
+        return bool(0 <= value < MOST and value == int(value))
+    except (TypeError, ValueError, OverflowError):  # a text, a missing value
+        return False
+
+
+def _whole(batch: Batch, name: str) -> list[int]:
+    numbers = batch.numbers(name)
+    for row, value in enumerate(numbers.tolist()):
+        if not _is_total(value):
+            text = batch.columns[name][row]
+            raise SourceError(f"{batch.where(row)}: {name} {text!r} is not a whole number from 0 to 2^53")
+    return [int(value) for value in numbers.tolist()]
+
+
+def _some(labels: Sequence[Any]) -> str:
+    return ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")

@@ -1,0 +1,193 @@
+"""``surest identify FILE``, read once or, with ``--follow``, again and again: new rows count as they come, until they decide."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surest.api import judge_totals
+from surest.arms.recorded import InOrder, read_in_order
+from surest.arms.totals import Totals, read_totals
+from surest.cli.options import columns_given
+from surest.cli.progress import Watch
+from surest.cli.signals import SIGNALLED
+from surest.cli.streams import say
+from surest.core.problem import problem_of
+from surest.core.protocol import FloatArray
+from surest.core.scale import Scale
+from surest.core.session import Session
+from surest.drivers.recorded import Feeding, with_batch
+from surest.errors import SourceError, Stop
+from surest.loading import resolved
+from surest.result.data import Result, status_of
+
+EVERY = 1.0
+"""Seconds between two looks at a file."""
+STEPS = 10
+"""How often between them Ctrl-C is heeded, and the live view moves on."""
+PATIENCE = 3
+"""Looks at a file that cannot be read as it should before that is an error: whoever writes it may be in the middle."""
+
+
+def read_rewards(given: Mapping[str, Any], scale: Scale, *, growing: bool) -> InOrder:
+    """The recorded rewards of a file or folder."""
+    within = None if scale.clip else (scale.low, scale.high)
+    return read_in_order(given["source"], given["instance"], columns_given(given), growing, within)
+
+
+def told_totals(given: Mapping[str, Any], *, growing: bool = False) -> Totals:
+    """The totals of a table."""
+    return read_totals(given["source"], columns_given(given), growing=growing, add=given["sum_rows"])
+
+
+def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """The arms: those named, or all that the record speaks of."""
+    if not named and not recorded.numbers:
+        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
+    strange = [label for label in recorded.numbers if label not in named]
+    if named and strange:
+        raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")
+    return named or tuple(recorded.numbers)
+
+
+def rewards_of(recorded: InOrder, label: str, scale: Scale) -> FloatArray:
+    """An arm's rewards, all within the range."""
+    return scale.numbers(np.asarray(recorded.numbers.get(label, ()), float), f"arm {label!r}")
+
+
+def ended(result: Result, stopped_by: int | None) -> Result:
+    """A result, with the reason that a signal gave it."""
+    return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
+
+
+def exit_status(result: Result, stopped_by: int | None) -> int:
+    """0 decided, 130 or 143 stopped by a signal, 3 not decided otherwise."""
+    if result.certified:
+        return 0
+    return 3 if stopped_by is None else SIGNALLED + stopped_by
+
+
+def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> tuple[InOrder, int | None]:
+    """Recorded rewards once they decide, or once a signal came: all that there are, and the signal."""
+    source = given["source"]
+    labels = _awaited_labels(given, scale)
+    problem = problem_of(labels, **{"seed": 0, **resolved(dict(settings))})
+    session = Session.of(with_batch(problem))
+    feeding, seen = Feeding(session), InOrder({}, ())
+    with Watch(labels, scale, quiet=given["quiet"]) as watch:
+
+        def take() -> bool:
+            nonlocal seen
+            recorded = read_rewards(given, scale, growing=True)
+            check_grown(seen, recorded, source)
+            strange = next((label for label in recorded.numbers if label not in labels), None)
+            if strange is not None:
+                raise SourceError(
+                    f"{source}: arm {strange!r} came after the search had begun with {', '.join(labels)}; begin anew, and name "
+                    "every arm with --arm"
+                )
+            feeding.more([rewards_of(recorded, label, scale) for label in labels])
+            seen = recorded
+            return session.finished
+
+        follow(source, take, lambda: watch(session.running))
+        return seen, watch.stopped_by
+
+
+def follow_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> tuple[Totals, int | None]:
+    """Totals once they decide, or once a signal came, and the signal."""
+    source = given["source"]
+    seen = told_totals(given, growing=True)
+    running, _ = judge_totals(seen, **settings)
+    with Watch(seen.labels, scale, quiet=given["quiet"]) as watch:
+
+        def take() -> bool:
+            nonlocal seen, running
+            totals = told_totals(given, growing=True)
+            totals.since(seen, source)
+            seen, (running, _) = totals, judge_totals(totals, **settings)
+            if watch.live is None and not given["quiet"]:
+                watch.show(running, status_of(running))
+            return running.value is not None and running.value.certified
+
+        def look() -> None:
+            if watch.stopped_by is not None:
+                raise Stop("interrupted")
+            if watch.live is not None:
+                watch.show(running, status_of(running))
+
+        follow(source, take, look)
+        return seen, watch.stopped_by
+
+
+def follow(source: str, take: Callable[[], bool], look: Callable[[], None]) -> None:
+    """Take in a file now, and again whenever it has changed, until that decides; `look` raises `Stop` to end it before.
+
+    A file that cannot be taken in is tried again a few times: somebody may be writing it.
+    """
+    stamp: object = None
+    strikes = 0
+    try:
+        while True:
+            before = _stamp(Path(source))
+            if before != stamp or strikes:
+                try:
+                    if take():
+                        return
+                    stamp, strikes = before, 0
+                except SourceError:
+                    strikes += 1
+                    if strikes > PATIENCE:
+                        raise
+            for _ in range(STEPS):
+                look()
+                time.sleep(EVERY / STEPS)
+    except Stop:
+        return
+
+
+def check_grown(before: InOrder, after: InOrder, source: str) -> None:
+    """Refuse a record in which what counted has changed."""
+    for label, was in before.numbers.items():
+        now = after.numbers.get(label, ())
+        same = next((k for k, (old, new) in enumerate(zip(was, now, strict=False)) if old != new), None)
+        if same is not None:
+            what = f"reward {same + 1} of arm {label!r} was {was[same]:g}, and is {now[same]:g} now"
+        elif len(now) < len(was):
+            what = f"there were {len(was):,} rewards of arm {label!r}, and there are {len(now):,} now"
+        else:
+            continue
+        raise SourceError(f"{source} has changed: {what}. Rows may only be added at its end; begin a new search")
+
+
+def _awaited_labels(given: Mapping[str, Any], scale: Scale) -> tuple[str, ...]:
+    """The arms named, or those of the file, once it speaks of two at least."""
+    labels: tuple[str, ...] = given["labels"]
+    told = False
+    while not labels:
+        found = tuple(read_rewards(given, scale, growing=True).numbers)
+        if len(found) > 1:
+            labels = found
+            say(f"surest: following {given['source']}: arms {', '.join(labels)}. --arm names others", err=True)
+            break
+        if not told:
+            say(f"surest: waiting for rows of two arms in {given['source']}; --arm names the arms", err=True)
+            told = True
+        time.sleep(EVERY)
+    return labels
+
+
+def _stamp(path: Path) -> object:
+    """What changes when a file, or one of a folder, is written."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [(str(file), found.st_size, found.st_mtime_ns) for file in files if (found := _stat(file)) is not None]
+
+
+def _stat(path: Path) -> Any:
+    try:
+        return path.stat()
+    except OSError:
+        return None

@@ -1,0 +1,128 @@
+"""By how much the arm that was named is ahead of the runner-up: the number, its bounds, and the sentence."""
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from surest.core.protocol import FloatArray
+from surest.text import percent, visible
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+MOST_CELLS = 10_000_000
+"""Cells of a list up to which arms are compared item by item here."""
+
+
+class Lead(NamedTuple):
+    """How much better one arm is than another, in the rewards' own units: positive is better, also where small numbers are good.
+
+    The bounds hold at any time, for all pairs of arms at once, with probability at least 1 − δ; NaN where they are not known.
+    """
+
+    arm: Any
+    """The best arm; of several that were chosen, the last; beside a control, the best of the others."""
+    over: Any
+    """The runner-up, the best arm that was not chosen; the control, where there is one."""
+    difference: float
+    """On a list of items it is about those that both arms were evaluated on. NaN where it is not known."""
+    low: float
+    high: float
+
+
+def lead_of(result: "Result") -> Lead | None:
+    """The lead of a result; None where there is no runner-up, or nothing is known of one."""
+    asked = result.problem.question
+    if asked.kind == "above" or len(result.labels) < 2 or result.pulls == 0 or result.reason.endswith("tied"):
+        return None
+    sign = -1.0 if result.minimise else 1.0
+    if result.lead_bounds is not None:
+        arm, over, low, high = result.lead_bounds()
+        width, apart = result.problem.scale.width, sign * float(result.means[arm] - result.means[over])
+        return Lead(result.labels[arm], result.labels[over], apart, width * low, width * high)
+    control = asked.kind == "control"
+    base = asked.control if control else result.indices[-1]
+    better = sign * _differences(result, base)  # of every arm, than the base
+    better[[base] if control else list(result.indices)] = np.nan
+    if np.isnan(better).all():
+        return None
+    other = int(np.nanargmax(better))
+    bounds = sorted(sign * end for end in _bounds(result, other))
+    known = math.nan if "weights" in result.problem.options else float(better[other])
+    if control:
+        return Lead(result.labels[other], result.labels[base], known, bounds[0], bounds[1])
+    return Lead(result.labels[base], result.labels[other], -known, -bounds[1], -bounds[0])
+
+
+def _bounds(result: "Result", arm: int) -> tuple[float, float]:
+    both = result.from_control if result.listed is None else result.listed.differences
+    return (math.nan, math.nan) if both is None else (float(both[0][arm]), float(both[1][arm]))
+
+
+def _differences(result: "Result", base: int) -> FloatArray:
+    """Each arm's mean less that of one: on a list, on the items that both were evaluated on."""
+    listed, n = result.listed, len(result.labels)
+    if listed is None:
+        plain: FloatArray = result.means - result.means[base]
+        return plain
+    if not len(listed.values) or n * len(listed.items) > MOST_CELLS:
+        return np.full(n, np.nan)
+    table = np.full((n, len(listed.items)), np.nan)
+    table[listed.arms, listed.places] = listed.values
+    apart = table - table[base]
+    there = ~np.isnan(apart)
+    found: FloatArray = np.where(there, apart, 0.0).sum(axis=1) / np.where(there.any(axis=1), there.sum(axis=1), np.nan)
+    return found
+
+
+def lead_words(result: "Result") -> str:
+    """The lead in a sentence; empty where there is nothing to say."""
+    lead = result.lead
+    if lead is None:
+        return ""
+    if lead.difference < 0:
+        if result.certified and result.epsilon == 0:
+            return ""  # the verdict says otherwise, and rests on more than these two means
+        lead = Lead(lead.over, lead.arm, -lead.difference, -lead.high, -lead.low)
+    arm, over = visible(str(lead.arm)), visible(str(lead.over))
+    width = result.problem.scale.width
+    bounded = not math.isnan(lead.low) and (lead.high < 0.99 * width or lead.low > 0)
+    vague = not bounded or lead.high - lead.low > 1.5 * width
+    if (vague and not result.certified) or (not bounded and math.isnan(lead.difference)):
+        return ""
+    kind, sure = result.problem.question.kind, result.certified and result.epsilon == 0
+    who = {
+        "best": f"{arm} {'beats the runner-up' if sure else 'is ahead of'} {over} by",
+        "top": f"{arm}, the last of them, is ahead of the runner-up {over} by"
+        if sure
+        else f"{arm} is ahead of {over} by",
+        "control": f"{arm} is ahead of {over} by",
+    }[kind]
+    places = _places(lead.high - lead.low if bounded and lead.high > lead.low else abs(lead.difference), width)
+    known = "" if math.isnan(lead.difference) else f" {lead.difference + 0.0:.{places}f}"
+    if not bounded:
+        return f"{who}{known}."
+    if lead.high - lead.low <= 1e-9 * width:
+        return f"{who}{known}, exactly."
+    # A verdict says of itself that the lead is not below 0: an end there is not a second opinion.
+    one_sided = lead.low < 0 and (sure if kind != "control" else lead.arm in result.chosen)
+    return f"{who}{known} ({_between(lead, places, one_sided)}, {percent(1 - result.delta)})."
+
+
+def _between(lead: Lead, places: int, one_sided: bool) -> str:
+    """Both bounds, rounded outwards: rounded inwards they would claim too much."""
+    unit = 10.0**places
+    low, high = math.floor(lead.low * unit + 1e-6) / unit + 0.0, math.ceil(lead.high * unit - 1e-6) / unit + 0.0
+    return f"at most {high:.{places}f}" if one_sided else f"{low:.{places}f} to {high:.{places}f}"
+
+
+def _places(size: float, width: float) -> int:
+    """Decimal places that show a size in two figures.
+
+    >>> _places(0.062, 1), _places(3.4, 60), _places(0, 1)
+    (3, 1, 4)
+    """
+    if not size > 1e-4 * width:
+        size = 1e-3 * width
+    return min(max(1 - math.floor(math.log10(size)), 0), 12)

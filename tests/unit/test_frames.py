@@ -1,0 +1,88 @@
+"""Data frames of pandas and polars, in and out, in long and in wide form; and packages that are not there."""
+
+import builtins
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import surest
+from surest.cli import main
+from surest.errors import MissingPackageError, SourceError, UsageError
+
+RNG = np.random.default_rng(0)
+A, B = ((RNG.random(400) < mean).astype(float) for mean in (0.7, 0.4))
+WIDE = {"a": A, "b": B}
+LONG = {"arm": ["a"] * 400 + ["b"] * 400, "value": [*A, *B], "item": [*range(400)] * 2, "day": ["monday"] * 800}
+KINDS = [pd.DataFrame, pl.DataFrame]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_identify_and_evaluate_take_both_forms(kind: Any) -> None:
+    told = surest.identify({"a": A, "b": B}, seed=1)
+    renamed = kind({"variant": LONG["arm"], "clicked": LONG["value"], "day": LONG["day"]})
+    for frame, columns in ((kind(WIDE), None), (kind(LONG), None), (renamed, {"arm": "variant", "value": "clicked"})):
+        found = surest.identify(frame, seed=1, columns=columns)
+        assert (found.best, found.pulls_per_arm.tolist()) == ("a", told.pulls_per_arm.tolist())
+    scored = surest.evaluate({"a": A, "b": B}, seed=1)
+    for frame in (kind(WIDE), kind(LONG)):
+        found = surest.evaluate(frame, seed=1)
+        assert (found.best, found.evaluations) == ("a", scored.evaluations)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_that_cannot_be_arms(kind: Any) -> None:
+    with pytest.raises(UsageError, match="column 'day' of the data frame holds no numbers"):
+        surest.identify(kind({"day": ["monday"] * 400, **WIDE}))
+    with pytest.raises(SourceError, match="no column 'clicked'; it has arm, value"):
+        surest.identify(kind(LONG), columns={"value": "clicked"})
+    with pytest.raises(SourceError, match="no column 'variant'"):
+        surest.identify(kind({"arm": ["a"], "clicks": [1], "impressions": [2]}), columns={"arm": "variant"})
+    with pytest.raises(UsageError, match="goes with a file or a DataFrame"):
+        surest.identify({"a": A, "b": B}, columns={"arm": "variant"})
+
+
+def test_a_result_as_a_frame() -> None:
+    result = surest.identify({"a": A, "b": B}, seed=1)
+    one, other = result.to_pandas(), result.to_polars()
+    assert other.columns == ["label", "pulls", "mean", "low", "high"]
+    assert other["label"].to_list() == one.index.tolist() == ["a", "b"]
+    assert other["mean"].to_list() == one["mean"].tolist()
+    assert surest.identify({1: A, "b": B}, seed=1).to_polars()["label"].to_list() == ["1", "b"]
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = ("pandas", "polars", "matplotlib", "optuna", "sklearn", "joblib", "inspect_ai")
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **named: Any) -> Any:
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *arguments, **named)
+
+    result = surest.identify({"a": A, "b": B}, seed=1)
+    monkeypatch.setattr(builtins, "__import__", without)
+    for call, extra in ((result.to_pandas, "pandas"), (result.to_polars, "polars"), (result.plot, "plot")):
+        with pytest.raises(MissingPackageError, match=rf"pip install 'surest\[{extra}\]'"):
+            call()
+    for module, how in (("optuna", "surest[optuna]"), ("sklearn", "surest[sklearn]"), ("inspect_ai", "inspect-ai")):
+        monkeypatch.delitem(sys.modules, f"surest.integrations.{module}", raising=False)
+        with pytest.raises(ImportError) as refused:
+            importlib.import_module(f"surest.integrations.{module}")
+        assert isinstance(refused.value, UsageError)
+        assert how in str(refused.value)
+
+    def needs_loky(*_: Any) -> None:
+        raise ModuleNotFoundError("No module named 'loky'", name="loky")
+
+    monkeypatch.setattr("surest.report.plots.checked_path", needs_loky)
+    with pytest.raises(SystemExit) as ended:
+        main(["identify", "bernoulli:0.9,0.1", "--plot=x.png"])
+    assert ended.value.code == 2
+    assert "pip install 'surest[loky]'" in capsys.readouterr().err

@@ -1,0 +1,153 @@
+"""The lead of the best arm over the runner-up: its bounds, its sentence, in text, JSON and pages."""
+
+import json
+import math
+import pickle
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surest
+from surest import bernoulli
+from surest.evidence.apart import lead_of
+from surest.evidence.bars import differences
+from surest.evidence.betting import above, below
+from surest.evidence.digest import Digests
+from surest.report.page import Report, to_html, to_markdown
+from surest.report.report import read_report
+from surest.result.lead import Lead, lead_words
+
+ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
+
+
+def digests_of(won: Any, trials: Any) -> Digests:
+    digests, n = Digests(len(won)), len(won)
+    digests.add(np.arange(n), 1.0, won)
+    digests.add(np.arange(n), 0.0, np.asarray(trials) - won)
+    return digests
+
+
+def test_the_bounds_are_where_the_evidence_passes_the_level() -> None:
+    """Compared with the bounds from a control, and with the wealths themselves on a grid."""
+    digests = digests_of([130, 90, 20], [200, 210, 30])
+    for first, second in permutations(range(3), 2):
+        arm, over, low, high = lead_of(digests, first, second, 0.1)()
+        level = math.log(6 / 0.1)
+        less, more = differences(digests, second, level)
+        assert (arm, over) == (first, second)
+        assert low == pytest.approx(less[first], abs=2e-4)
+        assert high == pytest.approx(more[first], abs=2e-4)
+        x = np.linspace(0.005, 0.995, 40)
+        inside = x[(x + low > 0) & (x + low < 1)]
+        reached = [above(digests, level_)[first] for level_ in inside + low]
+        other = [below(digests, level_)[second] for level_ in inside]
+        assert min(np.array(reached) + other) >= level - 1e-6
+
+
+def test_a_record_in_two_parts_is_one_record() -> None:
+    whole, early, late = (
+        digests_of([130, 90], [200, 210]),
+        digests_of([30, 40], [50, 80]),
+        digests_of([100, 50], [150, 130]),
+    )
+    assert lead_of(early, 0, 1, 0.1, late)() == lead_of(whole, 0, 1, 0.1)()
+    assert lead_of(Digests(2), 1, 0, 0.1)() == (1, 0, -1.0, 1.0)
+
+
+def test_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
+    """At a very high δ, arms are pulled as their means say, and every pair is looked at again and again."""
+    delta, runs, means, missed = 0.9, 250, np.array([0.5, 0.45, 0.5]), 0
+    rng = np.random.default_rng(41)
+    for _ in range(runs):
+        won, trials = rng.binomial(5, means).astype(float), np.full(3, 5.0)
+        wrong = False
+        for more in (10, 20, 40, 80, 160):
+            often = np.where((won / trials).argmax() == np.arange(3), more, more // 2)
+            won, trials = won + rng.binomial(often, means), trials + often
+            for first, second in permutations(range(3), 2):
+                _, _, low, high = lead_of(digests_of(won, trials), first, second, delta)()
+                wrong |= not low <= means[first] - means[second] <= high
+        missed += wrong
+    assert missed == 8
+    assert missed <= delta * runs
+
+
+def test_a_search_tells_its_lead_everywhere() -> None:
+    result = surest.identify(ARMS, seed=3)
+    lead = result.lead
+    assert lead is not None
+    assert (lead.arm, lead.over) == ("a", "b")
+    assert lead.difference == result.means[0] - result.means[1]
+    assert lead.low < 0.1 < lead.high
+    said = "a beats the runner-up b by 0.08 (at most 0.17, 95 %)."
+    assert said in str(result)
+    assert said in result._repr_html_()
+    assert said in to_html(Report(result))
+    assert "a beats the runner-up b" in to_markdown(Report(result))
+    again = read_report(json.dumps(result.to_json())).result
+    assert lead_words(again) == said
+    assert pickle.loads(pickle.dumps(result)).lead == lead
+
+
+def test_costs_lead_downwards() -> None:
+    result = surest.identify(ARMS, seed=3, minimise=True, bounds=(0, 60))
+    assert result.lead is not None
+    assert (result.lead.arm, result.lead.over) == ("c", "b")
+    assert result.lead.difference > 0
+    assert result.lead.low < 6 < result.lead.high
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"top": 2}, "b, the last of them, is ahead of the runner-up c by 0.08 (at most 0.19, 95 %)."),
+        ({"control": "b", "margin": 0.05}, "a is ahead of b by 0.15 (at most 0.30, 95 %)."),
+        ({"budget": 300}, "a is ahead of b by 0.04 (-0.20 to 0.28, 95 %)."),
+        ({"budget": 20}, ""),
+        ({"above": 0.55, "epsilon": 0.03}, ""),
+        ({"algorithm": "lucb"}, "a beats the runner-up b by 0.11."),
+    ],
+)
+def test_what_is_said_of_other_questions_and_ends(settings: dict[str, Any], words: str) -> None:
+    assert lead_words(surest.identify(ARMS, seed=3, **settings)) == words
+
+
+def test_on_a_list_the_lead_is_on_the_items_that_both_saw() -> None:
+    rng = np.random.default_rng(0)
+    table = {k: (rng.random(400) < p).astype(float) for k, p in {"x": 0.8, "y": 0.5, "z": 0.1}.items()}
+    result = surest.evaluate(table, seed=1)
+    lead, cells = result.lead, result.table
+    assert lead is not None
+    both = [item for item in cells["x"] if item in cells[lead.over]]
+    assert lead.difference == pytest.approx(np.mean([cells["x"][i] - cells[lead.over][i] for i in both]))
+    less, more = result.differences
+    place = result.labels.index(lead.over)
+    assert (lead.low, lead.high) == (-more[place], -less[place])
+    again = read_report(json.dumps(result.to_json())).result
+    assert again.lead == lead
+    assert surest.evaluate(table, seed=1, minimise=True).lead.arm == "z"
+    control = surest.evaluate(table, seed=1, control="y").lead
+    assert (control.arm, control.over) == ("x", "y")
+    assert control.low < control.difference < control.high
+
+
+def test_a_list_that_was_seen_to_its_end_is_exact_and_ties_have_no_lead() -> None:
+    table = {"a": [1.0, 1.0, 0.0, 1.0], "b": [1.0, 0.0, 0.0, 1.0]}
+    assert lead_words(surest.evaluate(table)) == "a beats the runner-up b by 0.25, exactly."
+    assert surest.evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0]}).lead is None
+    assert surest.identify({"a": [1.0]}).lead is None
+
+
+def test_differences_of_costs_have_no_negative_zero() -> None:
+    low, high = surest.evaluate({"a": [1.0, 0.0] * 20, "b": [1.0, 1.0] * 20}, minimise=True).differences
+    assert not np.signbit(low[0])
+    assert not np.signbit(high[0])
+
+
+def test_a_certified_arm_of_smaller_mean_has_no_sentence() -> None:
+    result = surest.identify(ARMS, seed=3)
+    object.__setattr__(result, "lead_told", Lead("a", "b", -0.01, -0.2, 0.1))
+    result.__dict__.pop("lead", None)
+    assert lead_words(result) == ""

@@ -1,0 +1,201 @@
+"""Totals of trials: read from files and frames, refused where they cannot be, and judged whatever their order was."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from surest import identify
+from surest.algorithms.tally import _lead
+from surest.arms.totals import named_pair, read_totals, totals_of
+from surest.cli import main
+from surest.core.scale import Scale
+from surest.errors import SourceError, UsageError
+from surest.evidence.betting import above, below
+from surest.evidence.digest import Digests
+
+Run = Callable[..., tuple[int, str, str]]
+COUNTS = {"old": (400, 1000), "new": (500, 1000), "worst": (240, 800)}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def surest(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return surest
+
+
+def written(head: str, rows: dict[str, tuple[int, int]] = COUNTS) -> None:
+    lines = [head, *(f"monday,{arm},{won},{trials}" for arm, (won, trials) in rows.items())]
+    Path("totals.csv").write_text("\n".join(lines) + "\n")
+
+
+def frame(kind: Any, names: tuple[str, str, str]) -> Any:
+    arms, won, trials = list(COUNTS), [w for w, _ in COUNTS.values()], [t for _, t in COUNTS.values()]
+    return kind({names[0]: arms, names[1]: won, names[2]: trials, "day": ["mon"] * 3})
+
+
+@pytest.mark.parametrize("names", [("arm", "successes", "trials"), ("Arm", "Clicks", "Impressions")])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_frames_files_and_mappings_of_the_same_totals_give_the_same_result(
+    kind: Any, names: tuple[str, str, str], tmp_path: Path
+) -> None:
+    told = identify({arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}, delta=0.1)
+    assert (told.best, told.certified, told.pulls, told.algorithm) == ("new", True, 2800, "tally")
+    path = tmp_path / "totals.csv"
+    frame(pd.DataFrame, names).to_csv(path, index=False)
+    for arms in (frame(kind, names), path, str(path)):
+        found = identify(arms, delta=0.1)
+        assert found.achieved_delta == told.achieved_delta
+        assert found.means.tolist() == told.means.tolist() == [0.4, 0.5, 0.3]
+
+
+def test_columns_of_other_names(run: Run) -> None:
+    written("date,variant,won,shown")
+    status, _, err = run("identify", "totals.csv")
+    assert status == 2
+    assert "--arm-column" in err
+    named = ["--arm-column=variant", "--successes-column=won", "--trials-column=shown"]
+    status, out, _ = run("identify", "totals.csv", *named, "--json")
+    found = json.loads(out)
+    assert (status, found["arm"], found["pulls_per_arm"]) == (0, "new", [1000, 1000, 800])
+    assert "whatever came before" in found["about"]
+    assert identify("totals.csv", columns={"arm": "variant", "successes": "won", "trials": "shown"}).best == "new"
+
+
+def test_costs_are_failures_turned_round() -> None:
+    assert (
+        identify({"a": {"successes": 30, "trials": 900}, "b": {"successes": 90, "trials": 900}}, minimise=True).best
+        == "a"
+    )
+
+
+def test_the_other_questions() -> None:
+    told = {arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}
+    assert set(identify(told, top=2).chosen) == {"new", "old"}
+    assert identify(told, above=0.35, epsilon=0.01).verdicts == (1, 1, -1)
+    assert identify(told, above=0.35, error="fdr", delta=0.1).chosen == ("old", "new")
+    assert identify(told, control="worst").verdicts == (1, 1, 0)
+    with pytest.raises(UsageError, match="zone of ε"):
+        identify(told, above=0.1, epsilon=0.2)
+    with pytest.raises(UsageError, match="no epsilon"):
+        identify(told, control="old", epsilon=0.2)
+
+
+def test_rows_of_an_arm_are_added_up_when_told(run: Run) -> None:
+    written("date,arm,clicks,impressions")
+    with Path("totals.csv").open("a") as file:
+        file.write("tuesday,old,100,300\n")
+    status, _, err = run("identify", "totals.csv")
+    assert status == 2
+    assert "line 5: arm 'old' has a row in line 2 already" in err
+    assert "--sum-rows" in err
+    _, out, _ = run("identify", "totals.csv", "--sum-rows", "--json")
+    assert json.loads(out)["pulls_per_arm"] == [1300, 1000, 800]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arm,successes,trials\na,5,4\n", "line 2: 5 successes of 4 trials"),
+        ("arm,successes,trials\na,1,4\nb,1.5,4\n", "line 3: successes '1.5' is not a whole number"),
+        ("arm,successes,trials\na,-1,4\n", "line 2: successes '-1'"),
+        ("arm,successes,trials\na,1,nan\n", "line 2: trials 'nan'"),
+        ("arm,successes,trials\n ,1,2\n", "line 2: the arm has no name"),
+        ("arm,successes,trials\n", "holds no totals"),
+        ("arm,successes,trials\na,1,2\nb,0,0\n", "1 of 2 arms have no trials yet"),
+        ("arm,successes,trials,clicks,impressions\na,1,2,1,2\n", "successes of trials or clicks of impressions"),
+    ],
+)
+def test_what_is_not_a_total(run: Run, text: str, words: str) -> None:
+    Path("bad.csv").write_text(text)
+    status, _, err = run("identify", "bad.csv")
+    assert status == 2
+    assert words in err
+
+
+def test_what_totals_have_no_use_for(run: Run) -> None:
+    written("date,arm,clicks,impressions")
+    for option in ("--resample", "--suggest=3", "--budget=100", "--algorithm=lucb", "--bounds=0,5", "--clip"):
+        status, _, err = run("identify", "totals.csv", option)
+        assert (status, option.partition("=")[0].strip("-") in err) == (2, True)
+    Path("rows.csv").write_text("arm,value\na,1\n")
+    assert "--sum-rows goes with a table of totals only" in run("identify", "rows.csv", "--sum-rows")[2]
+    with pytest.raises(SourceError, match="row 1 of the DataFrame: trials 'x'"):
+        identify(pd.DataFrame({"arm": ["a", "b"], "successes": [1, 1], "trials": [2, "x"]}))
+    with pytest.raises(SourceError, match="several rows for arm 'a'"):
+        identify(pd.DataFrame({"arm": ["a", "a"], "successes": [1, 1], "trials": [2, 2]}))
+    with pytest.raises(SourceError, match="3 successes of 2 trials"):
+        totals_of({"a": (3, 2)})
+
+
+def test_a_value_column_makes_it_a_file_of_rewards() -> None:
+    assert named_pair(["arm", "value", "clicks", "impressions"], None, "this") is None
+    with pytest.raises(SourceError, match="which column holds the trials"):
+        named_pair(["arm", "won"], {"successes": "won"}, "this")
+
+
+def test_totals_can_only_grow() -> None:
+    before = totals_of({"a": (10, 100), "b": (5, 100)})
+    totals_of({"a": (10, 101), "b": (6, 101)}).since(before, "file")
+    for worse in ({"a": (9, 100), "b": (5, 100)}, {"a": (11, 100), "b": (5, 100)}, {"a": (10, 100)}):
+        with pytest.raises(SourceError, match="file: "):
+            totals_of(worse).since(before, "file")
+
+
+def test_the_evidence_is_the_infimum_over_all_levels() -> None:
+    """Compared with both wealths on a fine grid, computed apart."""
+    totals = totals_of({"a": (130, 200), "b": (90, 210), "c": (3, 10)})
+    digests = Digests(3)
+    for arm in range(3):
+        digests.add([arm, arm], [1.0, 0.0], [totals.successes[arm], (totals.trials - totals.successes)[arm]])
+    levels = np.linspace(0.001, 0.999, 4000)
+    for epsilon in (0.0, 0.05):
+        found = _lead(digests, 0, np.array([1, 2]), epsilon)
+        for place, other in enumerate((1, 2)):
+            inside = levels[(levels > 0.001) & (levels + epsilon < 0.999)]
+            grid = [above(digests, x)[0] + below(digests, x + epsilon)[other] for x in inside[::10]]
+            assert found[place] <= min(grid)
+            assert found[place] == pytest.approx(min(grid), abs=0.02)
+
+
+def test_what_is_read_from_a_gzipped_file(tmp_path: Path) -> None:
+    path = tmp_path / "totals.csv.gz"
+    pd.DataFrame({"arm": ["a", "b"], "conversions": [3, 4], "visitors": [50, 60]}).to_csv(path, index=False)
+    assert read_totals(path).bandit(Scale()).labels == ("a", "b")
+
+
+LOOKS = [int(50 * 1.5**k) for k in range(10)]
+"""Trials of each arm at which somebody looks; the test ends at the first look that decides."""
+
+
+def test_the_worse_of_two_arms_is_named_at_any_look_at_most_as_often_as_allowed() -> None:
+    """Two arms that nearly tie, at a high δ: looking often at growing totals must not help the worse one."""
+    delta, runs, wrong = 0.5, 600, 0
+    rng = np.random.default_rng(14)
+    goal = math.log(1 / delta)
+    for _ in range(runs):
+        won = np.zeros(2)
+        for before, now in zip([0, *LOOKS], LOOKS, strict=False):
+            won += rng.binomial(now - before, [0.3, 0.3 - 1e-6])
+            digests = Digests(2)
+            digests.add(np.arange(2), 1.0, won)
+            digests.add(np.arange(2), 0.0, now - won)
+            best = int(won.argmax())
+            if _lead(digests, best, np.array([1 - best]), 0.0)[0] >= goal:
+                wrong += best == 1
+                break
+    assert wrong == 8
+    assert wrong <= delta * runs
