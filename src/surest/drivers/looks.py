@@ -66,9 +66,9 @@ class Looks:
 
 
 def history() -> Looks:
-    """What records evidence over time for a picture, in a tenth of the time or so (docs/wager.md has figures).
+    """What records evidence over time for a picture, in less than a tenth of the time (docs/wager.md has figures).
 
-    A look takes about as long as some rounds, so there are few of them. In a run of seconds their number depends on pulls
+    A look takes about as long as a round or two, so there are few of them. In a run of seconds their number depends on pulls
     alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
     """
     return Looks(growth=1.5, share=0.05, free=1.0)
