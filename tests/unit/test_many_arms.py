@@ -13,7 +13,7 @@ from surest.algorithms.wager.ledger import Ledger
 from surest.algorithms.wager.sampling import plan, separations, update_optimistic
 from surest.arms import finite
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.arms.instances import parse_source
+from surest.arms.instances import example1, parse_source
 from surest.core.procedure import Running
 from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, Statistic, atoms_of
 from surest.drivers.looks import history
@@ -180,6 +180,27 @@ def test_a_look_at_many_arms_searches_once_a_state(monkeypatch: pytest.MonkeyPat
     assert status.evidence is not None
     assert status.evidence > -math.inf
     assert all((a == b).all() for a, b in zip(kept, (ledger.certified, ledger.minimisers), strict=True))
+
+
+@pytest.mark.parametrize(("n", "most"), [(10, 1_000), (1_100, 100_000)], ids=["few", "crowd"])
+def test_history_looks_seldom_and_at_nothing_but_evidence(n: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals, the smallest ε and the like take most of the time of a status, and a history does not keep them."""
+    drawn = example1(n).simulate(1)
+    running, looks, rounds = Running(start("wager", n, 1e-12, seed=1), n), history(), 0
+    with monkeypatch.context() as patch:
+        for name in ("confidence_sequence", "smallest_epsilon", "shortfalls"):
+            patch.setattr(module, name, lambda *_, name=name: pytest.fail(f"a history does not need {name}"))
+        while running.pulls < most:
+            assert running.request is not None
+            looks(running)
+            running.send(drawn.answer(running.request))
+            rounds += 1
+    assert 4 <= len(looks.points) <= rounds / 8
+    assert looks.points[-1].evidence > -math.inf
+    request = running.request
+    assert isinstance(request, Pull)
+    status = request.status()
+    assert request.evidence() == (status.evidence, status.threshold)
 
 
 def test_history_takes_less_than_a_tenth_of_a_long_run() -> None:

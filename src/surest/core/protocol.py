@@ -166,13 +166,14 @@ class Pull:
     """A request for fresh rewards: pull each of `arms` (none twice) so many `times`, reply with `statistic` of them.
 
     `status`, where an algorithm gives it, tells the state at the moment of the request; it is a function because
-    most requests are never looked at. It must not be called once the procedure has gone on.
+    most requests are never looked at. It must not be called once the procedure has gone on. `evidence` tells only the status'
+    evidence and threshold, which may be much cheaper.
 
     `ahead` are the requests that follow this one, unless the procedure ends, whatever the replies are. A driver with idle workers
     may evaluate them beforehand; whether it does makes no difference to the algorithm.
     """
 
-    __slots__ = ("ahead", "arms", "statistic", "status", "times")
+    __slots__ = ("ahead", "arms", "evidence", "statistic", "status", "times")
 
     def __init__(
         self,
@@ -181,12 +182,14 @@ class Pull:
         statistic: Statistic,
         status: Callable[[], Status] | None = None,
         ahead: Sequence["Pull"] = (),
+        evidence: Callable[[], tuple[float, float]] | None = None,
     ) -> None:
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         self.times: IntArray = np.broadcast_to(np.asarray(times, dtype=np.int64), self.arms.shape)
         self.statistic = statistic
         self.status = status
         self.ahead = tuple(ahead)
+        self.evidence = evidence
 
     def __repr__(self) -> str:
         return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"

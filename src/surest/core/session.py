@@ -17,6 +17,7 @@ from surest.algorithms.entry import Script
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
+from surest.core.queues import ArmTickets
 from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
@@ -87,10 +88,21 @@ class Session:
         """What messages call the items; by their positions, unless told."""
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
-        self._tickets: Any = (
-            PullTickets() if problem.items is None else CellTickets(may_go_ahead=problem.budget is None)
-        )
+        self._tickets = self._desk()
         self._move_on()
+
+    def _desk(self) -> Any:
+        """What keeps the books of tickets."""
+        problem, entry = self.problem, lookup(self.problem.algorithm)
+        if problem.items is not None:
+            return CellTickets(may_go_ahead=problem.budget is None)
+        workers = problem.options.get("workers", 1)
+        may_grow = entry.growing and (entry.reserve is None or problem.options.get(entry.reserve))
+        if (
+            workers == 1 or problem.budget is not None or may_grow
+        ):  # under a budget nothing is evaluated that may not count
+            return PullTickets()
+        return ArmTickets(len(problem.labels), workers)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -176,7 +188,7 @@ class Session:
         1
         """
         request = self.running.request
-        if not isinstance(request, Pull) or self._tickets.handed > self._tickets.first or len(rewards) != request.total:
+        if not isinstance(request, Pull) or not self._tickets.untouched or len(rewards) != request.total:
             total = 0 if request is None else request.total
             raise TicketError(f"{len(rewards)} rewards at once for {total} tickets, {self.pending} of them out")
         self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))

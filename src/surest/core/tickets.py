@@ -59,11 +59,7 @@ class PullTickets:
         self.request = request
         if request is None:
             return
-        if request.total > MOST_TICKETS:
-            raise PullLimitError(
-                f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
-                f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
-            )
+        check_size(request, name)
         requests = [request, *announced]
         self.arms = np.concatenate([each.arms for each in requests])
         self.ends = self.first + np.cumsum(np.concatenate([each.times for each in requests]))
@@ -77,6 +73,11 @@ class PullTickets:
     def pending(self) -> int:
         """How many tickets are out."""
         return self.handed - len(self.again) - self.taken
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no ticket of the current request was handed out."""
+        return self.handed <= self.first
 
     @property
     def complete(self) -> bool:
@@ -264,6 +265,15 @@ class CellTickets:
         assert self.request is not None
         items = self.request.items.tolist()
         return np.array([[self.values[arm, item] for item in items] for arm in self.request.arms.tolist()])
+
+
+def check_size(request: Pull, name: str) -> None:
+    """Refuse a request whose rewards do not fit into memory."""
+    if request.total > MOST_TICKETS:
+        raise PullLimitError(
+            f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
+            f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
+        )
 
 
 def _block(arms: Sequence[int], items: Sequence[int]) -> Iterator[Cell]:

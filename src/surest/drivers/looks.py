@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from surest.compiled import seconds_spent
 from surest.core.procedure import Running
-from surest.core.protocol import Answer, Point, Status
+from surest.core.protocol import Answer, Point, Pull, Status
 
 
 class Looks:
@@ -50,20 +50,25 @@ class Looks:
         if running.pulls < self.growth ** (4 if is_early else 1) * self.pulls:
             return
         request, compiling = running.request, seconds_spent()
-        status = request.status() if request is not None and request.status is not None else None
-        if status is not None and status.evidence is not None and status.threshold is not None:
-            self.points.append(Point(running.pulls, status.evidence, status.threshold))
-        if self.show is not None:
-            self.show(running, status)
+        if self.show is None and isinstance(request, Pull) and request.evidence is not None:
+            self.points.append(Point(running.pulls, *request.evidence()))
+        else:
+            self._see(running, request.status() if request is not None and request.status is not None else None)
         self.last = self.clock()
         self.spent += max(self.last - now - (seconds_spent() - compiling), 0.0) if self.pulls >= 0 else 0.0
         self.pulls = running.pulls
 
+    def _see(self, running: Running[Answer], status: Status | None) -> None:
+        if status is not None and status.evidence is not None and status.threshold is not None:
+            self.points.append(Point(running.pulls, status.evidence, status.threshold))
+        if self.show is not None:
+            self.show(running, status)
+
 
 def history() -> Looks:
-    """What records evidence over time for a picture, in a tenth of the time or so (docs/wager.md has figures).
+    """What records evidence over time for a picture, in less than a tenth of the time (docs/wager.md has figures).
 
-    A look takes about as long as some rounds, so there are few of them. In a run of seconds their number depends on pulls
+    A look takes about as long as a round or two, so there are few of them. In a run of seconds their number depends on pulls
     alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
     """
     return Looks(growth=1.5, share=0.05, free=1.0)

@@ -12,8 +12,8 @@ from surest.core.protocol import FloatArray, IntArray
 
 GROWTH = 0.02
 """A batch, as a part of what was pulled so far."""
-WINDOW, WINDOW_GROWTH, WIDEST = 2, 1 / 4, 32
-"""Pulls planned and not yet counted: 2 for each worker and a fourth of what was pulled so far, at most 32 for each worker …"""
+WINDOW, WINDOW_GROWTH, WIDEST = 2, 1 / 8, 32
+"""Pulls planned and not yet counted: 2 for each worker and an eighth of what was pulled so far, at most 32 for each worker …"""
 PORTION = 4
 """… in batches of a fourth of the workers, or of the window: what is known is counted soon."""
 
@@ -22,7 +22,7 @@ def window(workers: int, pulls: int) -> int:
     """How many pulls are planned and not yet counted, after so many counted ones. One worker needs no plans.
 
     >>> window(1, 10_000), window(8, 0), window(8, 400), window(8, 10_000)
-    (0, 16, 116, 256)
+    (0, 16, 66, 256)
     """
     return min(WIDEST * workers, WINDOW * workers + int(WINDOW_GROWTH * pulls)) if workers > 1 else 0
 

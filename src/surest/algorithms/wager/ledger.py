@@ -290,12 +290,19 @@ class Ledger:
         planned = plan_many if self.is_crowd else plan
         return planned(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
 
-    def status(self) -> Status:
-        """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
+    def weakest(self) -> tuple[float, float]:
+        """The evidence, in nats, where it is weakest, and how much a decision needs: what a status says of them, no more."""
+        arm, certified, _ = self._as_they_stand()
+        return float(np.delete(certified, arm).min()), self.goal
+
+    def _as_they_stand(self) -> tuple[int, FloatArray, FloatArray]:
+        """The nominee, or leader, and the certificates against all others now, and their minimisers.
+
+        The latter are copies: to look must change nothing, not even where the next search for a minimiser starts.
+        """
         n = len(self.counts)
         arm = self.leader if self.nominee is None else self.nominee
         others = np.arange(n) != arm
-        # Copies: to look must change nothing, not even where the next search for a minimiser starts.
         certified, starts = self.certified.copy(), self.minimisers.copy()
         if self.live:
             evidence, todo = self._evidence(), np.flatnonzero(others & (certified < self.goal))
@@ -309,6 +316,12 @@ class Ledger:
                 else:
                     raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
                 certified[todo] = np.maximum(certified[todo], fresh[one][kinds])
+        return arm, certified, starts
+
+    def status(self) -> Status:
+        """All that can be said at this moment, of the nominee if there is one: it is the arm with certificates."""
+        arm, certified, starts = self._as_they_stand()
+        others = np.arange(len(certified)) != arm
         weakest = float(certified[others].min())
         return Status(
             leader=arm,

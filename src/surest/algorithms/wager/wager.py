@@ -56,7 +56,7 @@ def wager(
         pulled, often = script[k] if k < len(script) else _sparse(planned[0])
         k += 1
         ahead = [Pull(arms[others], times, Statistic.ATOMS) for others, times in map(_sparse, planned[1:])]
-        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status, ahead)
+        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status, ahead, ledger.weakest)
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
