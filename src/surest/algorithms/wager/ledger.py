@@ -265,9 +265,7 @@ class Ledger:
         if len(left) > NEAR_ARMS or (self.apart[left] < LOOK * self.goal).any():
             return np.inf
         weakest_first = left[self.apart[left].argsort()]
-        return self.goal - float(
-            most_reached(weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence)
-        )
+        return self.goal - float(most_reached(weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence))
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
