@@ -5,14 +5,17 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
+from surest.algorithms.wager.ahead import GROWTH, NEAREST
 from surest.algorithms.wager.ledger import Ledger, slot_share, unused_share
 from surest.algorithms.wager.sampling import Seen, _key, _narrow_key, divergence, narrow_pairs, plan, separation
 from surest.algorithms.wager.transport import HALF, transport
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
-from surest.core.protocol import atoms_of
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, atoms_of
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
+from surest.evidence.certificate import raise_certificates
 from surest.evidence.digest import Digests
 from surest.evidence.kernels import k_inf
 
@@ -87,6 +90,44 @@ def test_batches_are_as_large_as_asked() -> None:
     sizes = []
     identify(bernoulli([0.6, 0.4, 0.3]), 0.1, seed=1, batch=32, on_request=lambda r: sizes.append(r.request.total))
     assert min(sizes[1:]) >= 32
+
+
+def test_batches_are_small_near_the_end_only() -> None:
+    sizes: list[tuple[float, float]] = []
+
+    def look(running: Running[Answer]) -> None:
+        status = running.request.status
+        assert status is not None
+        ledger = status.__self__  # type: ignore[attr-defined]
+        sizes.append((running.request.total / max(ledger.counts.sum(), 1), ledger.missing))
+
+    identify(bernoulli([0.5, 0.45]), 0.05, seed=2, on_request=look)
+    far = [size for size, missing in sizes[300:] if missing == np.inf]
+    near = [size for size, missing in sizes[300:] if missing < NEAREST]
+    assert len(far) > 20
+    assert len(near) > 5
+    assert min(far) > 0.9 * GROWTH
+    assert max(near) < 1.1 * GROWTH * NEAREST**2
+
+
+def test_what_is_missing_is_not_more_than_a_certificate_misses() -> None:
+    ledger = Ledger(3, 0.05)
+    tell(ledger, [0, 1, 2], [[1.0] * 16 + [0.0] * 4, [1.0] * 8 + [0.0] * 12, [1.0] * 6 + [0.0] * 14])
+    ledger.nominate_if_due()
+    assert ledger.nominee == 0
+    misses = []
+    while not ledger.decided:
+        tell(ledger, [0, 1, 2], [[1.0] * 4 + [0.0], [1.0] * 2 + [0.0] * 3, [1.0] + [0.0] * 3])
+        ledger.nominate_if_due()
+        ledger.refute()
+        left = np.flatnonzero(ledger.certified < ledger.goal)
+        left = left[left != 0]
+        exact = np.full(3, -np.inf)
+        raise_certificates(exact, ledger.minimisers.copy(), left, np.inf, 0.0, ledger._evidence())
+        if len(left) and ledger.missing < np.inf:
+            misses.append(ledger.goal - exact[left].min())
+            assert misses[-1] >= ledger.missing - 1e-6
+    assert misses
 
 
 def test_a_well_known_leader_adds_nothing_to_what_a_little_known_arm_says() -> None:

@@ -279,8 +279,18 @@ def _against(
     j: int, start: float, goal: float, epsilon: float, evidence: Evidence, is_quick: bool
 ) -> tuple[float, float]:
     """The certificate of the nominee against arm j, less the arm's price. Quick: −∞ if a look at `start` shows that it fails."""
-    before, since, nominee, price = evidence.before, evidence.since, evidence.nominee, evidence.prices[j]
-    pair = Pair(
+    pair, price = pair_of(j, evidence), evidence.prices[j]
+    if is_quick and log_value(start, epsilon, pair)[0] < goal + price:
+        return -np.inf, start  # a good start next time too
+    bound, minimiser = certificate(start, goal + price, epsilon, pair)
+    return bound - price, minimiser
+
+
+@compiled
+def pair_of(j: int, evidence: Evidence) -> Pair:
+    """What the certificate of the nominee against arm j rests on."""
+    before, since, nominee = evidence.before, evidence.since, evidence.nominee
+    return Pair(
         (before[0][j], before[1][j], before[2][j]),
         (since[0][j], since[1][j], since[2][j]),
         (since[0][nominee], since[1][nominee], since[2][nominee]),
@@ -291,10 +301,17 @@ def _against(
         evidence.guesses[j],
         evidence.among,
     )
-    if is_quick and log_value(start, epsilon, pair)[0] < goal + price:
-        return -np.inf, start  # a good start next time too
-    bound, minimiser = certificate(start, goal + price, epsilon, pair)
-    return bound - price, minimiser
+
+
+@compiled
+def most_reached(arms: IntArray, starts: FloatArray, level: float, epsilon: float, evidence: Evidence) -> float:
+    """What the smallest certificate against these arms can be at most, by one look each; −∞ as soon as one is below `level`."""
+    most = np.inf
+    for j in arms:
+        most = min(most, log_value(starts[j], epsilon, pair_of(j, evidence))[0] - evidence.prices[j])
+        if most < level:
+            return -np.inf
+    return most
 
 
 @compiled

@@ -12,6 +12,8 @@ from surest.core.protocol import FloatArray, IntArray
 
 GROWTH = 0.02
 """A batch, as a part of what was pulled so far."""
+NEAREST = 0.4
+"""Where few nats are missing, batches shrink with their square: what a batch adds varies with its root. Not below this many."""
 WINDOW, WINDOW_GROWTH, WIDEST = 2, 1 / 8, 32
 """Pulls planned and not yet counted: 2 for each worker and an eighth of what was pulled so far, at most 32 for each worker …"""
 PORTION = 4
@@ -27,13 +29,13 @@ def window(workers: int, pulls: int) -> int:
     return min(WIDEST * workers, WINDOW * workers + int(WINDOW_GROWTH * pulls)) if workers > 1 else 0
 
 
-def batch_size(least: int, workers: int, pulls: int) -> int:
+def batch_size(least: int, workers: int, pulls: int, growth: float = GROWTH) -> int:
     """How many pulls the next batch has: it grows with the search; for many workers it is a small part of the window.
 
     >>> batch_size(1, 1, 20), batch_size(1, 1, 1_000), batch_size(1, 32, 20), batch_size(1, 32, 100_000)
     (1, 20, 8, 256)
     """
-    least, size = max(least, workers // PORTION), int(GROWTH * pulls)
+    least, size = max(least, workers // PORTION), int(growth * pulls)
     return max(least, size if workers == 1 else min(size, window(workers, pulls) // PORTION))
 
 
@@ -43,13 +45,16 @@ def plan_ahead(
     least: int,
     workers: int,
     next_batch: Callable[[int, IntArray], IntArray],
+    missing: float = np.inf,
 ) -> None:
     """Add batches to the plan until the window is full; at least one, where none is left.
 
-    `next_batch` makes a batch of a given size, after the pulls that are planned already.
+    `next_batch` makes a batch of a given size, after the pulls that are planned already. `missing` are the
+    nats of evidence up to the end: where it is near, a look too late wastes pulls.
     """
     pulls = int(counts.sum())
-    size, most = batch_size(least, workers, pulls), window(workers, pulls)
+    growth = GROWTH * min(1.0, max(missing, NEAREST) ** 2)
+    size, most = batch_size(least, workers, pulls, growth), window(workers, pulls)
     pending = np.sum([np.zeros(len(counts), np.int64), *planned], axis=0)
     while not planned or pending.sum() + size <= most:
         planned.append(next_batch(size, pending))

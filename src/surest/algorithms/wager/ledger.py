@@ -17,6 +17,7 @@ from surest.evidence.apart import lead_of, runner_up, shortfalls
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificate import (
     Evidence,
+    most_reached,
     pair_kinds,
     raise_alike,
     raise_certificates,
@@ -50,6 +51,8 @@ FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
 FEW_ARMS, FEW_CONTENDERS = 100, 10
 """Up to so many arms, and contenders among them, a look tells how far below the best the contenders can be."""
+NEAR, NEAR_ARMS = 1.0, 20
+"""The end is near when every open arm may be within so many nats of being refuted, and so few are open."""
 MANY = 2_000
 """Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
@@ -98,6 +101,7 @@ class Ledger:
         self.optimistic = np.ones(n)
         self.leader = 0
         self.rounds = 0
+        self.missing = np.inf  # nats up to the end, where it is near
         self._describe()
 
     @property
@@ -242,6 +246,7 @@ class Ledger:
 
     def refute(self) -> None:
         """Compute certificates where they may reach the goal."""
+        self.missing = np.inf
         if self.leader != self.nominee:
             return
         everywhere = self.rounds % EVERYWHERE == 0
@@ -249,7 +254,18 @@ class Ledger:
         worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = np.flatnonzero(worth & (self.certified < self.goal))
         raised = raise_alike if self.is_crowd else raise_certificates
-        raised(self.certified, self.minimisers, todo, self.goal, self.epsilon, self._evidence())
+        evidence = self._evidence()
+        raised(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence)
+        self.missing = self._missing(evidence)
+
+    def _missing(self, evidence: Evidence) -> float:
+        """The nats by which the weakest certificate misses the goal, at least; infinite where the end is not near."""
+        left = np.flatnonzero(self.certified < self.goal)
+        left = left[left != self.leader]
+        if len(left) > NEAR_ARMS or (self.apart[left] < LOOK * self.goal).any():
+            return np.inf
+        weakest_first = left[self.apart[left].argsort()]
+        return self.goal - float(most_reached(weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence))
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""

@@ -66,7 +66,7 @@ def wager(
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
         del planned[0]
-        plan_ahead(planned, ledger.counts, batch, workers, partial(ledger.next_batch, rng))
+        plan_ahead(planned, ledger.counts, batch, workers, partial(ledger.next_batch, rng), ledger.missing)
 
 
 def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
