@@ -1,0 +1,194 @@
+"""The decision of a search on a list of items, by race or race-top: its cells are counted again, and written as they count."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from surest.core.problem import Problem
+from surest.core.protocol import FloatArray
+from surest.decision.chain import Chain, header_of
+from surest.errors import UsageError
+from surest.evidence.item_top import Sets
+from surest.evidence.item_top_verdict import Top
+from surest.evidence.item_units import in_random_order
+from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
+from surest.evidence.items import Standings
+from surest.result.data import Result
+from surest.result.listed import Listed
+from surest_verify import sentence
+
+Event = tuple[str, int, int]
+"""What happened to an evaluation, such as imputed or retried, with its arm and its item."""
+
+
+class Best:
+    """What counting says of the best arm."""
+
+    def __init__(self, n: int, total: int, problem: Problem) -> None:
+        epsilon = problem.epsilon / problem.scale.width
+        share, population = SHARE_WITH_EPSILON if epsilon > 0 else SHARE, problem.target == "population"
+        self.evidence = Standings(n, np.ones(total), problem.delta, share=share, population=population)
+        self.verdict = Verdict(self.evidence, problem.delta, epsilon, np.full(n, 1 / n))
+
+    @property
+    def play(self) -> list[int]:
+        """The arms that the next item needs; none when it is decided."""
+        return [] if self.verdict.chosen is not None else self.left
+
+    @property
+    def left(self) -> list[int]:
+        """The arms that may be right."""
+        found: list[int] = self.evidence.play.tolist()
+        return found
+
+    @property
+    def undecided(self) -> list[int]:
+        """The arms of which it is not settled whether they are in the answer."""
+        return self.left if len(self.left) > 1 else []
+
+    @property
+    def equal(self) -> list[int]:
+        """When all is seen: the arms that are as good as the answer."""
+        return list(self.verdict.tied)
+
+    @property
+    def least(self) -> float:
+        """The least evidence by which anything was decided; infinite where no bet was needed."""
+        evidence = self.evidence
+        out = np.setdiff1d(np.arange(len(evidence.sums)), evidence.play)
+        return float(evidence.most[out].min(initial=math.inf))
+
+    def count(self, values: FloatArray) -> None:
+        """Take in the next item."""
+        self.evidence.count(values)
+        self.verdict.look()
+
+
+class Several:
+    """What counting says of the m best arms."""
+
+    def __init__(self, n: int, total: int, problem: Problem) -> None:
+        epsilon, population = problem.epsilon / problem.scale.width, problem.target == "population"
+        self.evidence = Top(n, problem.question.top, np.ones(total), problem.delta, epsilon, population)
+        if not isinstance(self.evidence.evidence, Sets):
+            raise UsageError(
+                f"the {problem.question.top} best of {n} arms are too many sets for a decision file; ask for fewer, or of fewer arms"
+            )
+        self.sets = self.evidence.evidence
+
+    @property
+    def play(self) -> list[int]:
+        """The arms that the next item needs; none when it is decided."""
+        found: list[int] = self.evidence.play.tolist()
+        return found
+
+    @property
+    def left(self) -> list[int]:
+        """The arms that may be right."""
+        found: list[int] = np.flatnonzero(self.sets.members()).tolist()
+        return found
+
+    @property
+    def undecided(self) -> list[int]:
+        """The arms of which it is not settled whether they are in the answer."""
+        found: list[int] = self.evidence.undecided.tolist()
+        return found
+
+    @property
+    def equal(self) -> list[int]:
+        """When all is seen: the answer, and the arms that are as good as the last of it."""
+        top, scores = self.evidence, self.evidence.scores
+        mine = np.setdiff1d(top.named, top.inside)
+        last = scores.sums[mine].min(initial=math.inf)
+        others = top.undecided[scores.sums[top.undecided] >= last - scores.least]
+        found: list[int] = np.union1d(top.named, others).tolist()
+        return found
+
+    @property
+    def least(self) -> float:
+        """The least evidence by which anything was decided; infinite where no bet was needed."""
+        return self.evidence.share * self.sets.refuted
+
+    def count(self, values: FloatArray) -> None:
+        """Take in the next item."""
+        self.evidence.count(values)
+
+
+def items_chain(result: Result, events: Sequence[Event] = ()) -> Chain:
+    """The lines of a decision on a list of items.
+
+    >>> import surest
+    >>> table = {"a": {i: 1.0 for i in range(60)}, "b": {i: float(i % 2) for i in range(60)}}
+    >>> chain = items_chain(surest.evaluate(table, seed=1))
+    >>> len(chain.lines), chain.lines[1][77:]
+    """
+    problem, listed = result.problem, result.listed
+    if listed is None or problem.algorithm not in EVIDENCE:
+        raise UsageError(f"a decision on a list of items is by race or race-top; this one is by {result.algorithm}")
+    _refuse_options(problem)
+    labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
+    top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
+    header = header_of(problem, labels, items=items, target=problem.target, **top)
+    chain, evidence = Chain(), EVIDENCE[problem.algorithm](len(labels), len(items), problem)
+    chain.add("surest decision", **header)
+    counted, decided = _count(chain, evidence, problem, listed, events)
+    claim = _claim(result, evidence, Counter(what for what, *_ in events), max(counted) == len(items))
+    chain.add("conclusion", words=sentence(header, claim), claim=claim, counted=counted, decided=decided)
+    chain.end()
+    return chain
+
+
+EVIDENCE: dict[Any, type[Best] | type[Several]] = {"race": Best, "race-top": Several}
+
+
+def _refuse_options(problem: Problem) -> None:
+    """Refuse what the verifier does not know: clusters, weights and arms that come later."""
+    for name, what in (("group", "clusters"), ("weights", "weights"), ("reserve", "a reserve for arms that come later")):
+        if problem.options.get(name):
+            raise UsageError(f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}")
+
+
+def _count(
+    chain: Chain, evidence: Best | Several, problem: Problem, listed: Listed, events: Sequence[Event]
+) -> tuple[list[int], list[list[float]]]:
+    """Write a line for each item that counts: how many count for each arm, and where which arms were decided."""
+    n, total = len(problem.labels), len(listed.items)
+    values = np.full((n, total), np.nan)
+    values[listed.arms, listed.places] = np.clip(listed.values, *problem.bounds)
+    order = in_random_order(total, np.random.default_rng([problem.seed % 2**64, n])).items.tolist()
+    happened: dict[int, list[Event]] = {}
+    for event in events:
+        happened.setdefault(event[2], []).append(event)
+    counted, decided, undecided = [0] * n, list[list[float]](), list(range(n))
+    for item in order[: listed.items_used]:
+        play, own = evidence.play, values[evidence.play, item]
+        if not play or np.isnan(own).any():
+            raise UsageError("a decision file needs a search whose arms were all there from its start")
+        for what, arm, _ in happened.get(item, ()):
+            chain.add("event", what=what, arm=arm, times=1)
+        at = chain.add("scores", item=item, arms=play, values=own.tolist())
+        evidence.count(problem.scale.to_unit(own))
+        for arm in play:
+            counted[arm] += 1
+        nats = 0.0 if evidence.least == math.inf else math.log(evidence.least)
+        decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
+        undecided = evidence.undecided
+    return counted, decided
+
+
+def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], all_seen: bool) -> dict[str, Any]:
+    problem, arms = result.problem, sorted(result.indices)
+    ended = all_seen and problem.target == "items"
+    right = (evidence.equal if ended else arms) if result.certified else evidence.left
+    return {
+        "arms": arms,
+        "certified": result.certified,
+        "contenders": sorted(right),
+        "within": problem.epsilon if result.certified else problem.scale.width,
+        "delta": problem.delta,
+        "events": dict(events),
+        "exact": result.exact,
+    }
