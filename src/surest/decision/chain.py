@@ -3,10 +3,10 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from surest.core.problem import Problem
 from surest.errors import UsageError
 
 VERSION = 1
@@ -18,12 +18,10 @@ class Chain:
     >>> chain = Chain()
     >>> chain.add("surest decision", version=1)
     1
-    >>> chain.add("rewards", arms=[0], values=[[0.5]])
+    >>> chain.add("rewards", arms=[0], values=[[0.5]], times=[])
     2
     >>> chain.end()[:8]
-    'b2003a26'
-    >>> [len(line) for line in chain.lines]
-    [39, 132, 75]
+    'c4297f0d'
     """
 
     def __init__(self) -> None:
@@ -34,26 +32,40 @@ class Chain:
     def add(self, kind: str, **fields: Any) -> int:
         """Add a line; its number, from 1."""
         link = {"prev": self.hash} if self.lines else {}
-        return self._add({**link, "kind": kind, **fields})
+        line = {**link, "kind": kind, **fields}
+        text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        self.lines.append(text.encode() + b"\n")
+        self.hash = hashlib.sha256(self.lines[-1]).hexdigest()
+        return len(self.lines)
 
     def end(self) -> str:
         """Add the last line; the hash of all lines before it, by which a decision is known."""
         whole = self.hash
-        self._add({"end": whole})
+        self.add("end")
         return whole
-
-    def _add(self, line: Mapping[str, Any]) -> int:
-        text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        self.lines.append(text.encode())
-        self.hash = hashlib.sha256(self.lines[-1]).hexdigest()
-        return len(self.lines)
 
     def write(self, path: str | Path) -> None:
         """Write the lines to a file, compressed if its name ends with .gz: the same lines give the same bytes."""
-        data = b"".join(line + b"\n" for line in self.lines)
+        data = b"".join(self.lines)
         if str(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)
         try:
             Path(path).write_bytes(data)
         except OSError as error:
             raise UsageError(f"the decision cannot be written to {path}: {error.strerror}") from None
+
+
+def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
+    """What every decision states in its first line, and `more`. `labels` are those of the arms that were there at the start."""
+    return {
+        "version": VERSION,
+        "algorithm": problem.algorithm,
+        "labels": labels,
+        "delta": problem.delta,
+        "epsilon": problem.epsilon,
+        "bounds": list(problem.bounds),
+        "minimise": problem.minimise,
+        "seed": str(problem.seed),
+        "note": problem.note,
+        **more,
+    }
