@@ -95,6 +95,8 @@ def sentence(header: Line, claim: Line) -> str:
         said = (
             f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
         )
+    if claim.get("exact"):
+        return f"{said}; certain, whatever the other scores are"
     return f"{said}; wrong with probability at most {claim['delta']!r}"
 
 
@@ -308,6 +310,10 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                 require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
                 kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
                 if at == 1:
+                    if line.get("algorithm") in ["race", "race-top", "gate"]:
+                        import surest_verify_lists  # the second file, for lists of items
+
+                        CHECKERS.update(surest_verify_lists.CHECKERS)
                     known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
                     require(known, "this is not a decision file, or of an algorithm that is not known here")
                     make, more, kinds = CHECKERS[line["algorithm"]]
@@ -356,4 +362,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    import surest_verify  # under its name, as the file for lists imports it
+
+    sys.exit(surest_verify.main())

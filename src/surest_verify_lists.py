@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from itertools import chain, combinations, islice, zip_longest
 from typing import Any
 
-from surest_verify import COUNT, PART, REAL, U, Line, require, sentence
+from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, require, sentence
 
-UNIT = 1 << 1074  # every double is a whole number of 2^-1074: sums of scores are exact, and int / int is rounded correctly
+# Every double is a whole number of 2^-1074, so that sums of scores are exact, and int / int is rounded correctly.
+UNIT = 1 << 1074
 
 
 def units(score: float) -> int:
@@ -120,6 +121,7 @@ class Items:
         self.low, self.high = header["bounds"]
         self.worst, self.best = (self.high, self.low) if header["minimise"] else (self.low, self.high)
         self.within = header["epsilon"] / (self.high - self.low)
+        require(self.within <= 1, "epsilon is more than the range of the scores")
         self.rows: list[dict[int, float]] = []
         self.sums, self.exact, self.seen = [0.0] * self.n, [0] * self.n, [0] * self.n
 
@@ -134,21 +136,22 @@ class Items:
         require(self.t < self.total and self.play != [], "nothing is left to decide")
         require(line["item"] == self.order[self.t], f"item {self.order[self.t]} comes next, in the order of the seed")
         row = self.row(line)
-        exact = {j: units(score) for j, score in row.items()}
-        self.bet(exact)
+        now = {j: units(score) for j, score in row.items()}
+        self.bet(now)
         self.rows.append(row)
         self.t += 1
         for j in row:
-            self.sums[j], self.exact[j], self.seen[j] = self.sums[j] + row[j], self.exact[j] + exact[j], self.t
+            self.sums[j], self.exact[j], self.seen[j] = self.sums[j] + row[j], self.exact[j] + now[j], self.t
         self.judge(at)
 
     def row(self, line: Line) -> dict[int, float]:
         """Scores on [0, 1], where 1 is the best."""
-        require(line["arms"] == self.play and len(line["values"]) == len(self.play), f"the arms in play are {self.play}")
+        require(line["arms"] == self.play, f"the arms in play are {self.play}")
+        require(len(line["values"]) == len(self.play), "there is not one value for each arm")
         require(all(self.low <= value <= self.high for value in line["values"]), "a score is not within the bounds")
         return {j: (x - self.worst) / (self.best - self.worst) for j, x in zip(self.play, line["values"], strict=True)}
 
-    def bet(self, exact: dict[int, int]) -> None:
+    def bet(self, now: dict[int, int]) -> None:
         """Place bets by earlier items, then look at the scores and pay."""
 
     def judge(self, at: int) -> None:
@@ -156,12 +159,13 @@ class Items:
 
     def lead(self, x: int, y: int) -> float:
         """By how much the mean of x is beyond what y can still reach, whatever the scores to come are."""
-        return ((self.exact[x] - self.exact[y]) / UNIT - (self.total - self.t)) / self.total if self.finite else -math.inf
+        by = (self.exact[x] - self.exact[y]) / UNIT - (self.total - self.t)
+        return by / self.total if self.finite else -math.inf
 
     def agreed(self, line: Line, words: str, exact: bool) -> None:
         """Refuse a conclusion that does not say what was found."""
         require(line["counted"] == self.seen, f"of the arms, {self.seen} scores counted")
-        require(line["claim"]["exact"] is exact, f"that the claim is exact is {exact}")
+        require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
         require(line["words"] == words, f"the words are not those of the claim: {words}")
 
     def checked(self, more: str) -> list[str]:
@@ -183,6 +187,8 @@ class Race(Items):
         self.against = [dict.fromkeys(self.sets, self.share)]  # the evidence against each set, after 0, 1, … items
         self.least, self.decided = math.inf, list[list[float]]()
         self.products: dict[tuple[int, int], tuple[int, float]] = {}
+        self.pairs: dict[tuple[int, int], list[float]] = {}
+        self.shrink, self.play = 10.0, self.play if len(self.sets) > 1 else []
 
     def product(self, x: int, y: int) -> float:
         """The sum of the products of two arms' scores so far."""
@@ -196,21 +202,34 @@ class Race(Items):
         """The weakest undecided arm of a set, and the strongest ones outside."""
         return next(j for j in reversed(order) if j in some), *islice((o for o in order if o not in some), most)
 
-    def bet(self, exact: dict[int, int]) -> None:
-        """Bet on the strongest arms outside of each set against the weakest one inside."""
-        order, pays = sorted(self.play, key=lambda j: -self.sums[j]), dict[tuple[int, ...], list[float]]()
-        shrink, most = (self.shrinkage(order[0]), 4) if self.race else (10.0, 1)
-        for some, wealth in self.sets.items():
-            who = self.ends(order, some, most)
-            if who not in pays:
-                pays[who] = self.pays(who[0], who[1:], shrink, exact)
-            self.sets[some] = paid(wealth, pays[who])
+    def bets(self) -> dict[frozenset[int], tuple[int, ...]]:
+        """Whom to bet against in each set, and on whom outside of it."""
+        order = sorted(self.play, key=lambda j: -self.sums[j])
+        return {some: self.ends(order, some, 4 if self.race else 1) for some in self.sets}
 
-    def shrinkage(self, leader: int) -> float:
+    def bet(self, now: dict[int, int]) -> None:
+        """Bet on the strongest arms outside of each set against the weakest one inside."""
+        bets, self.shrink = self.bets(), self.shrinkage()
+        pays = {who: self.pays(who[0], self.stakes(*who), now) for who in set(bets.values())}
+        self.sets = {some: paid(wealth, pays[bets[some]]) for some, wealth in self.sets.items()}
+
+    def terms(self, x: int, y: int) -> tuple[int, int]:
+        """The items left and the sum of D so far, D being the score of x less that of y: m = −sum/left."""
+        return (self.total - self.t, self.exact[x] - self.exact[y]) if self.finite else (1, 0)
+
+    def pays(self, j: int, stakes: dict[int, float], now: dict[int, int]) -> list[float]:
+        """What bets on others against j pay."""
+        found = [(stake, *odds(*self.terms(o, j), now[o] - now[j])) for o, stake in stakes.items()]
+        first = math.fsum([1.0, *(stake * surprise for stake, _, surprise in found)])
+        return factors(first, *found[0][1:]) if found else [1.0] * 9
+
+    def shrinkage(self) -> float:
         """By how many items a mean difference is shrunk: half the variance of differences over the spread of the means."""
-        t, sums, own = self.t, self.sums, self.product(leader, leader)
-        if t < 2:
+        t, sums = self.t, self.sums
+        if t < 2 or not self.race:
             return 10.0
+        leader = max(self.play, key=lambda j: sums[j])
+        own = self.product(leader, leader)
         squares = [(own - 2 * self.product(leader, j) + self.product(j, j)) / t for j in self.play]
         noise = [max(s - ((sums[leader] - sums[j]) / t) ** 2, 0.0) for s, j in zip(squares, self.play, strict=True)]
         pooled, means = (0.15 + sum(noise)) / len(noise), [s / k for s, k in zip(sums, self.seen, strict=True)]
@@ -218,32 +237,25 @@ class Race(Items):
         beyond = sum((mean - middle) ** 2 for mean in means) / (self.n - 1) - pooled / (2 * t)
         return 300.0 if beyond <= pooled / 600 else max(pooled / (2 * beyond), 8.0)
 
-    def pays(self, j: int, others: tuple[int, ...], shrink: float, exact: dict[int, int]) -> list[float]:
-        """What bets on others against j pay: the stakes s ≥ 0 maximise g's − s'Ms/2, and lose 0.9 of the wealth at most."""
-        left, chosen, gains, terms = self.total - self.t, list[int](), list[float](), list[tuple[float, float]]()
+    def stakes(self, j: int, *others: int) -> dict[int, float]:
+        """The stakes s ≥ 0 on others against j maximise g's − s'Ms/2, and lose 0.9 of the wealth at most."""
+        t, left, product, chosen = self.t, self.total - self.t, self.product, list[tuple[int, float, float, float]]()
         for o in others:
-            ahead = self.sums[o] - self.sums[j]
-            gain = ahead / (self.t + shrink) + (ahead / left if self.finite else 0.0)
-            closed = self.finite and not 1e-9 * self.total < left - ahead < 2 * left
-            if closed or (chosen and gain <= 0):
+            ahead, (room, _) = self.sums[o] - self.sums[j], odds(*self.terms(o, j), 0)
+            gain = ahead / (t + self.shrink) + (ahead / left if self.finite else 0.0)
+            closed = self.finite and (-ahead >= left or left - ahead <= 1e-9 * self.total)
+            if closed or room <= 0 or (chosen and gain <= 0):
                 break
-            have = self.exact[o] - self.exact[j] if self.finite else 0
-            terms.append(odds(left if self.finite else 1, have, exact[o] - exact[j]))
-            chosen, gains = [*chosen, o], [*gains, gain * (self.t + 10)]
-        if not chosen:
-            return [1.0] * 9
-        both, own = [self.product(o, j) for o in chosen], self.product(j, j)
+            chosen.append((o, gain * (t + 10), room, product(o, j)))
+        own, found = product(j, j), [0.0] * len(chosen)
         moments = [
-            [self.product(o, p) - x - y + own + (1.5 if p == o else 0.75) for p, y in zip(chosen, both, strict=True)]
-            for o, x in zip(chosen, both, strict=True)
+            [product(o, p) - x - y + own + (1.5 if p == o else 0.75) for p, _, _, y in chosen] for o, _, _, x in chosen
         ]
-        stakes = [0.0] * len(chosen)
         for i in 12 * [*range(len(chosen))]:
-            rest = gains[i] - sum(map(operator.mul, moments[i], stakes))
-            stakes[i] = max(rest / moments[i][i] + stakes[i], 0.0)
-        used = max(sum(stake * room for stake, (room, _) in zip(stakes, terms, strict=True)), 0.9)
-        won = [stake * (0.9 / used) * surprise for stake, (_, surprise) in zip(stakes, terms, strict=True)]
-        return factors(math.fsum([1.0, *won]), *terms[0])
+            rest = chosen[i][1] - sum(map(operator.mul, moments[i], found))
+            found[i] = max(rest / moments[i][i] + found[i], 0.0)
+        most = 0.9 / max(sum(s * room for s, (_, _, room, _) in zip(found, chosen, strict=True)), 0.9)
+        return {o: s * most for s, (o, *_) in zip(found, chosen, strict=True)}
 
     def judge(self, at: int) -> None:
         """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
@@ -271,9 +283,10 @@ class Race(Items):
         if self.lead(i, j) + self.within >= -1e-9:
             return True
         part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
-        scores = [(row[i], row[j]) for row in self.rows]
-        pairs = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
-        both = zip(reversed(self.against), reversed(pairs), strict=False)
+        if (i, j) not in self.pairs:
+            scores = [(row[i], row[j]) for row in self.rows]
+            self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
+        both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
         return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
 
     def conclude(self, line: Line) -> list[str]:
@@ -291,14 +304,16 @@ class Race(Items):
             left = named | {other for other, by in behind if by >= -1e-9}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
-            right = named in self.sets and all(self.near(i, j, of) for of in others for i in named - of for j in of - named)
+            right = named in self.sets and all(
+                self.near(i, j, of) for of in others for i in named - of for j in of - named
+            )
             require(right, "the evidence does not suffice for the answer")
         require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
         within = self.header["epsilon"] if claim["certified"] else self.high - self.low
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
         self.agreed(line, sentence(self.header, claim), exact)
-        return self.checked(f"the evidence against all but {len(self.sets)} of the possible answers is enough")
+        return self.checked(f"of {math.comb(self.n, self.top)} possible answers all but {len(self.sets)} are out")
 
 
 class Gate(Items):
@@ -308,6 +323,7 @@ class Gate(Items):
         super().__init__(header)
         require(self.n == 2, "a gate compares two arms")
         self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
+        self.later = set[int]()
 
     def ordered(self) -> list[int]:
         """The order of the items: as they stand where no seed is stated; otherwise by their names, then shuffled."""
@@ -324,7 +340,8 @@ class Gate(Items):
             require(not self.known, "an item counts after others that do not come next")
             return super().take(at, kind, line)
         row, item = self.row(line), line["item"]
-        require(item not in self.known and item not in self.order[: self.t], f"item {item} comes twice")
+        self.later = self.later or set(self.order[self.t :])
+        require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
         self.known[item] = units(row[1]) - units(row[0])
 
     def conclude(self, line: Line) -> list[str]:
@@ -345,19 +362,20 @@ class Gate(Items):
         same = len(stated) == len(reached) and stated[:1] == reached[:1] and abs(sum(stated) - sum(reached)) < 1e-8
         require(same, f"decided was {reached} (items, nats), not {line['decided']}")
         self.agreed(line, gate_sentence(self.header, claim), exact)
-        return self.checked("the verdict follows from them")
+        return self.checked(f"{len(self.known)} items with scores that do not come next")
 
 
 LISTED = {"items": [str], "target": str}
-SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
-CLAIM = {"delta": PART, "events": dict, "exact": bool}
-ANSWER = CLAIM | {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL}
+VERDICT = {"verdict": str, "delta": PART, "events": dict}
 RACE, GATE = (
-    {"conclusion": {"words": str, "claim": claim, "counted": [COUNT], "decided": [[REAL]]}, "scores": SCORES}
-    for claim in (ANSWER, CLAIM | {"verdict": str})
+    {
+        "conclusion": {"words": str, "claim": claim | {"exact": bool}, "counted": [COUNT], "decided": [[REAL]]},
+        "scores": {"item": COUNT, "arms": [COUNT], "values": [REAL]},
+    }
+    for claim in (CLAIM, VERDICT)
 )
 CHECKERS: dict[str, tuple[Any, Line, Line]] = {
     "race": (Race, LISTED, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
-    "gate": (Gate, LISTED, GATE | {"known": SCORES}),
+    "gate": (Gate, LISTED, GATE | {"known": GATE["scores"]}),
 }

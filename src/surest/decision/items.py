@@ -75,7 +75,7 @@ class Several:
         self.evidence = Top(n, problem.question.top, np.ones(total), problem.delta, epsilon, population)
         if not isinstance(self.evidence.evidence, Sets):
             raise UsageError(
-                f"the {problem.question.top} best of {n} arms are too many sets for a decision file; ask for fewer, or of fewer arms"
+                f"there are too many sets of {problem.question.top} of {n} arms for a decision file; ask for fewer arms"
             )
         self.sets = self.evidence.evidence
 
@@ -123,7 +123,8 @@ def items_chain(result: Result, events: Sequence[Event] = ()) -> Chain:
     >>> import surest
     >>> table = {"a": {i: 1.0 for i in range(60)}, "b": {i: float(i % 2) for i in range(60)}}
     >>> chain = items_chain(surest.evaluate(table, seed=1))
-    >>> len(chain.lines), chain.lines[1][77:]
+    >>> len(chain.lines), chain.lines[1][75:]
+    (13, b'"kind":"scores","item":41,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
     problem, listed = result.problem, result.listed
     if listed is None or problem.algorithm not in EVIDENCE:
@@ -146,9 +147,15 @@ EVIDENCE: dict[Any, type[Best] | type[Several]] = {"race": Best, "race-top": Sev
 
 def _refuse_options(problem: Problem) -> None:
     """Refuse what the verifier does not know: clusters, weights and arms that come later."""
-    for name, what in (("group", "clusters"), ("weights", "weights"), ("reserve", "a reserve for arms that come later")):
+    for name, what in (
+        ("group", "clusters"),
+        ("weights", "weights"),
+        ("reserve", "a reserve for arms that come later"),
+    ):
         if problem.options.get(name):
-            raise UsageError(f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}")
+            raise UsageError(
+                f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}"
+            )
 
 
 def _count(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from surest.text import count, decimals, in_markdown
@@ -44,6 +44,9 @@ class Gate:
     notes: tuple[str, ...]
     """What else is worth knowing, such as items that only one side has."""
     bounds: tuple[float, float]
+    scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
+    """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
+    gaps."""
 
     @property
     def passed(self) -> bool:
