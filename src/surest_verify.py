@@ -9,8 +9,10 @@ Rounding: wealth is a sum of products of factors 1 − α + α·q with 0 ≤ α 
 relative error of at most 10·2^-52, and what a value may have been rounded up by is bounded and taken off (`slack`).
 """
 
+
 import gzip
 import hashlib
+import importlib
 import json
 import math
 import operator
@@ -26,20 +28,16 @@ Line = dict[str, Any]
 REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
 HEADER: Line = {
     "version": (int, 1, 1), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U), "epsilon": (float, 0, 1e15),
-    "bounds": [REAL], "minimise": bool, "seed": str, "note": str,
-}  # fmt: skip
+    "bounds": [REAL], "minimise": bool, "seed": str, "note": str}
 CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL, "delta": PART, "events": dict}
-
 
 class Invalid(Exception):
     """What is wrong with a file."""
-
 
 def require(holds: bool, text: str) -> None:
     """Refuse the file unless something holds."""
     if not holds:
         raise Invalid(text)
-
 
 def check(value: Any, kind: Any, what: str = "the line") -> None:
     """Refuse a value of another kind: (type, low, high), {field: kind} for an object, [kind] for a list, or a type."""
@@ -47,39 +45,28 @@ def check(value: Any, kind: Any, what: str = "the line") -> None:
         fits = type(value) in (int, kind[0]) and kind[1] <= value <= kind[2]
         require(fits, f"{what} is {value!r:.40}, not a number from {kind[1]} to {kind[2]}")
     elif isinstance(kind, dict):
-        require(
-            isinstance(value, dict) and value.keys() == kind.keys(),
-            f"{what} does not have the fields {', '.join(kind)}",
-        )
+        require(isinstance(value, dict) and value.keys() == kind.keys(), f"{what} does not have the fields {', '.join(kind)}")
         for name in kind:
             check(value[name], kind[name], name)
     else:
-        is_list = isinstance(kind, list)
-        require(type(value) is (list if is_list else kind), f"{what} is {value!r:.40}")
-        for one in value if is_list else ():
+        require(type(value) is (list if isinstance(kind, list) else kind), f"{what} is {value!r:.40}")
+        for one in value if isinstance(kind, list) else ():
             check(one, kind[0], what)
-
 
 def parse(raw: bytes) -> Line:
     """A line as a JSON object. Keys that come twice, NaN and numbers that are too large are refused."""
-
     def unique(pairs: list[tuple[str, Any]]) -> Line:
         require(len(dict(pairs)) == len(pairs), "a key comes twice")
         return dict(pairs)
-
     def real(text: str) -> float:
         require(len(text) < 40 and abs(float(text)) <= 2.0**53, f"{text:.40} is not a number, or too large")
         return float(text)
-
     try:
-        line = json.loads(
-            raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real
-        )
+        line = json.loads(raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real)
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}"[:120]) from None
     require(isinstance(line, dict), "not a JSON object")
     return dict(line)
-
 
 def sentence(header: Line, claim: Line) -> str:
     """A claim on arms in words. `header` has the labels of all arms, those that came later among them."""
@@ -87,64 +74,51 @@ def sentence(header: Line, claim: Line) -> str:
     names, left = (", ".join(labels[arm] for arm in claim[some]) for some in ("arms", "contenders"))
     best = f"the {header['top']} best of {len(labels)} arms" if top else f"the best of {len(labels)} arms"
     verb, last = ("are", f"the last of {best}") if top else ("is", best)
-    said = (
-        f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
-    )
+    said = f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
     if not claim["certified"]:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
-        said = (
-            f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
-        )
+        said = f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
     if claim.get("exact"):
         return f"{said}; certain, whatever the other scores are"
     return f"{said}; wrong with probability at most {claim['delta']!r}"
 
-
-# Fresh rewards: wager and wager-top. Here are the constants of the theorems.
+# Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
 
 W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part of B that does not bet
-WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # the other bets α_k of B, weights q_k
+WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # the other bets α_k of B, and their weights
 TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
-
+BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
+WITNESS = {
+    "arms": [COUNT], "slot": (int, 1, 2**53), "line": COUNT, "levels": [PART], "bets": (int, 1, 400), "accuracy": REAL,
+    "nats": REAL}
+PULLS: Line = {
+    "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
+    "bets": {"grid": [BET], "weights": [WEIGHT], "idle": WEIGHT, "most": (float, 0, 0.99)},
+    "nomination": {"slot": COUNT, "arms": [COUNT], "on": [[BET]], "against": [[BET]]},
+    "addition": {"labels": [str]},
+    "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]}}
 
 def prior(k: int) -> tuple[float, float]:
     """π_k, the prior of the k-th nomination, and that of all later ones."""
     return [(0.88, 0.12), (0.09, 0.03)][k - 1] if k <= 2 else (0.03 / ((k - 1) * (k - 2)), 0.03 / (k - 1))
-
 
 def log_sum(logs: list[float]) -> float:
     """The logarithm of a sum, from the logarithms of its summands."""
     top = max(logs)
     return top + math.log(math.fsum(math.exp(log - top) for log in logs))
 
-
 def wealth(rewards: list[tuple[float, int]], level: float, alpha: float) -> float:
     """The logarithm of Π (1 − α + α·amount/level), over amounts and how often each came."""
     keep, stake, log = 1 - alpha, alpha / level, math.log
     return math.fsum([times * log(keep + stake * amount) for amount, times in rewards])
 
-
 def convex_bound(points: list[tuple[float, float, float]], end: float) -> float:
     """A lower bound of a convex function on (0, end), from three levels with a lower and an upper bound at each."""
-
     def line(near: int, far: int, x: float) -> float:  # beyond both, the function is above the line through them
         part = (x - points[near][0]) / (points[near][0] - points[far][0])
         low, high = points[near][1], points[far][2]
         return min(low, low + part * (low - high) - 8 * U * (1 + part) * (abs(low) + abs(high)))
-
     return min(line(0, 1, 0.0), line(1, 2, points[0][0]), line(1, 0, points[2][0]), line(2, 1, end))
-
-
-PULLS: Line = {
-    "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
-    "bets": {"grid": [(float, 0, 1e9)], "weights": [(float, 1e-30, 1)], "idle": (float, 1e-30, 1), "most": (float, 0, 0.99)},
-    "nomination": {"slot": COUNT, "arms": [COUNT], "on": [[(float, 0, 1e9)]], "against": [[(float, 0, 1e9)]]},
-    "addition": {"labels": [str]},
-    "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [{
-        "arms": [COUNT], "slot": COUNT, "line": COUNT, "levels": [PART], "bets": (int, 1, 400), "accuracy": REAL, "nats": REAL
-    }]},
-}  # fmt: skip
-
 
 class Pulls:
     """Searches on fresh rewards for the best arm (wager) or the m best (wager-top)."""
@@ -157,7 +131,7 @@ class Pulls:
         self.seen: list[list[tuple[int, list[float], list[int]]]] = []  # of each arm: line, rewards, times
         self.slots: list[tuple[int, Line]] = []  # nominations, with their lines
         self.bets: Line = {}
-        self.added: list[int] = []  # in which lines
+        self.added: list[int] = []  # the lines of additions
         self.add(header["labels"], 1 - header.get("reserve", 0.0))
         require(1 <= self.top <= len(self.labels), "top is not a number of arms")
 
@@ -169,8 +143,8 @@ class Pulls:
         self.parts += [part] * len(labels)
 
     def different(self, arms: list[int], many: int | None = None) -> list[int]:
-        """Different arms that there are."""
-        fits = len(set(arms)) == len(arms) and all(arm < len(self.labels) for arm in arms) and many in (None, len(arms))
+        """Arms, all different and known."""
+        fits = len(set(arms)) == len(arms) and max(arms, default=0) < len(self.labels) and many in (None, len(arms))
         require(fits, f"{arms!r:.60} are not different arms, as many as asked for")
         return arms
 
@@ -184,9 +158,8 @@ class Pulls:
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, some, often))
         elif kind == "bets":
-            complete = not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0
-            require(complete, "bets come twice, or lack weights")
-            require(sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of bets sum to more than 1")
+            require(not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0, "bets come twice, or lack weights")
+            require(sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of the bets sum to more than 1")
             self.bets = line
         elif kind == "nomination":
             require(self.bets != {} and line["slot"] == len(self.slots) + 1, "the slot is not the next, or has no bets")
@@ -194,7 +167,7 @@ class Pulls:
             require(lengths == [self.top] * 2 + [len(self.labels)] * 2 * self.top, "lists of other lengths")
             require(self.different(line["arms"], self.top) == sorted(line["arms"]), "the arms are not in order")
             self.slots.append((at, line))
-        else:
+        else:  # arms that come later share a part of δ of their own
             require(self.header.get("reserve", 0) > 0, "nothing of δ was kept for arms that come later")
             self.added.append(at)
             self.add(line["labels"], self.header["reserve"] / (len(self.added) * (len(self.added) + 1)))
@@ -214,26 +187,19 @@ class Pulls:
 
     def certify(self, witness: Line) -> list[int]:
         """Compute C(i, j) of docs/wager.md where a witness says that it was enough; the arms of its slot."""
-        i, j = self.different(witness["arms"], 2)
-        slot, until = witness["slot"], witness["line"]
-        require(1 <= slot <= len(self.slots), f"there is no slot {slot}")
-        after, slotted = self.slots[slot - 1]
-        arms, later = slotted["arms"], self.slots[slot][0] if slot < len(self.slots) else 2**53
-        holds = (
-            after <= until < later and not any(after < at <= until for at in self.added) and j < len(slotted["on"][0])
-        )
-        require(holds and i in arms and j not in arms, f"slot {slot} has no bets on {i} against {j} at line {until}")
+        (i, j), slot, until = self.different(witness["arms"], 2), witness["slot"], witness["line"]
+        after, nomination = self.slots[slot - 1] if slot <= len(self.slots) else (0, {"arms": [], "on": [[]]})
+        arms, later = nomination["arms"], self.slots[slot][0] if slot < len(self.slots) else 2**53
+        holds = after <= until < later and not any(after < at <= until for at in self.added)  # an addition ends it
+        holds = holds and i in arms and j not in arms and j < len(nomination["on"][0])
+        require(holds, f"there are no bets of slot {slot} on arm {i} against arm {j} at line {until}")
         grid, weights, idle, most = (self.bets[name] for name in ("grid", "weights", "idle", "most"))
-        n = len(grid)
-        mine, others = ([min(most, slotted[s][arms.index(i)][j] * g) for g in grid] for s in ("on", "against"))
+        mine, others = ([min(most, nomination[s][arms.index(i)][j] * g) for g in grid] for s in ("on", "against"))
         before, since, nominee = self.side(j, 0, after), self.side(j, after, until), self.side(i, after, until, True)
-        own = sum(prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j]) * (
-            not self.is_top
-        )
-        base, share = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0])
+        own = sum(prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top)
+        base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
         wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
-        total = sum(times for _, times in before + since + nominee)
-        end = 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
+        total, end = sum(t for _, t in before + since + nominee), 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
 
         def value(x: float) -> tuple[float, float, float]:
             rest = float(end - Fraction(x))  # 1 − ε − x
@@ -249,13 +215,15 @@ class Pulls:
             return x, found - slack, found + slack
 
         levels = [0.0, *witness["levels"], float(end)]
-        ordered = len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9
-        require(ordered, "the levels are not three, in order")
+        require(len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9, "the levels are not three, in order")
         found = convex_bound([value(x) for x in levels[1:4]], levels[4])
-        goal = -math.log(self.header["delta"] * self.parts[j])
-        said = f"the evidence against arm {j} after line {until} is {found:.6f} nats"
-        require(found >= goal, f"{said}, and {goal:.6f} are needed")
-        require(abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * total, f"{said}, not {witness['nats']:.6f}")
+        goal, said = (
+            -math.log(self.header["delta"] * self.parts[j]),
+            f"the evidence against {self.labels[j]} is {found:.6f} nats",
+        )
+        require(found >= goal, f"{said} after line {until}, and {goal:.6f} are needed")
+        close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * total
+        require(close, f"{said} after line {until}, not {witness['nats']:.6f}")
         return list(arms)
 
     def conclude(self, line: Line) -> list[str]:
@@ -267,42 +235,35 @@ class Pulls:
             seen = self.counts(arm, 0, 2**53)
             true = math.fsum(value * times for value, times in seen.items()) / max(seen.total(), 1)
             same = count == seen.total() and abs(mean - true) <= 1e-9 * self.width
-            require(same, f"arm {arm} has {seen.total()} rewards with a mean of {true!r}, not what is stated")
+            require(same, f"{self.labels[arm]} has {seen.total()} rewards with a mean of {true!r}, not what is stated")
         found = [(*witness["arms"], witness["accuracy"], self.certify(witness)) for witness in line["witnesses"]]
 
-        def left_at(accuracy: float) -> list[int]:  # only at ε = 0 what speaks for another arm counts, and not for sets
+        def left_at(accuracy: float) -> list[int]:  # what speaks for other arms counts at ε = 0 only, and not for sets
             out = {(i, j) for i, j, epsilon, of in found if of == sorted(arms) and epsilon <= accuracy}
             out |= {(arms[0], j) for _, j, epsilon, _ in found if epsilon == 0 and not self.is_top}
             return [j for j in range(n) if j in arms or any((i, j) not in out for i in arms)]
 
         require(sorted(left) == left_at(header["epsilon"]), "the contenders are not those that are left")
         require(claim["certified"] is (len(left) == self.top), "certified is not what the witnesses say")
-        within = header["epsilon"] <= claim["within"]
-        within = within and (claim["within"] >= self.width or left_at(claim["within"]) == sorted(arms))
-        require(within, "within is not what the witnesses say")
+        within = claim["within"] >= self.width or left_at(claim["within"]) == sorted(arms)
+        require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
         require(line["words"] == sentence(header, claim), "the words are not those of the claim")
         return [
             f"{sum(line['counted'])} rewards of {n} arms; {len(self.slots)} nominations, with bets on later rewards only",
             f"{len(found)} witnesses: their evidence is what is stated, and enough",
         ]
 
+# Lists of items: race, race-top and the gate.
 
-# Lists of items: race and race-top.
+# All together.
 
-# The gate.
-
-CHECKERS: dict[str, tuple[Any, Line, Line]] = {
-    "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS),
-    "wager-top": (Pulls, {"top": COUNT}, PULLS),
-}
-"""What checks the decisions of each algorithm, what else their first lines have, and their other lines."""
-
+CHECKERS: dict[str, tuple[Any, Line, Line]] = {  # what checks decisions, what else their first lines have, and their lines
+    "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS), "wager-top": (Pulls, {"top": COUNT}, PULLS)}
 
 def verify(path: str, expected: str | None = None) -> list[str]:
     """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line."""
-    said, events, before, kind, at = list[str](), Counter[str](), "", "", 0
+    said, events, before, kind, at, kinds = list[str](), Counter[str](), "", "", 0, Line()
     checker: Any = None
-    kinds: Line = {}
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             for at, raw in enumerate(file, 1):
@@ -311,21 +272,14 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                 kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
                 if at == 1:
                     if line.get("algorithm") in ["race", "race-top", "gate"]:
-                        import surest_verify_lists  # the second file, for lists of items
-
-                        CHECKERS.update(surest_verify_lists.CHECKERS)
-                    known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
-                    require(known, "this is not a decision file, or of an algorithm that is not known here")
+                        CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
+                    require(kind == "surest decision" and line.get("algorithm") in [*CHECKERS], "not a decision file for me")
                     make, more, kinds = CHECKERS[line["algorithm"]]
                     check(line, HEADER | more)
-                    require(
-                        len(line["bounds"]) == 2 and line["bounds"][0] < line["bounds"][1], "the bounds are not a range"
-                    )
+                    require(len(line["bounds"]) == 2 and line["bounds"][0] < line["bounds"][1], "the bounds are not a range")
                     checker = make(line)
-                elif last == "conclusion" or kind == "end" or last == "end":
-                    require(
-                        last == "conclusion" and kind == "end" and line == {}, "the end does not follow the conclusion"
-                    )
+                elif kind == "end" or last in ("conclusion", "end"):
+                    require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
                     require(expected in (None, link), f"the hash of the decision is {link}, not {expected}")
                     said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {link}")
                 elif kind == "event":  # something was imputed or retried
@@ -334,17 +288,16 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                 else:
                     require(kind in kinds, f"a line of the kind {kind:.40} does not belong here")
                     check(line, kinds[kind])
-                    if kind == "conclusion":
-                        require(line["claim"]["events"] == events, "other things were imputed or retried than it says")
-                        require(line["claim"]["delta"] == checker.header["delta"], "the claim has another δ")
-                        said = [*checker.conclude(line), f"Claim: {line['words']}"]
-                    else:
+                    if kind != "conclusion":
                         checker.take(at, kind, line)
+                        continue
+                    require(line["claim"]["events"] == events, "other things were imputed or retried than the claim says")
+                    require(line["claim"]["delta"] == checker.header["delta"], "the claim has another δ")
+                    said = [*checker.conclude(line), f"Claim: {line['words']}"]
         require(kind == "end", "the file is cut after this line")
     except Invalid as error:
         raise Invalid(f"line {at}: {error}") from None
     return said
-
 
 def main() -> int:
     """Check the file that is named on the command line, print what was checked and the verdict, and return the status."""
@@ -354,14 +307,11 @@ def main() -> int:
         return 2
     try:
         said = verify(given[0], given[2].lower() if len(given) == 3 else None)
-    except (OSError, EOFError, zlib.error, Invalid) as error:
+    except (OSError, EOFError, zlib.error, ImportError, Invalid) as error:
         print(f"NOT VALID: {error}")
         return 1
     print(*said, "VALID", sep="\n")
     return 0
 
-
 if __name__ == "__main__":
-    import surest_verify  # under its name, as the file for lists imports it
-
-    sys.exit(surest_verify.main())
+    sys.exit(importlib.import_module("surest_verify").main())  # under its name, by which the second file knows it

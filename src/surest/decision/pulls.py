@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ def decision_on_pulls(
         now = [event for event in pending if event[1] < tickets]
         pending = pending[len(now) :]
         writer.note(now)
-        assert isinstance(request, Pull) and isinstance(reply, Atoms)
+        assert isinstance(request, Pull)
+        assert isinstance(reply, Atoms)
         writer.count(request, reply)
     while waiting and waiting[0][0] < len(transcript):
         writer.grow(waiting.pop(0)[1])
@@ -75,7 +77,9 @@ class _Writer:
         self.book = Ledger(start, problem.delta, epsilon, reserve) if self.sets is None else self.sets.book
         self.slot: Slot | None = None  # the latest nomination, if it still holds
         self.before, self.since = [Counter[float]() for _ in range(start)], [Counter[float]() for _ in range(start)]
-        self.found: dict[tuple[int, ...], Found] = {}  # of each set that was nominated; of all together, where that counts
+        self.found: dict[
+            tuple[int, ...], Found
+        ] = {}  # of each set that was nominated; of all together, where that counts
         self.events = Counter[str]()
         more = {"reserve": reserve} if self.sets is None else {"top": question.top}
         self.header = header_of(problem, self.labels[:start], **more)
@@ -100,7 +104,7 @@ class _Writer:
     def count(self, request: Pull, reply: Atoms) -> None:
         """Take in the answer to a request, and write what follows from it."""
         ends, times = reply.start.tolist(), reply.counts.tolist()
-        own, parts = in_own_units(self.problem.scale, reply.values), list(zip(ends[:-1], ends[1:], strict=True))
+        own, parts = in_own_units(self.problem.scale, reply.values), list(pairwise(ends))
         repeated = [] if max(times, default=1) == 1 else [times[a:b] for a, b in parts]
         arms = request.arms.tolist()
         at = self.chain.add("rewards", arms=arms, values=[own[a:b] for a, b in parts], times=repeated)
