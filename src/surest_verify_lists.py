@@ -313,7 +313,8 @@ class Race(Items):
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
         self.agreed(line, sentence(self.header, claim), exact)
-        return self.checked(f"of {math.comb(self.n, self.top)} possible answers all but {len(self.sets)} are out")
+        left = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
+        return self.checked(left + ", and all is seen" * ended)
 
 
 class Gate(Items):
