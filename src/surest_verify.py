@@ -78,9 +78,9 @@ def sentence(header: Line, claim: Line) -> str:
     if not claim["certified"]:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
         said = f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
-    if claim.get("exact"):
-        return f"{said}; certain, whatever the other scores are"
-    return f"{said}; wrong with probability at most {claim['delta']!r}"
+    imputed = f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
+    sure = "certain, whatever the other scores are" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
+    return f"{said}; {sure}{imputed}"
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
 

@@ -10,7 +10,7 @@ import numpy as np
 import surest
 import surest_verify
 from surest.decision.chain import Chain
-from surest.decision.items import items_chain
+from surest.decision.items import decision_on_items
 
 Line = dict[str, Any]
 
@@ -77,4 +77,4 @@ def best_of_four(delta: float = 0.05, **settings: Any) -> list[Line]:
     """The decision on four arms of which the first is the best, by bets."""
     rng = np.random.default_rng(3)
     table = (rng.random((4, 300)) < np.array([[0.8], [0.5], [0.45], [0.2]])).astype(float)
-    return lines_of(items_chain(surest.evaluate(table, delta=delta, **{"seed": 1, **settings})))
+    return lines_of(decision_on_items(surest.evaluate(table, delta=delta, **{"seed": 1, **settings})))

@@ -15,7 +15,7 @@ import surest_verify
 import surest_verify_lists as verifier
 from decision.listed import best_of_four, chained, lines_of, refusal, search, table_of
 from statistical.race_mutants import mutant, mutant_of
-from surest.decision.items import items_chain
+from surest.decision.items import decision_on_items
 from surest.errors import UsageError
 from surest.evidence import item_intervals, item_top
 from surest.evidence.item_intervals import Pairs
@@ -40,7 +40,7 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
     kinds: Counter[tuple[str, str]] = Counter()
     for seed in range(60):
         result = search(seed)
-        items_chain(result).write(tmp_path / "decision.jsonl")
+        decision_on_items(result).write(tmp_path / "decision.jsonl")
         said = surest_verify.verify(str(tmp_path / "decision.jsonl"))
         assert str(result.evaluations) in said[0]
         kinds[result.algorithm, result.reason] += 1
@@ -50,7 +50,7 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_thousand_decisions_are_valid(tmp_path: Path) -> None:
     for seed in range(100, 1100):
-        assert refusal(lines_of(items_chain(search(seed))), tmp_path / "decision.jsonl") == ""
+        assert refusal(lines_of(decision_on_items(search(seed))), tmp_path / "decision.jsonl") == ""
 
 
 def test_the_command_says_what_was_checked(
@@ -70,7 +70,7 @@ def test_the_command_says_what_was_checked(
 
 def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     table = table_of(0, 5, 80, np.random.default_rng(1))
-    early, late = (items_chain(surest.evaluate(table, seed=1, budget=budget)).lines for budget in (100, 200))
+    early, late = (decision_on_items(surest.evaluate(table, seed=1, budget=budget)).lines for budget in (100, 200))
     assert early[:-2] == late[: len(early) - 2]
 
 
@@ -179,7 +179,7 @@ def decisions(path: Path, count: int, **settings: Any) -> list[str]:
     for seed in range(count):
         table = (rng.random((4, 120)) < np.array([[0.7], [0.6], [0.5], [0.5]])).astype(float)
         result = surest.evaluate(table, seed=seed, **settings)
-        said.append(refusal(lines_of(items_chain(result)), path))
+        said.append(refusal(lines_of(decision_on_items(result)), path))
     return said
 
 
@@ -246,4 +246,4 @@ def test_without_a_mistake_these_decisions_are_valid(tmp_path: Path) -> None:
 def test_what_the_verifier_does_not_know_is_refused(settings: dict[str, Any], message: str) -> None:
     result = surest.evaluate(np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]]), seed=1, **settings)
     with pytest.raises(UsageError, match=message):
-        items_chain(result)
+        decision_on_items(result)

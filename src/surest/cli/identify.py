@@ -5,9 +5,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from surest.cli.decision import check_decision, decision_option
 from surest.cli.python_arms import is_python, load
 from surest.cli.settings import problem_options, settings_given
-from surest.core.problem import DEFAULTS
+from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 
 
@@ -41,6 +42,7 @@ from surest.core.scale import checked_scale
 )
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def identify(**given: Any) -> int:
@@ -66,6 +68,7 @@ def identify(**given: Any) -> int:
     if given["picture"] is not None:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
+    check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
         _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance")

@@ -40,7 +40,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     labels = _labels(recorded, given["labels"], given["source"])
     rewards = Records(labels, [_numbers(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
-    result = find_best(rewards, **{"seed": 0, **settings})
+    result = find_best(rewards, **{"seed": 0, **settings}, record=given["decision"] is not None)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
@@ -95,6 +95,7 @@ def _searched(
             on_request=watch,
             progress=False,
             history=given["as_json"] or given["picture"] is not None,
+            record=given["decision"] is not None,
         )
     return result, watch
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +29,25 @@ class Chain:
         self.lines: list[bytes] = []
         self.hash = ""
         """The hash of the latest line."""
+        self.known_by = ""
+        """The hash of the whole decision, once it has ended."""
 
     def add(self, kind: str, **fields: Any) -> int:
         """Add a line; its number, from 1."""
         link = {"prev": self.hash} if self.lines else {}
         line = {**link, "kind": kind, **fields}
         text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        self.lines.append(text.encode() + b"\n")
+        self.lines.append(text.encode(errors="replace") + b"\n")
         self.hash = hashlib.sha256(self.lines[-1]).hexdigest()
         return len(self.lines)
 
     def end(self) -> str:
         """Add the last line; the hash of all lines before it, by which a decision is known."""
-        whole = self.hash
+        self.known_by = self.hash
         self.add("end")
-        return whole
+        return self.known_by
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the lines to a file, compressed if its name ends with .gz: the same lines give the same bytes."""
         data = b"".join(self.lines)
         if str(path).endswith(".gz"):

@@ -13,12 +13,12 @@ from surest.result.gate import Gate
 from surest_verify_lists import gate_sentence
 
 
-def gate_chain(gate: Gate) -> Chain:
+def decision_of_gate(gate: Gate) -> Chain:
     """The lines of a gate's decision.
 
     >>> import surest
     >>> old = {f"q{i}": float(i % 3 > 0) for i in range(90)}
-    >>> chain = gate_chain(surest.gate(old, {**old, "q1": 0.0}, margin=0.1, seed=1))
+    >>> chain = decision_of_gate(surest.gate(old, {**old, "q1": 0.0}, margin=0.1, seed=1))
     >>> len(chain.lines), chain.lines[1][-43:]
     (93, b'"item":59,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,6 @@ from surest.evidence.items import Standings
 from surest.result.data import Result
 from surest.result.listed import Listed
 from surest_verify import sentence
-
-Event = tuple[str, int, int]
-"""What happened to an evaluation, such as imputed or retried, with its arm and its item."""
 
 
 class Best:
@@ -117,26 +114,26 @@ class Several:
         self.evidence.count(values)
 
 
-def items_chain(result: Result, events: Sequence[Event] = ()) -> Chain:
+def decision_on_items(result: Result) -> Chain:
     """The lines of a decision on a list of items.
 
     >>> import surest
     >>> table = {"a": {i: 1.0 for i in range(60)}, "b": {i: float(i % 2) for i in range(60)}}
-    >>> chain = items_chain(surest.evaluate(table, seed=1))
+    >>> chain = decision_on_items(surest.evaluate(table, seed=1))
     >>> len(chain.lines), chain.lines[1][75:]
     (13, b'"kind":"scores","item":41,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
     problem, listed = result.problem, result.listed
     if listed is None or problem.algorithm not in EVIDENCE:
         raise UsageError(f"a decision on a list of items is by race or race-top; this one is by {result.algorithm}")
-    _refuse_options(problem)
+    _refuse_unknown(result)
     labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
     top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
     header = header_of(problem, labels, items=items, target=problem.target, **top)
     chain, evidence = Chain(), EVIDENCE[problem.algorithm](len(labels), len(items), problem)
     chain.add("surest decision", **header)
-    counted, decided = _count(chain, evidence, problem, listed, events)
-    claim = _claim(result, evidence, Counter(what for what, *_ in events), max(counted) == len(items))
+    counted, decided, events = _count(chain, evidence, result, listed)
+    claim = _claim(result, evidence, events, max(counted) == len(items))
     chain.add("conclusion", words=sentence(header, claim), claim=claim, counted=counted, decided=decided)
     chain.end()
     return chain
@@ -145,45 +142,48 @@ def items_chain(result: Result, events: Sequence[Event] = ()) -> Chain:
 EVIDENCE: dict[Any, type[Best] | type[Several]] = {"race": Best, "race-top": Several}
 
 
-def _refuse_options(problem: Problem) -> None:
+def _refuse_unknown(result: Result) -> None:
     """Refuse what the verifier does not know: clusters, weights and arms that come later."""
+    options = result.problem.options
     for name, what in (
         ("group", "clusters"),
         ("weights", "weights"),
         ("reserve", "a reserve for arms that come later"),
     ):
-        if problem.options.get(name):
+        if options.get(name):
             raise UsageError(
                 f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}"
             )
+    if result.additions:
+        raise UsageError("surest-verify does not know lists to which arms were added, so there is no decision file")
 
 
 def _count(
-    chain: Chain, evidence: Best | Several, problem: Problem, listed: Listed, events: Sequence[Event]
-) -> tuple[list[int], list[list[float]]]:
-    """Write a line for each item that counts: how many count for each arm, and where which arms were decided."""
-    n, total = len(problem.labels), len(listed.items)
+    chain: Chain, evidence: Best | Several, result: Result, listed: Listed
+) -> tuple[list[int], list[list[float]], Counter[str]]:
+    """Write a line for each item that counts: how many count for each arm, where which arms were decided, and what happened."""
+    problem, n, total = result.problem, len(result.labels), len(listed.items)
     values = np.full((n, total), np.nan)
     values[listed.arms, listed.places] = np.clip(listed.values, *problem.bounds)
     order = in_random_order(total, np.random.default_rng([problem.seed % 2**64, n])).items.tolist()
-    happened: dict[int, list[Event]] = {}
-    for event in events:
-        happened.setdefault(event[2], []).append(event)
-    counted, decided, undecided = [0] * n, list[list[float]](), list(range(n))
+    happened: dict[tuple[int, int | None], Counter[str]] = {}
+    for what, _, arm, at_item in result.events:
+        happened.setdefault((arm, at_item), Counter())[what] += 1
+    counted, decided, events, undecided = [0] * n, list[list[float]](), Counter[str](), list(range(n))
     for item in order[: listed.items_used]:
-        play, own = evidence.play, values[evidence.play, item]
-        if not play or np.isnan(own).any():
-            raise UsageError("a decision file needs a search whose arms were all there from its start")
-        for what, arm, _ in happened.get(item, ()):
-            chain.add("event", what=what, arm=arm, times=1)
+        play = evidence.play
+        own = values[play, item]
+        for arm in play:
+            for what, times in happened.get((arm, item), {}).items():
+                chain.add("event", what=what, arm=arm, times=times)
+                events[what] += times
+            counted[arm] += 1
         at = chain.add("scores", item=item, arms=play, values=own.tolist())
         evidence.count(problem.scale.to_unit(own))
-        for arm in play:
-            counted[arm] += 1
         nats = 0.0 if evidence.least == math.inf else math.log(evidence.least)
         decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
         undecided = evidence.undecided
-    return counted, decided
+    return counted, decided, events
 
 
 def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], all_seen: bool) -> dict[str, Any]:

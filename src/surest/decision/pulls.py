@@ -23,10 +23,9 @@ from surest.decision.units import in_own_units
 from surest.decision.witness import digest_of, witness_of
 from surest.evidence.betting import ALPHA, RHO, wide_bets
 from surest.evidence.certificate import DOWN, JOINT, LOWEST, UP, Pair
+from surest.result.data import Event
 from surest_verify import sentence
 
-Event = tuple[str, int, int]
-"""What happened to an evaluation (imputed, retried), its ticket, and its arm."""
 Found = dict[tuple[int, int], dict[str, Any]]
 """Witnesses, by the arm that speaks (any, where it does not matter which) and the arm that is out."""
 ANY = -1
@@ -97,7 +96,7 @@ class _Writer:
 
     def note(self, events: Iterable[Event]) -> None:
         """Write down what was imputed or retried among the rewards that come next."""
-        for (what, arm), times in sorted(Counter((what, arm) for what, _, arm in events).items()):
+        for (what, arm), times in sorted(Counter((what, arm) for what, _, arm, _ in events).items()):
             self.chain.add("event", what=what, arm=arm, times=times)
             self.events[what] += times
 

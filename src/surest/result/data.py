@@ -20,11 +20,15 @@ from surest.result.words import cost, health_line, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas as pd
     from matplotlib.axes import Axes
 
 Kind = Literal["intervals", "pulls", "evidence"]
 """The pictures there are of a result."""
+Event = tuple[str, int, int, int | None]
+"""What happened to an evaluation, such as retried or imputed; its ticket, its arm, and its item where there is one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,6 +76,10 @@ class Result:
     from_control: tuple[FloatArray, FloatArray] | None = None
     """On fresh pulls with a control: bounds of each arm's mean less the control's, as `differences` has them."""
     transcript: list[Exchange] | None = None
+    additions: tuple[tuple[int, int], ...] = ()
+    """Arms that were added while it ran: after how many answered requests, and how many."""
+    events: tuple[Event, ...] = ()
+    """What was retried, or counted as a stated reward (imputed), one by one."""
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     evaluations: int = 0
@@ -227,6 +235,14 @@ class Result:
         drawn: Axes = plots.draw(kind, self.arms, self.history, ax)
         return drawn
 
+    def write_decision(self, path: "str | PathLike[str]") -> str:
+        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known.
+
+        The search must have kept a record: ``identify(…, record=True)``, ``study.result(record=True)``.
+        """
+        known: str = import_module("surest.decision.write").write_decision(self, path)
+        return known
+
     def to_json(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
         return to_json(self)
@@ -272,6 +288,7 @@ def result_of(
     stopped: str | None = None,
     health: dict[str, dict[str, int]] | None = None,
     evaluations: int | None = None,
+    events: Sequence[Event] = (),
 ) -> Result:
     """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
 
@@ -308,6 +325,8 @@ def result_of(
         intervals=status.intervals,
         from_control=status.differences if problem.items is None else None,
         transcript=running.transcript,
+        additions=tuple(running.additions),
+        events=tuple(events),
         history=history,
         warnings=_warnings(running, problem),
         health=health,
