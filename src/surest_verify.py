@@ -12,6 +12,7 @@ relative error of at most 10·2^-52, and what a value may have been rounded up b
 
 import gzip
 import hashlib
+import importlib
 import json
 import math
 import operator
@@ -78,7 +79,8 @@ def sentence(header: Line, claim: Line) -> str:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
         said = f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
     imputed = f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
-    return f"{said}; wrong with probability at most {claim['delta']!r}{imputed}"
+    sure = "certain, whatever the other scores are" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
+    return f"{said}; {sure}{imputed}"
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
 
@@ -269,6 +271,8 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                 require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
                 kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
                 if at == 1:
+                    if line.get("algorithm") in ["race", "race-top", "gate"]:
+                        CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
                     require(kind == "surest decision" and line.get("algorithm") in [*CHECKERS], "not a decision file for me")
                     make, more, kinds = CHECKERS[line["algorithm"]]
                     check(line, HEADER | more)
@@ -306,8 +310,12 @@ def main() -> int:
     except (OSError, EOFError, zlib.error, Invalid) as error:
         print(f"NOT VALID: {error}")
         return 1
+    except ModuleNotFoundError:
+        print("a decision on a list of items needs surest_verify_lists.py in the same folder", file=sys.stderr)
+        return 2
     print(*said, "VALID", sep="\n")
     return 0
 
 if __name__ == "__main__":
+    sys.modules["surest_verify"] = sys.modules["__main__"]  # the name by which the second file knows it
     sys.exit(main())

@@ -37,7 +37,7 @@ class Chain:
         link = {"prev": self.hash} if self.lines else {}
         line = {**link, "kind": kind, **fields}
         text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        self.lines.append(text.encode() + b"\n")
+        self.lines.append(text.encode(errors="replace") + b"\n")
         self.hash = hashlib.sha256(self.lines[-1]).hexdigest()
         return len(self.lines)
 
