@@ -11,6 +11,8 @@ from surest_verify import convex_bound
 
 LOST = 1e-7
 """Nats that a certificate may lose by being bounded from three levels."""
+STEPS = 30
+"""Newton's steps to the minimiser, at most."""
 NARROWEST = 1e-8
 """Levels are so far from the ends, and from each other, or further."""
 
@@ -38,8 +40,8 @@ def witness_of(pair: Pair, start: float, epsilon: float) -> Witness:
     """
     end = 1.0 - epsilon
     _, x = certificate(start, math.inf, epsilon, pair)
-    x = min(max(x, 4 * NARROWEST), end - 4 * NARROWEST)
-    found = _bounded(x, _step(x, epsilon, pair), epsilon, pair)
+    x, step = _minimiser(min(max(x, 4 * NARROWEST), end - 4 * NARROWEST), epsilon, pair)
+    found = _bounded(x, step, epsilon, pair)
     for step in (1e-3, 1e-4, 1e-5, 1e-6):
         if log_value(x, epsilon, pair)[0] - found.nats <= 5 * LOST:
             break
@@ -47,11 +49,17 @@ def witness_of(pair: Pair, start: float, epsilon: float) -> Witness:
     return found
 
 
-def _step(x: float, epsilon: float, pair: Pair) -> float:
-    """How far apart levels may be: so that the curve rises by `LOST` between them."""
-    near = 1e-5 * min(x, 1.0 - epsilon - x)
-    slopes = [log_value(level, epsilon, pair)[1] for level in (x - near, x + near)]
-    return math.sqrt(LOST / max((slopes[1] - slopes[0]) / (2 * near), 1e-3))
+def _minimiser(x: float, epsilon: float, pair: Pair) -> tuple[float, float]:
+    """Where the function is least, from a place nearby, and how far to both sides it rises by `LOST`: Newton's steps."""
+    end = 1.0 - epsilon
+    for _ in range(STEPS):
+        near = 1e-4 * min(x, end - x)
+        left, right = (log_value(level, epsilon, pair)[1] for level in (x - near, x + near))
+        bend, slope = max((right - left) / (2 * near), 1e-3), 0.5 * (left + right)
+        if slope * slope <= 0.01 * LOST * bend:
+            break
+        x = min(max(x - slope / bend, 0.1 * x), x + 0.9 * (end - x))
+    return min(max(x, 4 * NARROWEST), end - 4 * NARROWEST), math.sqrt(LOST / bend)
 
 
 def _bounded(x: float, step: float, epsilon: float, pair: Pair) -> Witness:
