@@ -79,7 +79,8 @@ def sentence(header: Line, claim: Line) -> str:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
         said = f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
     imputed = f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
-    sure = "certain, whatever the other scores are" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
+    certain, chance = "certain, whatever the other scores are", f"wrong with probability at most {claim['delta']!r}"
+    sure = certain if claim.get("exact") else chance
     return f"{said}; {sure}{imputed}"
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.

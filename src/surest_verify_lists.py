@@ -304,17 +304,15 @@ class Race(Items):
             left = named | {other for other, by in behind if by >= -1e-9}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
-            right = named in self.sets and all(
-                self.near(i, j, of) for of in others for i in named - of for j in of - named
-            )
+            right = named in self.sets and all(self.near(i, j, of) for of in others for i in named - of for j in of - named)
             require(right, "the evidence does not suffice for the answer")
         require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
         within = self.header["epsilon"] if claim["certified"] else self.high - self.low
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
         self.agreed(line, sentence(self.header, claim), exact)
-        left = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
-        return self.checked(left + ", and all is seen" * ended)
+        answers = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
+        return self.checked(answers + ", and all scores are known" * ended)
 
 
 class Gate(Items):
@@ -363,7 +361,8 @@ class Gate(Items):
         same = len(stated) == len(reached) and stated[:1] == reached[:1] and abs(sum(stated) - sum(reached)) < 1e-8
         require(same, f"decided was {reached} (items, nats), not {line['decided']}")
         self.agreed(line, gate_sentence(self.header, claim), exact)
-        return self.checked(f"{len(self.known)} items with scores that do not come next")
+        bets = f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        return self.checked(f"{bets}; the mean difference is certain to be from {low:.6f} to {high:.6f} of the range")
 
 
 LISTED = {"items": [str], "target": str}
