@@ -29,6 +29,8 @@ from surest_verify import sentence
 Found = dict[tuple[int, int], dict[str, Any]]
 """Witnesses, by the arm that speaks (any, where it does not matter which) and the arm that is out."""
 ANY = -1
+ROUNDED = 1e-6
+"""Nats that three levels, or rounding, may cost a witness: where they are what is missing, the next rewards will do."""
 
 
 class Slot(NamedTuple):
@@ -140,7 +142,7 @@ class _Writer:
             key = (i if self.sets is not None else ANY, j)
             if j not in slot.arms and key not in found:
                 witness = self._witness(slot, i, j, at, self.problem.epsilon)
-                if witness is not None:
+                if not 0 < goal + self.book.prices[j] - witness["nats"] < ROUNDED:  # else the next rewards will do
                     found[key] = witness
 
     def _found(self, slot: Slot) -> Found:
@@ -148,8 +150,8 @@ class _Writer:
         alone = self.sets is not None or self.problem.epsilon > 0
         return self.found.setdefault(tuple(slot.arms) if alone else (), {})
 
-    def _witness(self, slot: Slot, i: int, j: int, at: int, accuracy: float) -> dict[str, Any] | None:
-        """What shows that an arm is refuted; None if the evidence is not enough."""
+    def _witness(self, slot: Slot, i: int, j: int, at: int, accuracy: float) -> dict[str, Any]:
+        """What shows that an arm is refuted, as the ledger says: whether it does is for the verifier to say."""
         book, row = self.book, slot.arms.index(i)
         own = 0.0 if self.sets is not None else float(book.shares[j])
         bets = int(wide_bets(book.counts[[j]], (book.empirical * book.counts)[[j]], False)[0])
@@ -166,14 +168,13 @@ class _Writer:
         )
         starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
         levels, nats = witness_of(pair, float(starts[j]), accuracy / self.problem.scale.width)
-        if nats < book.goal + book.prices[j] + 1e-9:
-            return None
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": bets, "accuracy": accuracy, "nats": nats}
 
     def conclude(self) -> None:
         """Write what is known now, and end."""
-        status = (self.book if self.sets is None else self.sets).status()
+        ledger = self.book if self.sets is None else self.sets
+        status = ledger.status() if len(self.since) > 1 else Status(leader=0)
         arms = sorted(status.chosen) if self.sets is not None else [status.leader]
         known, epsilon = len(self.since), self.problem.epsilon
         found = self._found(Slot(0, arms, [], []))
@@ -212,9 +213,7 @@ class _Writer:
         within = math.ceil(1e5 * (status.epsilon_certified or 1.0)) / 1e5 * width
         if slot is None or slot.arms != arms or within >= width:
             return width, []
-        found = [self._witness(slot, i, j, at, within) for i, j in pairs]
-        shown = [witness for witness in found if witness is not None]
-        return (within, shown) if len(shown) == len(found) else (width, [])
+        return within, [self._witness(slot, i, j, at, within) for i, j in pairs]
 
 
 def _bets() -> dict[str, Any]:
