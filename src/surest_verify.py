@@ -9,10 +9,10 @@ Rounding: wealth is a sum of products of factors 1 − α + α·q with 0 ≤ α 
 relative error of at most 10·2^-52, and what a value may have been rounded up by is bounded and taken off (`slack`).
 """
 
-
 import gzip
 import hashlib
 import importlib
+import io
 import json
 import math
 import operator
@@ -27,17 +27,28 @@ U = 2.0**-52
 Line = dict[str, Any]
 REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
 HEADER: Line = {
-    "version": (int, 1, 1), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U), "epsilon": (float, 0, 1e15),
-    "bounds": [REAL], "minimise": bool, "seed": str, "note": str}
+    "version": (int, 1, 1),
+    "algorithm": str,
+    "labels": [str],
+    "delta": (float, 1e-300, 1 - U),
+    "epsilon": (float, 0, 1e15),
+    "bounds": [REAL],
+    "minimise": bool,
+    "seed": str,
+    "note": str,
+}
 CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL, "delta": PART, "events": dict}
+
 
 class Invalid(Exception):
     """What is wrong with a file."""
+
 
 def require(holds: bool, text: str) -> None:
     """Refuse the file unless something holds."""
     if not holds:
         raise Invalid(text)
+
 
 def check(value: Any, kind: Any, what: str = "the line") -> None:
     """Refuse a value of another kind: (type, low, high), {field: kind} for an object, [kind] for a list, or a type."""
@@ -45,7 +56,10 @@ def check(value: Any, kind: Any, what: str = "the line") -> None:
         fits = type(value) in (int, kind[0]) and kind[1] <= value <= kind[2]
         require(fits, f"{what} is {value!r:.40}, not a number from {kind[1]} to {kind[2]}")
     elif isinstance(kind, dict):
-        require(isinstance(value, dict) and value.keys() == kind.keys(), f"{what} does not have the fields {', '.join(kind)}")
+        require(
+            isinstance(value, dict) and value.keys() == kind.keys(),
+            f"{what} does not have the fields {', '.join(kind)}",
+        )
         for name in kind:
             check(value[name], kind[name], name)
     else:
@@ -53,20 +67,27 @@ def check(value: Any, kind: Any, what: str = "the line") -> None:
         for one in value if isinstance(kind, list) else ():
             check(one, kind[0], what)
 
+
 def parse(raw: bytes) -> Line:
     """A line as a JSON object. Keys that come twice, NaN and numbers that are too large are refused."""
+
     def unique(pairs: list[tuple[str, Any]]) -> Line:
         require(len(dict(pairs)) == len(pairs), "a key comes twice")
         return dict(pairs)
+
     def real(text: str) -> float:
         require(len(text) < 40 and abs(float(text)) <= 2.0**53, f"{text:.40} is not a number, or too large")
         return float(text)
+
     try:
-        line = json.loads(raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real)
+        line = json.loads(
+            raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real
+        )
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}"[:120]) from None
     require(isinstance(line, dict), "not a JSON object")
     return dict(line)
+
 
 def sentence(header: Line, claim: Line) -> str:
     """A claim on arms in words. `header` has the labels of all arms, those that came later among them."""
@@ -74,52 +95,78 @@ def sentence(header: Line, claim: Line) -> str:
     names, left = (", ".join(labels[arm] for arm in claim[some]) for some in ("arms", "contenders"))
     best = f"the {header['top']} best of {len(labels)} arms" if top else f"the best of {len(labels)} arms"
     verb, last = ("are", f"the last of {best}") if top else ("is", best)
-    said = f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
+    said = (
+        f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
+    )
     if not claim["certified"]:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
-        said = f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
-    imputed = f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
-    certain, chance = "certain, whatever the other scores are", f"wrong with probability at most {claim['delta']!r}"
-    sure = certain if claim.get("exact") else chance
+        said = (
+            f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
+        )
+    imputed = (
+        f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
+    )
+    sure = (
+        "certain, whatever the other scores are"
+        if claim.get("exact")
+        else f"wrong with probability at most {claim['delta']!r}"
+    )
     return f"{said}; {sure}{imputed}"
+
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
 
 W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part of B that does not bet
-WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # the other bets α_k of B, and their weights
+WIDE = [
+    (0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)
+]  # the other bets α_k of B, and their weights
 TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
 BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
 WITNESS = {
-    "arms": [COUNT], "slot": (int, 1, 2**53), "line": COUNT, "levels": [PART], "bets": (int, 1, 400), "accuracy": REAL,
-    "nats": REAL}
+    "arms": [COUNT],
+    "slot": (int, 1, 2**53),
+    "line": COUNT,
+    "levels": [PART],
+    "bets": (int, 1, 400),
+    "accuracy": REAL,
+    "nats": REAL,
+}
 PULLS: Line = {
     "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
     "bets": {"grid": [BET], "weights": [WEIGHT], "idle": WEIGHT, "most": (float, 0, 0.99)},
     "nomination": {"slot": COUNT, "arms": [COUNT], "on": [[BET]], "against": [[BET]]},
     "addition": {"labels": [str]},
-    "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]}}
+    "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]},
+}
+
 
 def prior(k: int) -> tuple[float, float]:
     """π_k, the prior of the k-th nomination, and that of all later ones."""
     return [(0.88, 0.12), (0.09, 0.03)][k - 1] if k <= 2 else (0.03 / ((k - 1) * (k - 2)), 0.03 / (k - 1))
+
 
 def log_sum(logs: list[float]) -> float:
     """The logarithm of a sum, from the logarithms of its summands."""
     top = max(logs)
     return top + math.log(math.fsum(math.exp(log - top) for log in logs))
 
+
 def wealth(rewards: list[tuple[float, int]], level: float, alpha: float) -> float:
     """The logarithm of Π (1 − α + α·amount/level), over amounts and how often each came."""
     keep, stake, log = 1 - alpha, alpha / level, math.log
     return math.fsum([times * log(keep + stake * amount) for amount, times in rewards])
 
+
 def convex_bound(points: list[tuple[float, float, float]], end: float) -> float:
     """A lower bound of a convex function on (0, end), from three levels with a lower and an upper bound at each."""
+
     def line(near: int, far: int, x: float) -> float:  # beyond both, the function is above the line through them
         part = (x - points[near][0]) / (points[near][0] - points[far][0])
         low, high = points[near][1], points[far][2]
         return min(low, low + part * (low - high) - 8 * U * (1 + part) * (abs(low) + abs(high)))
+
     return min(line(0, 1, 0.0), line(1, 2, points[0][0]), line(1, 0, points[2][0]), line(2, 1, end))
+
 
 class Pulls:
     """Searches on fresh rewards for the best arm (wager) or the m best (wager-top)."""
@@ -159,8 +206,12 @@ class Pulls:
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, some, often))
         elif kind == "bets":
-            require(not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0, "bets come twice, or lack weights")
-            require(sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of the bets sum to more than 1")
+            require(
+                not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0, "bets come twice, or lack weights"
+            )
+            require(
+                sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of the bets sum to more than 1"
+            )
             self.bets = line
         elif kind == "nomination":
             require(self.bets != {} and line["slot"] == len(self.slots) + 1, "the slot is not the next, or has no bets")
@@ -169,7 +220,7 @@ class Pulls:
             require(self.different(line["arms"], self.top) == sorted(line["arms"]), "the arms are not in order")
             self.slots.append((at, line))
         else:  # arms that come later share a part of δ of their own
-            require(self.header.get("reserve", 0) > 0, "nothing of δ was kept for arms that come later")
+            require(self.header.get("reserve", 0) > 1e-9, "nothing of δ was kept for arms that come later")
             self.added.append(at)
             self.add(line["labels"], self.header["reserve"] / (len(self.added) * (len(self.added) + 1)))
 
@@ -197,10 +248,13 @@ class Pulls:
         grid, weights, idle, most = (self.bets[name] for name in ("grid", "weights", "idle", "most"))
         mine, others = ([min(most, nomination[s][arms.index(i)][j] * g) for g in grid] for s in ("on", "against"))
         before, since, nominee = self.side(j, 0, after), self.side(j, after, until), self.side(i, after, until, True)
-        own = sum(prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top)
+        own = sum(
+            prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top
+        )
         base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
         wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
-        total, end = sum(t for _, t in before + since + nominee), 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
+        total = sum(times for _, times in before + since + nominee)
+        end = 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
 
         def value(x: float) -> tuple[float, float, float]:
             rest = float(end - Fraction(x))  # 1 − ε − x
@@ -216,12 +270,11 @@ class Pulls:
             return x, found - slack, found + slack
 
         levels = [0.0, *witness["levels"], float(end)]
-        require(len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9, "the levels are not three, in order")
+        ordered = len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9
+        require(ordered, "the levels are not three, in order")
         found = convex_bound([value(x) for x in levels[1:4]], levels[4])
-        goal, said = (
-            -math.log(self.header["delta"] * self.parts[j]),
-            f"the evidence against {self.labels[j]} is {found:.6f} nats",
-        )
+        goal = -math.log(self.header["delta"]) - math.log(self.parts[j])
+        said = f"the evidence against {self.labels[j]} is {found:.6f} nats"
         require(found >= goal, f"{said} after line {until}, and {goal:.6f} are needed")
         close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * total
         require(close, f"{said} after line {until}, not {witness['nats']:.6f}")
@@ -254,12 +307,13 @@ class Pulls:
             f"{len(found)} witnesses: their evidence is what is stated, and enough",
         ]
 
-# Lists of items: race, race-top and the gate.
 
-# All together.
+CHECKERS: dict[str, tuple[Any, Line, Line]] = {
+    "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS),
+    "wager-top": (Pulls, {"top": COUNT}, PULLS),
+}
+"""What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
 
-CHECKERS: dict[str, tuple[Any, Line, Line]] = {  # what checks decisions, what else their first lines have, and their lines
-    "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS), "wager-top": (Pulls, {"top": COUNT}, PULLS)}
 
 def verify(path: str, expected: str | None = None) -> list[str]:
     """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line."""
@@ -274,10 +328,12 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                 if at == 1:
                     if line.get("algorithm") in ["race", "race-top", "gate"]:
                         CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
-                    require(kind == "surest decision" and line.get("algorithm") in [*CHECKERS], "not a decision file for me")
+                    known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
+                    require(known, "this is not a decision file, or its algorithm is not known here")
                     make, more, kinds = CHECKERS[line["algorithm"]]
                     check(line, HEADER | more)
-                    require(len(line["bounds"]) == 2 and line["bounds"][0] < line["bounds"][1], "the bounds are not a range")
+                    ends = [*map(Fraction, line["bounds"])]
+                    require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
                     checker = make(line)
                 elif kind == "end" or last in ("conclusion", "end"):
                     require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
@@ -292,7 +348,9 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                     if kind != "conclusion":
                         checker.take(at, kind, line)
                         continue
-                    require(line["claim"]["events"] == events, "other things were imputed or retried than the claim says")
+                    require(
+                        line["claim"]["events"] == events, "the claim says that other things were imputed or retried"
+                    )
                     require(line["claim"]["delta"] == checker.header["delta"], "the claim has another δ")
                     said = [*checker.conclude(line), f"Claim: {line['words']}"]
         require(kind == "end", "the file is cut after this line")
@@ -300,22 +358,31 @@ def verify(path: str, expected: str | None = None) -> list[str]:
         raise Invalid(f"line {at}: {error}") from None
     return said
 
+
+def visible(text: str) -> str:
+    """Text of others on a terminal: control characters are written out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def main() -> int:
     """Check the file that is named on the command line, print what was checked and the verdict, and return the status."""
     given = sys.argv[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # where a terminal knows no δ
     if len(given) not in (1, 3) or given[0].startswith("-") or given[1:2] not in ([], ["--hash"]):
         print("usage: surest-verify FILE [--hash HASH]", file=sys.stderr)
         return 2
     try:
         said = verify(given[0], given[2].lower() if len(given) == 3 else None)
     except (OSError, EOFError, zlib.error, Invalid) as error:
-        print(f"NOT VALID: {error}")
+        print(visible(f"NOT VALID: {error}"))
         return 1
     except ModuleNotFoundError:
         print("a decision on a list of items needs surest_verify_lists.py in the same folder", file=sys.stderr)
         return 2
-    print(*said, "VALID", sep="\n")
+    print(*map(visible, said), "VALID", sep="\n")
     return 0
+
 
 if __name__ == "__main__":
     sys.modules["surest_verify"] = sys.modules["__main__"]  # the name by which the second file knows it

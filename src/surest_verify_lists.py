@@ -10,6 +10,7 @@ doubles; a factor is at least 0.1, so it and the product have a relative error o
 import hashlib
 import math
 import operator
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, combinations, islice, zip_longest
@@ -122,8 +123,8 @@ class Items:
         self.worst, self.best = (self.high, self.low) if header["minimise"] else (self.low, self.high)
         self.within = header["epsilon"] / (self.high - self.low)
         require(self.within <= 1, "epsilon is more than the range of the scores")
-        self.rows: list[dict[int, float]] = []
-        self.sums, self.exact, self.seen = [0.0] * self.n, [0] * self.n, [0] * self.n
+        self.columns = [array("d") for _ in self.play]  # the scores of each arm, in order
+        self.sums, self.exact = [0.0] * self.n, [0] * self.n
 
     def ordered(self) -> list[int]:
         """The order of the items, from the seed."""
@@ -138,10 +139,10 @@ class Items:
         row = self.row(line)
         now = {j: units(score) for j, score in row.items()}
         self.bet(now)
-        self.rows.append(row)
         self.t += 1
-        for j in row:
-            self.sums[j], self.exact[j], self.seen[j] = self.sums[j] + row[j], self.exact[j] + now[j], self.t
+        for j, score in row.items():
+            self.columns[j].append(score)
+            self.sums[j], self.exact[j] = self.sums[j] + score, self.exact[j] + now[j]
         self.judge(at)
 
     def row(self, line: Line) -> dict[int, float]:
@@ -164,14 +165,18 @@ class Items:
 
     def agreed(self, line: Line, words: str, exact: bool) -> None:
         """Refuse a conclusion that does not say what was found."""
-        require(line["counted"] == self.seen, f"of the arms, {self.seen} scores counted")
+        seen = [len(column) for column in self.columns]
+        require(line["counted"] == seen, f"of the arms, {seen} scores counted")
         require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
         require(line["words"] == words, f"the words are not those of the claim: {words}")
 
     def checked(self, more: str) -> list[str]:
         """What was checked, in words."""
         order = "in the order of the seed" if self.header["seed"] else "in the order that the file states"
-        return [f"{sum(self.seen)} scores of {self.n} arms on {self.t} of {self.total} items, {order}", more]
+        return [
+            f"{sum(map(len, self.columns))} scores of {self.n} arms on {self.t} of {self.total} items, {order}",
+            more,
+        ]
 
 
 class Race(Items):
@@ -194,7 +199,7 @@ class Race(Items):
         """The sum of the products of two arms' scores so far."""
         at, value = self.products.get((x, y), (0, 0.0))
         if at < self.t:
-            value += sum(row[x] * row[y] for row in self.rows[at:])
+            value += sum(map(operator.mul, self.columns[x][at:], self.columns[y][at:]))
             self.products[x, y] = self.products[y, x] = self.t, value
         return value
 
@@ -232,7 +237,10 @@ class Race(Items):
         own = self.product(leader, leader)
         squares = [(own - 2 * self.product(leader, j) + self.product(j, j)) / t for j in self.play]
         noise = [max(s - ((sums[leader] - sums[j]) / t) ** 2, 0.0) for s, j in zip(squares, self.play, strict=True)]
-        pooled, means = (0.15 + sum(noise)) / len(noise), [s / k for s, k in zip(sums, self.seen, strict=True)]
+        pooled, means = (
+            (0.15 + sum(noise)) / len(noise),
+            [s / len(of) for s, of in zip(sums, self.columns, strict=True)],
+        )
         middle = sum(means) / self.n
         beyond = sum((mean - middle) ** 2 for mean in means) / (self.n - 1) - pooled / (2 * t)
         return 300.0 if beyond <= pooled / 600 else max(pooled / (2 * beyond), 8.0)
@@ -261,7 +269,7 @@ class Race(Items):
         """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
         order, sets = sorted(self.play, key=lambda j: -self.exact[j]), self.sets
         against = {some: self.share * mixed(wealth, 0.98, self.t) for some, wealth in sets.items()}
-        self.against = self.against if self.race else []
+        self.against = self.against if self.race and self.within else []
         self.against.append(against)
         out, sure = {some for some in sets if against[some] >= 1 / self.header["delta"]}, set[frozenset[int]]()
         if self.lead(order[0], order[-1]) > 1e-9:
@@ -284,7 +292,7 @@ class Race(Items):
             return True
         part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
         if (i, j) not in self.pairs:
-            scores = [(row[i], row[j]) for row in self.rows]
+            scores = [*zip(self.columns[i], self.columns[j], strict=True)]
             self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
         both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
         return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
@@ -304,7 +312,9 @@ class Race(Items):
             left = named | {other for other, by in behind if by >= -1e-9}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
-            right = named in self.sets and all(self.near(i, j, of) for of in others for i in named - of for j in of - named)
+            right = named in self.sets and all(
+                self.near(i, j, of) for of in others for i in named - of for j in of - named
+            )
             require(right, "the evidence does not suffice for the answer")
         require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
         within = self.header["epsilon"] if claim["certified"] else self.high - self.low
@@ -350,7 +360,7 @@ class Gate(Items):
         missing, seen = self.total - self.t - len(self.known), self.exact[1] - self.exact[0] + sum(self.known.values())
         low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
         low, high = (low, high) if self.finite else (-1.0, 1.0)
-        pairs = [(row[int(passed)], row[int(failed)]) for row in self.rows if passed or failed]
+        pairs = [*zip(self.columns[int(passed)], self.columns[int(failed)], strict=True)] if passed or failed else []
         lean, level = passed and margin > 0, -margin if passed else 0.0
         wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
         reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
@@ -361,7 +371,9 @@ class Gate(Items):
         same = len(stated) == len(reached) and stated[:1] == reached[:1] and abs(sum(stated) - sum(reached)) < 1e-8
         require(same, f"decided was {reached} (items, nats), not {line['decided']}")
         self.agreed(line, gate_sentence(self.header, claim), exact)
-        bets = f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        bets = (
+            f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        )
         return self.checked(f"{bets}; the mean difference is certain to be from {low:.6f} to {high:.6f} of the range")
 
 
