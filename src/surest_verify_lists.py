@@ -93,7 +93,9 @@ def bets_above(pairs: list[tuple[float, float]], total: int, level: float, first
         room, surprise = odds(left, ahead - (total or 1) * units(level), d)
         if 1e-9 * total < room * left < 2 * left:
             second = (squares + 1.5) / (t + 10)
-            gain = seen / (t + (min(max(second / level**2, 10.0), 300.0) if lean else 10.0)) + 1 - room
+            most = 300.0 * level**2 if lean else 0.0
+            shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
+            gain = seen / (t + shrink) + 1 - room
             stake = min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
             wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
         ahead, seen, squares = ahead + d * bool(total), seen + x - y, squares + (x - y) ** 2
@@ -186,7 +188,8 @@ class Race(Items):
         super().__init__(header)
         self.race, self.top = header["algorithm"] == "race", header.get("top", 1)
         require(0 < self.top <= self.n, "top is more than there are arms, or 0")
-        require(math.comb(self.n, self.top) <= 200_000, "there are too many sets of arms for this program")
+        few = self.top == 1 or (self.n <= 1000 and math.comb(self.n, self.top) <= 200_000)
+        require(few, "there are too many sets of arms for this program")
         self.share = 0.7 if self.within > 0 else 0.99 if self.race else 1.0
         self.sets = {frozenset(some): [1.0] * 9 for some in combinations(self.play, self.top)}
         self.against = [dict.fromkeys(self.sets, self.share)]  # the evidence against each set, after 0, 1, … items

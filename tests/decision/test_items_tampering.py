@@ -324,3 +324,50 @@ def test_a_gate_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path)
     assert refusal(lines, tmp_path / "gate.jsonl") == ""
     GATE[change](lines)
     assert refusal(lines, tmp_path / "gate.jsonl").startswith("line ")
+
+
+WEIRD = [
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    2**53,
+    2**80,
+    -0.0,
+    0.5,
+    1e-320,
+    1e300,
+    "",
+    "0",
+    "items",
+    "\ud800",
+    [],
+    [[]],
+    [0],
+    {},
+    {"a": 1},
+]
+
+
+def spoilt(value: Any, rng: np.random.Generator) -> Any:
+    """The same value with something strange in one place."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = list(value)[int(rng.integers(len(value)))]
+        return {**value, key: spoilt(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        place = int(rng.integers(len(value)))
+        return [*value[:place], spoilt(value[place], rng), *value[place + 1 :]]
+    return deepcopy(WEIRD[int(rng.integers(len(WEIRD)))])
+
+
+@pytest.mark.parametrize("settings", [{}, {"top": 2}, {"epsilon": 0.2}, {"budget": 20}])
+def test_whatever_is_in_a_file_it_is_valid_or_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    rng, lines, refused = np.random.default_rng(1), best_of_four(**settings), 0
+    for _ in range(60):
+        place = int(rng.choice([0, 1, int(rng.integers(len(lines))), len(lines) - 1]))
+        line = spoilt({key: value for key, value in lines[place].items() if key != "kind"}, rng)
+        changed = {"kind": lines[place]["kind"], **line} if isinstance(line, dict) else {"kind": line}
+        refused += bool(refusal([*lines[:place], changed, *lines[place + 1 :]], tmp_path / "decision.jsonl"))
+    assert refused > 45
