@@ -10,6 +10,7 @@ doubles; a factor is at least 0.1, so it and the product have a relative error o
 import hashlib
 import math
 import operator
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, combinations, islice, zip_longest
@@ -92,7 +93,9 @@ def bets_above(pairs: list[tuple[float, float]], total: int, level: float, first
         room, surprise = odds(left, ahead - (total or 1) * units(level), d)
         if 1e-9 * total < room * left < 2 * left:
             second = (squares + 1.5) / (t + 10)
-            gain = seen / (t + (min(max(second / level**2, 10.0), 300.0) if lean else 10.0)) + 1 - room
+            most = 300.0 * level**2 if lean else 0.0
+            shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
+            gain = seen / (t + shrink) + 1 - room
             stake = min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
             wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
         ahead, seen, squares = ahead + d * bool(total), seen + x - y, squares + (x - y) ** 2
@@ -122,8 +125,8 @@ class Items:
         self.worst, self.best = (self.high, self.low) if header["minimise"] else (self.low, self.high)
         self.within = header["epsilon"] / (self.high - self.low)
         require(self.within <= 1, "epsilon is more than the range of the scores")
-        self.rows: list[dict[int, float]] = []
-        self.sums, self.exact, self.seen = [0.0] * self.n, [0] * self.n, [0] * self.n
+        self.columns = [array("d") for _ in self.play]  # the scores of each arm, in order
+        self.sums, self.exact = [0.0] * self.n, [0] * self.n
 
     def ordered(self) -> list[int]:
         """The order of the items, from the seed."""
@@ -138,10 +141,10 @@ class Items:
         row = self.row(line)
         now = {j: units(score) for j, score in row.items()}
         self.bet(now)
-        self.rows.append(row)
         self.t += 1
-        for j in row:
-            self.sums[j], self.exact[j], self.seen[j] = self.sums[j] + row[j], self.exact[j] + now[j], self.t
+        for j, score in row.items():
+            self.columns[j].append(score)
+            self.sums[j], self.exact[j] = self.sums[j] + score, self.exact[j] + now[j]
         self.judge(at)
 
     def row(self, line: Line) -> dict[int, float]:
@@ -164,14 +167,18 @@ class Items:
 
     def agreed(self, line: Line, words: str, exact: bool) -> None:
         """Refuse a conclusion that does not say what was found."""
-        require(line["counted"] == self.seen, f"of the arms, {self.seen} scores counted")
+        seen = [len(column) for column in self.columns]
+        require(line["counted"] == seen, f"of the arms, {seen} scores counted")
         require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
         require(line["words"] == words, f"the words are not those of the claim: {words}")
 
     def checked(self, more: str) -> list[str]:
         """What was checked, in words."""
         order = "in the order of the seed" if self.header["seed"] else "in the order that the file states"
-        return [f"{sum(self.seen)} scores of {self.n} arms on {self.t} of {self.total} items, {order}", more]
+        return [
+            f"{sum(map(len, self.columns))} scores of {self.n} arms on {self.t} of {self.total} items, {order}",
+            more,
+        ]
 
 
 class Race(Items):
@@ -181,7 +188,8 @@ class Race(Items):
         super().__init__(header)
         self.race, self.top = header["algorithm"] == "race", header.get("top", 1)
         require(0 < self.top <= self.n, "top is more than there are arms, or 0")
-        require(math.comb(self.n, self.top) <= 200_000, "there are too many sets of arms for this program")
+        few = self.top == 1 or (self.n <= 1000 and math.comb(self.n, self.top) <= 200_000)
+        require(few, "there are too many sets of arms for this program")
         self.share = 0.7 if self.within > 0 else 0.99 if self.race else 1.0
         self.sets = {frozenset(some): [1.0] * 9 for some in combinations(self.play, self.top)}
         self.against = [dict.fromkeys(self.sets, self.share)]  # the evidence against each set, after 0, 1, … items
@@ -194,7 +202,7 @@ class Race(Items):
         """The sum of the products of two arms' scores so far."""
         at, value = self.products.get((x, y), (0, 0.0))
         if at < self.t:
-            value += sum(row[x] * row[y] for row in self.rows[at:])
+            value += sum(map(operator.mul, self.columns[x][at:], self.columns[y][at:]))
             self.products[x, y] = self.products[y, x] = self.t, value
         return value
 
@@ -232,7 +240,10 @@ class Race(Items):
         own = self.product(leader, leader)
         squares = [(own - 2 * self.product(leader, j) + self.product(j, j)) / t for j in self.play]
         noise = [max(s - ((sums[leader] - sums[j]) / t) ** 2, 0.0) for s, j in zip(squares, self.play, strict=True)]
-        pooled, means = (0.15 + sum(noise)) / len(noise), [s / k for s, k in zip(sums, self.seen, strict=True)]
+        pooled, means = (
+            (0.15 + sum(noise)) / len(noise),
+            [s / len(of) for s, of in zip(sums, self.columns, strict=True)],
+        )
         middle = sum(means) / self.n
         beyond = sum((mean - middle) ** 2 for mean in means) / (self.n - 1) - pooled / (2 * t)
         return 300.0 if beyond <= pooled / 600 else max(pooled / (2 * beyond), 8.0)
@@ -261,7 +272,7 @@ class Race(Items):
         """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
         order, sets = sorted(self.play, key=lambda j: -self.exact[j]), self.sets
         against = {some: self.share * mixed(wealth, 0.98, self.t) for some, wealth in sets.items()}
-        self.against = self.against if self.race else []
+        self.against = self.against if self.race and self.within else []
         self.against.append(against)
         out, sure = {some for some in sets if against[some] >= 1 / self.header["delta"]}, set[frozenset[int]]()
         if self.lead(order[0], order[-1]) > 1e-9:
@@ -284,7 +295,7 @@ class Race(Items):
             return True
         part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
         if (i, j) not in self.pairs:
-            scores = [(row[i], row[j]) for row in self.rows]
+            scores = [*zip(self.columns[i], self.columns[j], strict=True)]
             self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
         both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
         return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
@@ -313,8 +324,8 @@ class Race(Items):
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
         self.agreed(line, sentence(self.header, claim), exact)
-        left = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
-        return self.checked(left + ", and all is seen" * ended)
+        answers = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
+        return self.checked(answers + ", and all scores are known" * ended)
 
 
 class Gate(Items):
@@ -352,7 +363,7 @@ class Gate(Items):
         missing, seen = self.total - self.t - len(self.known), self.exact[1] - self.exact[0] + sum(self.known.values())
         low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
         low, high = (low, high) if self.finite else (-1.0, 1.0)
-        pairs = [(row[int(passed)], row[int(failed)]) for row in self.rows if passed or failed]
+        pairs = [*zip(self.columns[int(passed)], self.columns[int(failed)], strict=True)] if passed or failed else []
         lean, level = passed and margin > 0, -margin if passed else 0.0
         wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
         reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
@@ -363,7 +374,10 @@ class Gate(Items):
         same = len(stated) == len(reached) and stated[:1] == reached[:1] and abs(sum(stated) - sum(reached)) < 1e-8
         require(same, f"decided was {reached} (items, nats), not {line['decided']}")
         self.agreed(line, gate_sentence(self.header, claim), exact)
-        return self.checked(f"{len(self.known)} items with scores that do not come next")
+        bets = (
+            f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        )
+        return self.checked(f"{bets}; the mean difference is certain to be from {low:.6f} to {high:.6f} of the range")
 
 
 LISTED = {"items": [str], "target": str}

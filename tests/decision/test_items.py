@@ -1,6 +1,7 @@
 """Decisions on lists of items: valid as they are written, and the verifier finds the same evidence as the library."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from math import log
 from pathlib import Path
 from types import ModuleType
@@ -247,3 +248,22 @@ def test_what_the_verifier_does_not_know_is_refused(settings: dict[str, Any], me
     result = surest.evaluate(np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]]), seed=1, **settings)
     with pytest.raises(UsageError, match=message):
         decision_on_items(result)
+
+
+# --- what failed ---------------------------------------------------------------------------------------------------------
+
+
+def test_imputed_scores_are_told_alike_whoever_ran_the_search(tmp_path: Path) -> None:
+    def seconds(arm: str, item: int) -> float:
+        if item % 11 == len(arm):
+            raise ValueError("no answer")
+        return float((item * 7 + 13 * len(arm)) % 60)
+
+    given: dict[str, Any] = {"score": seconds, "seed": 3, "on_failure": 60.0, "bounds": (0, 60), "minimise": True}
+    with ThreadPoolExecutor(3) as pool:
+        ahead = surest.evaluate(["a", "bb", "ccc"], range(60), **given, executor=pool, in_flight=6)
+    kept = surest.evaluate(["a", "bb", "ccc"], range(60), **given, storage=f"sqlite:///{tmp_path}/s.db", name="s")
+    hashes = {result.write_decision(tmp_path / "decision.jsonl") for result in (ahead, kept)}
+    assert len(hashes) == 1
+    said = surest_verify.verify(str(tmp_path / "decision.jsonl"), hashes.pop())
+    assert "18 rewards were not measured but imputed" in said[2]

@@ -126,7 +126,7 @@ def decision_on_items(result: Result) -> Chain:
     problem, listed = result.problem, result.listed
     if listed is None or problem.algorithm not in EVIDENCE:
         raise UsageError(f"a decision on a list of items is by race or race-top; this one is by {result.algorithm}")
-    _refuse_unknown(result)
+    _refuse_unknown(problem)
     labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
     top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
     header = header_of(problem, labels, items=items, target=problem.target, **top)
@@ -142,20 +142,17 @@ def decision_on_items(result: Result) -> Chain:
 EVIDENCE: dict[Any, type[Best] | type[Several]] = {"race": Best, "race-top": Several}
 
 
-def _refuse_unknown(result: Result) -> None:
+def _refuse_unknown(problem: Problem) -> None:
     """Refuse what the verifier does not know: clusters, weights and arms that come later."""
-    options = result.problem.options
     for name, what in (
         ("group", "clusters"),
         ("weights", "weights"),
         ("reserve", "a reserve for arms that come later"),
     ):
-        if options.get(name):
+        if problem.options.get(name):
             raise UsageError(
                 f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}"
             )
-    if result.additions:
-        raise UsageError("surest-verify does not know lists to which arms were added, so there is no decision file")
 
 
 def _count(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from surest.drivers.looks import history as history_hook
 from surest.result.data import Event, Result
+from surest.study.log import History
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -16,9 +17,13 @@ def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     again = history or record
     session = study.session(record=record, on_request=looks if history else None) if again else study._current()
     found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
-    return replace(found, health=study.health(), events=_events(study) if record else ())
+    return replace(found, health=study.health(), events=events_of(study) if record else ())
 
 
-def _events(study: "Study") -> tuple[Event, ...]:
+def events_of(study: "Study") -> tuple[Event, ...]:
+    """What was retried, imputed or failed, one by one; on a list of items, with the item."""
     with study.store.reading() as log:
-        return tuple((event.kind, event.ticket, event.arm, None) for event in log.read_events(study.id))
+        events = list(log.read_events(study.id))
+        listed = bool(events and study.items)
+        items = [History(*row).item for part in log.read_history(study.id) for row in part] if listed else []
+    return tuple((event.kind, event.ticket, event.arm, items[event.ticket] if listed else None) for event in events)
