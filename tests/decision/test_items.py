@@ -2,6 +2,7 @@
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from types import ModuleType
@@ -73,6 +74,21 @@ def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     table = table_of(0, 5, 80, np.random.default_rng(1))
     early, late = (decision_on_items(surest.evaluate(table, seed=1, budget=budget)).lines for budget in (100, 200))
     assert early[:-2] == late[: len(early) - 2]
+
+
+def test_a_single_arm_is_the_best(tmp_path: Path) -> None:
+    lines = lines_of(decision_on_items(surest.evaluate({"a": {"q": 0.5}}, seed=1)))
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+    scores = {"kind": "scores", "item": 0, "arms": [0], "values": [0.5]}
+    assert "nothing is left" in refusal([lines[0], scores, lines[1]], tmp_path / "decision.jsonl")
+
+
+def test_a_result_without_its_scores_is_refused() -> None:
+    result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
+    assert result.listed is not None
+    without = replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
+    with pytest.raises(UsageError, match="where the search is run"):
+        decision_on_items(without)
 
 
 @pytest.mark.parametrize("entropy", [[0, 1], [5, 3], [2**64 - 1, 7], [2**40 + 3, 2], [2**127 + 9], [1, 2, 3, 2**70]])

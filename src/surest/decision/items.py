@@ -170,6 +170,8 @@ def _count(
     for item in order[: listed.items_used]:
         play = evidence.play
         own = values[play, item]
+        if not play or np.isnan(own).any():
+            raise UsageError("this result does not have all its scores; write the decision where the search is run")
         for arm in play:
             for what, times in happened.get((arm, item), {}).items():
                 chain.add("event", what=what, arm=arm, times=times)
