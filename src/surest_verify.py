@@ -128,7 +128,7 @@ WITNESS = {
     "line": COUNT,
     "levels": [PART],
     "bets": (int, 1, 400),
-    "accuracy": REAL,
+    "accuracy": (float, 0, 1e15),
     "nats": REAL,
 }
 PULLS: Line = {
