@@ -38,7 +38,7 @@ def made(kind: str, seed: int) -> surest.Result:
     means[-1] += 0.25 if "contenders" not in kind else 0.05
     rng.shuffle(means)
     delta = float(rng.choice([0.01, 0.05, 0.2]))
-    settings: dict[str, Any] = {"delta": delta, "seed": seed, "budget": 4_000}
+    settings: dict[str, Any] = {"delta": delta, "seed": seed, "budget": 2_000}
     draws: dict[str, Callable[[int], float]] = {
         "coins": lambda arm: float(rng.random() < means[arm]),
         "continuous": lambda arm: float(rng.beta(4 * means[arm], 4 * (1 - means[arm]))),

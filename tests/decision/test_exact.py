@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import mpmath
-import numpy as np
 import pytest
 from mpmath import mpf
 
@@ -117,18 +116,19 @@ def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch, ve
     def seen(kind: str = "best") -> bool:
         return any(verdict(decision_of(made(kind, seed)).lines).startswith("line ") for seed in range(4))
 
-    nominate = Ledger.nominate
-
     def with_old_rewards(ledger: Ledger, arm: int) -> None:
-        nominate(ledger, arm)
-        ledger.since.add(np.full(20, arm), np.ones(20))
+        ledger.since.take(ledger.before)
+        ledger.nominees.append(arm)
+        ledger.live = True
+        ledger.shares[arm] += ledgers.slot_share(len(ledger.nominees))
+        ledger._place_bets(arm)
 
     assert not seen()
     with monkeypatch.context() as patch:  # the prior of a nomination is not paid for
         patch.setattr(ledgers, "slot_share", lambda k: 1.0)
         patch.setattr(pulls, "slot_share", lambda k: 1.0)
         assert seen()
-    with monkeypatch.context() as patch:  # rewards from before the nomination, or from nowhere, count
+    with monkeypatch.context() as patch:  # what was seen before the nomination counts as fresh
         patch.setattr(Ledger, "nominate", with_old_rewards)
         assert seen()
     with monkeypatch.context() as patch:  # a lower goal than δ asks for
@@ -150,5 +150,4 @@ def _grow_for_nothing(ledger: Ledger, more: int) -> None:
 
 def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
     monkeypatch.setattr(pulls, "JOINT", certificate.JOINT * 1.1)
-    with pytest.raises((ValueError, AssertionError)):
-        assert verdict(decision_of(made("best", 0)).lines) == "VALID"
+    assert verdict(decision_of(made("best", 0)).lines).startswith("line 2: ")

@@ -223,7 +223,5 @@ def _bets() -> dict[str, Any]:
         grid.append(scale)
         scale *= RHO
     weights: list[float] = JOINT.ravel().tolist()
-    idle = float(1 - sum(map(Fraction, weights)))
-    while sum(map(Fraction, [idle, *weights])) > 1:  # rounding must not make it more
-        idle = math.nextafter(idle, 0.0)
+    idle = math.nextafter(float(1 - sum(map(Fraction, weights))), 0.0)  # rounding must not make the sum more than 1
     return {"grid": grid, "weights": weights, "idle": idle, "most": ALPHA}
