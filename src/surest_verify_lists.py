@@ -13,7 +13,7 @@ import operator
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, combinations, islice, zip_longest
+from itertools import chain, combinations, islice
 from typing import Any
 
 from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, require, sentence
@@ -165,20 +165,24 @@ class Items:
         by = (self.exact[x] - self.exact[y]) / UNIT - (self.total - self.t)
         return by / self.total if self.finite else -math.inf
 
-    def agreed(self, line: Line, words: str, exact: bool) -> None:
+    def agreed(self, line: Line, words: str, exact: bool, decided: list[list[float]]) -> None:
         """Refuse a conclusion that does not say what was found."""
-        seen = [len(column) for column in self.columns]
+        seen, stated = [len(column) for column in self.columns], line["decided"]
         require(line["counted"] == seen, f"of the arms, {seen} scores counted")
+        require(len(stated) == len(decided), f"stated is {stated!r:.200}, and decided was {decided!r:.200}")
+        for one, found in zip(stated, decided, strict=True):
+            same = (
+                len(one) == len(found) and one[:-1] == found[:-1] and abs(one[-1] - found[-1]) < 1e-8 + 32 * U * self.t
+            )
+            require(same, f"stated is {one}, and decided was {found}")
         require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
         require(line["words"] == words, f"the words are not those of the claim: {words}")
 
     def checked(self, more: str) -> list[str]:
         """What was checked, in words."""
         order = "in the order of the seed" if self.header["seed"] else "in the order that the file states"
-        return [
-            f"{sum(map(len, self.columns))} scores of {self.n} arms on {self.t} of {self.total} items, {order}",
-            more,
-        ]
+        scores = f"{sum(map(len, self.columns))} scores of {self.n} arms"
+        return [f"{scores} on {self.t} of {self.total} items, {order}", more]
 
 
 class Race(Items):
@@ -302,10 +306,7 @@ class Race(Items):
 
     def conclude(self, line: Line) -> list[str]:
         """Check what the file concludes; what was checked, in words."""
-        claim, named, nothing = line["claim"], frozenset(line["claim"]["arms"]), list[float]()
-        for found, stated in zip_longest(self.decided, line["decided"], fillvalue=nothing):
-            same = found[:2] == stated[:2] and len(found) == len(stated) and abs(stated[-1] - found[-1]) < 1e-8
-            require(same, f"decided was {found or 'no other arm'} (arm, line, nats), not {stated or 'left out'}")
+        claim, named = line["claim"], frozenset(line["claim"]["arms"])
         alive, inside = frozenset.union(*self.sets), frozenset.intersection(*self.sets)
         require(len(named) == len(claim["arms"]) == self.top and named <= alive, "the answer has other arms")
         left, ended = alive, self.finite and self.t == self.total
@@ -315,15 +316,14 @@ class Race(Items):
             left = named | {other for other, by in behind if by >= -1e-9}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
-            right = named in self.sets and all(
-                self.near(i, j, of) for of in others for i in named - of for j in of - named
-            )
+            pairs = [(i, j, of) for of in others for i in named - of for j in of - named]
+            right = named in self.sets and all(self.near(*pair) for pair in pairs)
             require(right, "the evidence does not suffice for the answer")
         require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
         within = self.header["epsilon"] if claim["certified"] else self.high - self.low
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
-        self.agreed(line, sentence(self.header, claim), exact)
+        self.agreed(line, sentence(self.header, claim), exact, self.decided)
         answers = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
         return self.checked(answers + ", and all scores are known" * ended)
 
@@ -370,10 +370,7 @@ class Gate(Items):
         exact = (passed and low >= -margin - 1e-9) or (failed and high < -margin - 1e-9)
         holds = claim["verdict"] == "undecided" or exact or reached or (failed and high < -1e-9)
         require(bool(holds), "the evidence does not suffice for the verdict")
-        stated = line["decided"][0] if len(line["decided"]) == 1 else list[float]()
-        same = len(stated) == len(reached) and stated[:1] == reached[:1] and abs(sum(stated) - sum(reached)) < 1e-8
-        require(same, f"decided was {reached} (items, nats), not {line['decided']}")
-        self.agreed(line, gate_sentence(self.header, claim), exact)
+        self.agreed(line, gate_sentence(self.header, claim), exact, [reached] if reached else [])
         bets = (
             f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
         )

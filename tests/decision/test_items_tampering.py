@@ -166,6 +166,7 @@ NOT_VALID: dict[str, Change] = {
         2, lines[-1]["decided"][0][2] + 1e-6
     ),
     "an arm that is out left out": lambda lines: lines[-1]["decided"].pop(),
+    "evidence of nothing": lambda lines: lines[-1]["decided"].append([]),
     "evidence without a line": lambda lines: lines[-1]["decided"][0].pop(),
     "no conclusion": lambda lines: lines.pop(),
     "the conclusion too early": lambda lines: lines.insert(3, deepcopy(lines[-1])),
