@@ -24,6 +24,9 @@ MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))},
+    **{
+        f"src/{path.name}": path.name for path in sorted((ROOT / "src").glob("surest_verify*.py"))
+    },  # to be fetched as they are
 }
 """Where files of the repository are in the site. What is in docs/ keeps its path, except for these."""
 
@@ -63,10 +66,12 @@ def relinked(text: str, source: str) -> str:
 
 
 def generated() -> dict[str, str]:
-    """The pages that are not in docs/, by their path in the site."""
+    """The pages and files that are not in docs/, by their path in the site."""
     pages = {}
     for source, target in MOVED.items():
-        if source.endswith(".py"):
+        if target.endswith(".py"):
+            pages[target] = (ROOT / source).read_text(encoding="utf-8")
+        elif source.endswith(".py"):
             pages[target] = f"# {source}\n\n```python\n{(ROOT / source).read_text(encoding='utf-8')}```\n"
         elif source.endswith(".md"):
             pages[target] = relinked((ROOT / source).read_text(encoding="utf-8"), source)

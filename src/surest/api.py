@@ -188,6 +188,7 @@ def identify(
         stopped="more rewards needed" if wanted else stopped,
         evaluations=None if session is None else session.evaluations,
         health=session.health if session is not None and isinstance(source, Functions) else None,
+        events=() if session is None else session.events,
     )
     found = replace(
         found,

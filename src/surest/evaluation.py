@@ -359,5 +359,8 @@ def _study(
 
 def _kept(study: "Study", labels: tuple[Any, ...], items: list[Any], stopped: str | None) -> Result:
     """What a study came to, with the caller's own labels and items."""
+    from surest.study.outcome import events_of
+
     found = study.session().result(items=items, stopped=stopped)
-    return replace(found, problem=problem_of(labels, **{**study.settings.problem.settings(), "items": len(items)}))
+    problem = problem_of(labels, **{**study.settings.problem.settings(), "items": len(items)})
+    return replace(found, problem=problem, health=study.health(), events=events_of(study))

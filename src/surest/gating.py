@@ -286,6 +286,7 @@ def _judged(pair: Pair, scale: Scale, margin: float, delta: float, target: str, 
         wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
         notes=_notes(pair, values, counted, int(known.sum()), verdict),
         bounds=(scale.low, scale.high),
+        scores=tuple(zip(map(str, pair.items), *values.tolist(), strict=True)),
     )
 
 

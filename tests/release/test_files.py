@@ -32,10 +32,11 @@ def test_the_wheel_is_the_package_and_nothing_else(built: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert wheel.name == f"surest-{surest.__version__}-py3-none-any.whl"
     sources = {f"surest/{path.relative_to(PACKAGE).as_posix()}" for path in PACKAGE.rglob("*.py")}
-    assert {name for name in names if name.endswith(".py")} == sources
+    verifier = {"surest_verify.py", "surest_verify_lists.py"}
+    assert {name for name in names if name.endswith(".py")} == sources | verifier
     assert "surest/py.typed" in names
     assert any(name.startswith("surest/study/sql/migrations/versions/") for name in names)
-    assert {name.partition("/")[0] for name in names} == {"surest", f"surest-{surest.__version__}.dist-info"}
+    assert {name.partition("/")[0] for name in names} == {"surest", f"surest-{surest.__version__}.dist-info", *verifier}
 
 
 def test_the_archive_has_all_that_a_build_and_a_test_need(built: Path) -> None:

@@ -125,29 +125,24 @@ MISTAKES = {
 }
 
 
+ANY_OPPONENT = (  # cross products with any arm, so that anybody can be an opponent
+    ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
+    ("- cross[where[i], j] - cross[where[k], j]", "- all_products[opponents[i], j] - all_products[opponents[k], j]"),
+)
+
+
+def mistaken(mistake: str) -> ModuleType:
+    """The evidence with bets that know the item."""
+    known = ("    j: int,\n", "    now: FloatArray, j: int,\n"), ("bets_against(j, top", "bets_against(values, j, top")
+    module = mutant(MISTAKES[mistake][1], *known, *ANY_OPPONENT)
+    _with_all_products(module)
+    return module
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_bet_that_knows_the_item_is_noticed(mistake: str) -> None:
-    table, change = MISTAKES[mistake]
-    module = mutant(
-        change,
-        ("    j: int,\n", "    now: FloatArray, j: int,\n"),
-        ("bets_against(j, top", "bets_against(values, j, top"),
-        # cross products with any arm, so that anybody can be an opponent
-        ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
-        (
-            "- cross[where[i], j] - cross[where[k], j]",
-            "- all_products[opponents[i], j] - all_products[opponents[k], j]",
-        ),
-    )
-    sound = mutant(
-        ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
-        (
-            "- cross[where[i], j] - cross[where[k], j]",
-            "- all_products[opponents[i], j] - all_products[opponents[k], j]",
-        ),
-    )
-    for each in (module, sound):
-        _with_all_products(each)
+    table, module, sound = MISTAKES[mistake][0], mistaken(mistake), mutant(*ANY_OPPONENT)
+    _with_all_products(sound)
     assert max(best_wealths(table, 0.05, sound)) <= 1 + 1e-9
     assert max(best_wealths(table, 0.05, module)) > 1.02
 

@@ -27,6 +27,7 @@ from surest.report.report import read_report, to_json, write_report
 from surest.result.data import Result
 from surest.result.words import verdict
 from surest.study.study import Study
+from surest_verify import verify
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -261,10 +262,13 @@ def test_a_study(run: Run) -> None:
     assert "<dt>budget</dt><dd>500</dd>" in page
     assert "Still running" in page
     assert "failed last with: no memory" in page
-    replayed, made = found.texts["pre"]
+    replayed, made, written, checked = found.texts["pre"]
     status, out, _ = run(*shlex.split(replayed)[1:])
     assert status == 3
     assert out.startswith("Not decided (still running).")
+    assert run(*shlex.split(written)[1:])[0] == 3
+    _, file, _, known_by = shlex.split(checked)
+    assert "fast" in verify(file, known_by)[-2]
     pasted(made)
     other = surest.open_study(storage, "my study-again")
     assert (other.settings, other.labels) == (study.settings, study.labels)
@@ -290,7 +294,8 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
     assert study.result().best == "the best"
     assert run("report", "s", "--storage", storage, "--output", "s.json")[0] == 0
     commands = json.loads(Path("s.json").read_text())["commands"]
-    _, made, added = commands.values()
+    _, made, added, *check = commands.values()
+    assert [line.split()[0] for line in check] == ["surest", "surest-verify"]
     (when,) = [int(word) for word in list(commands)[2].split() if word.isdigit()][:1]
     assert when <= 20
     pasted(made)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surest.cli.decision import check_decision, decision_option
 from surest.cli.settings import item_problem_options, settings_given
 from surest.cli.streams import say
-from surest.core.problem import DEFAULTS
+from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ COLUMNS = ("arm", "item", "value")
 @click.option("--study", metavar="NAME", help="Keep the scores in a study; go on with it if it is there.")
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def evaluate(**given: Any) -> int:
@@ -68,6 +70,7 @@ def evaluate(**given: Any) -> int:
     if given["picture"] is not None:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
+    check_decision(given["decision"], settings.get("algorithm") or default_algorithm({"items": 1, **settings}))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if not given["files"]:
         if given["items"] is None or not given["commands"]:

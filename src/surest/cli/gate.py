@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.cli.evaluate import COLUMNS, as_csv
 from surest.cli.output import print_json
 from surest.cli.streams import say
@@ -61,6 +62,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
 @click.option("--value-column", metavar="NAME", help="The column that holds the value.  [default: value]")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
+@decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def gate(**given: Any) -> int:
     """Tell whether a candidate is worse than a baseline by more than a margin.
@@ -73,17 +75,21 @@ def gate(**given: Any) -> int:
     """
     if given["markdown"] is not None and not Path(given["markdown"]).resolve().parent.is_dir():
         raise UsageError(f"there is no folder {Path(given['markdown']).parent} to write {given['markdown']} to")
+    check_decision(given["decision"])
     found = judged(*_sides(given), **_settings(given))
+    written = write_decision(found, given["decision"])
     if given["markdown"] is not None:
         _write(found.to_markdown(), given["markdown"])
     cells = found.wanted[: given["suggest"]]
     if given["as_json"]:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
-        print_json({**found.to_dict(), **more})
+        print_json({**found.to_dict(), **more, **({} if written is None else {"decision": written})})
     elif given["suggest"] is not None and found.verdict == "undecided":
         say(as_csv(cells).rstrip("\n"))
     else:
         say(str(found))
+        if written is not None:
+            say(f"Check this yourself: {written['check']}")
     for note in () if given["as_json"] else found.notes:
         say(f"surest: {note}", err=True)
     return STATUS[found.verdict]

@@ -5,10 +5,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from surest.cli.decision import check_decision, decision_option
 from surest.cli.options import columns_given
 from surest.cli.python_arms import is_python, load
 from surest.cli.settings import problem_options, settings_given
-from surest.core.problem import DEFAULTS
+from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 
 OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow")
@@ -51,6 +52,7 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
 )
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def identify(**given: Any) -> int:
@@ -77,6 +79,7 @@ def identify(**given: Any) -> int:
     if given["picture"] is not None:
         plots.checked_path(given["picture"])
     settings = settings_given(given)
+    check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
         _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)

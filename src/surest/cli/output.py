@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from surest.cli import streams
+from surest.cli.decision import write_decision
 from surest.cli.reproduce import command_again
 from surest.cli.values import plain
 from surest.result.data import Result
@@ -31,7 +32,9 @@ def show_result(
         from surest.report import plots
 
         plots.save(given["picture"], result.arms, result.history, verdict(result))
+    decision = write_decision(result, given["decision"])
     if given["as_json"]:
+        facts = facts if decision is None else {**facts, "decision": decision}
         print_json({**result.to_json(), **facts, "command": command_again(click.get_current_context(), result.seed)})
         return
     from rich.text import Text
@@ -57,3 +60,5 @@ def show_result(
     if result.health is not None:
         console.print(Text(f"\n{health_line(result.health)}"))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+    if decision is not None:
+        console.print(Text(f"\nCheck this yourself: {decision['check']}"), soft_wrap=True)

@@ -5,7 +5,7 @@ from click.core import ParameterSource
 
 from surest.text import shell_line
 
-LEFT_OUT = ("as_json", "quiet", "picture", "study", "storage", "follow")
+LEFT_OUT = ("as_json", "quiet", "picture", "decision", "study", "storage", "follow")
 """Options that say how a result is shown, and where a search is kept."""
 
 

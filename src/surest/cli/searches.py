@@ -100,7 +100,8 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
             finally:
                 how.end()
                 how.pool.shutdown()
-        result = study.result(history=given["as_json"] or given["picture"] is not None)
+        wanted = {"history": given["as_json"] or given["picture"] is not None, "record": given["decision"] is not None}
+        result = study.result(**wanted)
         seconds = time.perf_counter() - began - (seconds_spent() - compiling)
         result = replace(result, seconds=seconds, reason=stopped or result.reason)
         failures = {label: how.said[label] for label in labels if label in how.said}

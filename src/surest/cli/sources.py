@@ -71,7 +71,8 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     labels = labels_in(recorded, given["labels"], given["source"])
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
-    result = ended(find_best(rewards, **{"seed": 0, **settings}), stopped_by)
+    record = given["decision"] is not None
+    result = ended(find_best(rewards, **{"seed": 0, **settings}, record=record), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
@@ -126,6 +127,7 @@ def _searched(
             on_request=watch,
             progress=False,
             history=given["as_json"] or given["picture"] is not None,
+            record=given["decision"] is not None,
         )
     return result, watch
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from surest.cli import streams
+from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.errors import SourceError
 from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
@@ -226,20 +227,25 @@ def status(name: str, storage: str, as_json: bool) -> int:
 
 @study.command()
 @click.argument("name")
+@decision_option
 @common
-def result(name: str, storage: str, as_json: bool) -> int:
+def result(name: str, decision: str | None, storage: str, as_json: bool) -> int:
     """Print the verdict. Exit status 0 if it is certified, 3 if not (yet)."""
-    return _print_result(open_study(storage, name), as_json)
+    check_decision(decision)
+    return _print_result(open_study(storage, name), as_json, decision)
 
 
-def _print_result(opened: Study, as_json: bool) -> int:
-    found = opened.result()
+def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> int:
+    found = opened.result(record=decision is not None)
+    written = write_decision(found, decision)
     if as_json:
-        say(True, found.to_json(), "")
+        say(True, found.to_json() | ({} if written is None else {"decision": written}), "")
     else:
         from surest.cli.glance import show_result
 
         show_result(found)
+        if written is not None:
+            say(False, {}, f"Check this yourself: {written['check']}")
     return 0 if found.certified else 3
 
 

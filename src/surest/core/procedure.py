@@ -70,6 +70,8 @@ class Running(Generic[R]):
         """The smallest and the largest reward, as far as replies tell of single ones."""
         self.pulls = 0
         self.transcript: list[Exchange] | None = [] if record else None
+        self.additions: list[tuple[int, int]] = []
+        """Arms that were added: how many requests had been answered then, and how many arms came."""
         self._advance(None)
 
     @property
@@ -85,6 +87,7 @@ class Running(Generic[R]):
 
     def grow(self, more: int) -> None:
         """Make room for more arms."""
+        self.additions.append((self.rounds, more))
         self.pulls_per_arm = np.append(self.pulls_per_arm, np.zeros(more, np.int64))
         self._sums = np.append(self._sums, np.zeros(more))
         self._known = np.append(self._known, np.zeros(more, np.int64))

@@ -22,7 +22,7 @@ from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
 from surest.loading import resolved
-from surest.result.data import Result, listed_of, result_of, status_of
+from surest.result.data import Event, Result, listed_of, result_of, status_of
 
 
 class Session:
@@ -88,6 +88,8 @@ class Session:
         """What messages call the items; by their positions, unless told."""
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
+        self.events: list[Event] = []
+        """The same, one by one: what happened, to which ticket, arm and item."""
         self._tickets = self._desk()
         self._move_on()
 
@@ -233,7 +235,8 @@ class Session:
 
     def note(self, ticket: int, kind: str) -> None:
         """Count what happened to a ticket of the current request, for the health line."""
-        ((arm, _),) = self._tickets.cells([ticket])
+        ((arm, item),) = self._tickets.cells([ticket])
+        self.events.append((kind, ticket, arm, item))
         of_arm = self.health.setdefault(str(self.labels[arm]), {})
         of_arm[kind] = of_arm.get(kind, 0) + 1
 
@@ -260,6 +263,7 @@ class Session:
             health=health,
             evaluations=self.evaluations,
             stopped=stopped,
+            events=self.events,
         )
         if self.problem.items is None:
             return found

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from surest.core.problem import DEFAULTS
+from surest.decision.write import decision_of
 from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
@@ -18,6 +19,7 @@ from surest.study.study import Study
 from surest.text import shell_line
 
 SUFFIXES = ("html", "md", "json")
+DECISION = "decision.jsonl.gz"
 MOST_ARMS_NAMED = 1000
 """Arms up to which a study's page has the command that would make it again."""
 
@@ -30,6 +32,7 @@ class Beside(msgspec.Struct):
     settings: dict[str, Any] = {}
     commands: dict[str, str] = {}
     last_failures: dict[str, str] = {}
+    decision: dict[str, str] = {}
 
 
 def read_report(document: bytes | str, source: str = "this") -> Report:
@@ -57,6 +60,10 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
             f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
     commands = beside.commands or ({} if beside.command is None else {"Run it again": beside.command})
+    if "check" in beside.decision:
+        commands |= {
+            f"Check this yourself: {beside.decision.get('file')} has all that it rests on": beside.decision["check"]
+        }
     result = Result(**from_json(raw, source))
     return Report(result, beside.study, beside.settings, commands, beside.last_failures)
 
@@ -69,12 +76,28 @@ def report_of_study(study: Study) -> Report:
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    result = study.result(history=True)
-    if len(result.labels) + len(study.items) <= MOST_ARMS_NAMED:
-        commands |= _anew(study, where)
+    few = len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
+    result = study.result(history=True, record=few)
+    if few:
+        commands |= _anew(study, where) | _check_yourself(result, study, where)
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
     return Report(result, study.name, beyond, commands, said)
+
+
+def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str, str]:
+    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier."""
+    try:
+        known_by = decision_of(result).known_by
+    except UsageError:
+        return {}
+    written = ["surest", "study", "result", *where, f"--decision={DECISION}", "--", study.name]
+    return {
+        "Check this yourself: write down all that the verdict rests on": shell_line(written),
+        "and let a program that shares no code with the search judge it": shell_line(
+            ["surest-verify", DECISION, "--hash", known_by]
+        ),
+    }
 
 
 def _anew(study: Study, where: list[str]) -> dict[str, str]:

@@ -23,12 +23,16 @@ from surest.result.words import TOTALS, cost, health_line, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas as pd
     import polars as pl
     from matplotlib.axes import Axes
 
 Kind = Literal["intervals", "pulls", "evidence"]
 """The pictures there are of a result."""
+Event = tuple[str, int, int, int | None]
+"""What happened to an evaluation, such as retried or imputed; its ticket, its arm, and its item where there is one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,6 +85,10 @@ class Result:
     lead_told: Lead | None = None
     """The lead, where it was read from JSON."""
     transcript: list[Exchange] | None = None
+    additions: tuple[tuple[int, int], ...] = ()
+    """Arms that were added while it ran: after how many answered requests, and how many."""
+    events: tuple[Event, ...] = ()
+    """What was retried, or counted as a stated reward (imputed), one by one."""
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     evaluations: int = 0
@@ -265,6 +273,14 @@ class Result:
         drawn: Axes = plots.draw(kind, self.arms, self.history, ax)
         return drawn
 
+    def write_decision(self, path: "str | PathLike[str]") -> str:
+        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known.
+
+        The search must have kept a record: ``identify(…, record=True)``, ``study.result(record=True)``.
+        """
+        known: str = import_module("surest.decision.write").write_decision(self, path)
+        return known
+
     def to_json(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
         return to_json(self)
@@ -312,6 +328,7 @@ def result_of(
     stopped: str | None = None,
     health: dict[str, dict[str, int]] | None = None,
     evaluations: int | None = None,
+    events: Sequence[Event] = (),
 ) -> Result:
     """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
 
@@ -349,6 +366,8 @@ def result_of(
         from_control=status.differences if problem.items is None else None,
         lead_bounds=status.lead,
         transcript=running.transcript,
+        additions=tuple(running.additions),
+        events=tuple(events),
         history=history,
         warnings=warnings_of(running, problem),
         health=health,

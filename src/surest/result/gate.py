@@ -2,10 +2,14 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 from surest.text import count, decimals, in_markdown
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 Verdict = Literal["pass", "fail", "undecided"]
 NEXT = 10
@@ -44,6 +48,9 @@ class Gate:
     notes: tuple[str, ...]
     """What else is worth knowing, such as items that only one side has."""
     bounds: tuple[float, float]
+    scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
+    """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
+    gaps."""
 
     @property
     def passed(self) -> bool:
@@ -85,6 +92,13 @@ class Gate:
             "notes": list(self.notes),
             "text": line(self),
         }
+
+    def write_decision(self, path: "str | PathLike[str]") -> str:
+        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
+        chain = import_module("surest.decision.gate").decision_of_gate(self)
+        chain.write(path)
+        known: str = chain.known_by
+        return known
 
     def to_markdown(self) -> str:
         """A summary for a pull request or a build's page."""

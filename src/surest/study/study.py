@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -308,14 +307,11 @@ class Study:
             self._see_arms(log)
             return health_of(log, self.id, self.labels)
 
-    def result(self, *, history: bool = False) -> "Result":
-        """The verdict; before the end, the answer so far, not certified. `history` keeps evidence over time: a replay."""
-        from surest.drivers.looks import history as history_hook
+    def result(self, *, history: bool = False, record: bool = False) -> "Result":
+        """The verdict; before the end, the answer so far. `history` keeps evidence over time, `record` all rewards: a replay."""
+        from surest.study.outcome import outcome_of
 
-        looks = history_hook()
-        session = self.session(on_request=looks) if history else self._current()
-        found = session.result(tuple(looks.points), items=[item.key for item in self.items] or None)
-        return replace(found, health=self.health())
+        return outcome_of(self, history, record)
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""

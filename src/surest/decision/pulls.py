@@ -1,0 +1,227 @@
+"""The decision of a search on fresh rewards, by wager or wager-top: its record is replayed, and written as it goes.
+
+What was pulled is known, so only the ledger is needed: it says when whom was nominated, with which bets, and when which arm was
+refuted. Evidence is computed again from all rewards, without digests: it can be compared to a millionth of a nat.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surest.algorithms.questions.sets import SetLedger
+from surest.algorithms.wager.ledger import Ledger, W, slot_share, unused_share
+from surest.core.problem import Problem
+from surest.core.procedure import Exchange
+from surest.core.protocol import Atoms, Pull, Status
+from surest.decision.chain import Chain, header_of
+from surest.decision.units import in_own_units
+from surest.decision.witness import digest_of, witness_of
+from surest.evidence.betting import ALPHA, RHO, wide_bets
+from surest.evidence.certificate import DOWN, JOINT, LOWEST, UP, Pair
+from surest.result.data import Event
+from surest_verify import sentence
+
+Found = dict[tuple[int, int], dict[str, Any]]
+"""Witnesses, by the arm that speaks (any, where it does not matter which) and the arm that is out."""
+ANY = -1
+ROUNDED = 1e-6
+"""Nats that three levels, or rounding, may cost a witness: where they are what is missing, the next rewards will do."""
+
+
+class Slot(NamedTuple):
+    """A nomination: its number, its arms, and for each of them the bets on it, and those against every arm."""
+
+    number: int
+    arms: list[int]
+    on: list[list[float]]
+    against: list[list[float]]
+
+
+def decision_on_pulls(
+    problem: Problem, transcript: Sequence[Exchange], additions: Sequence[tuple[int, int]], events: Iterable[Event]
+) -> Chain:
+    """The lines of a decision, from what was asked and answered.
+
+    `additions` says how many arms were added, and how many requests had been answered then.
+    """
+    writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions))
+    waiting, tickets, pending = list(additions), 0, sorted(events, key=lambda event: event[1])
+    for place, (request, reply) in enumerate(transcript):
+        while waiting and waiting[0][0] < place:
+            writer.grow(waiting.pop(0)[1])
+        tickets += request.total
+        now = [event for event in pending if event[1] < tickets]
+        pending = pending[len(now) :]
+        writer.note(now)
+        assert isinstance(request, Pull)
+        assert isinstance(reply, Atoms)
+        writer.count(request, reply)
+    while waiting and waiting[0][0] < len(transcript):
+        writer.grow(waiting.pop(0)[1])
+    writer.conclude()
+    return writer.chain
+
+
+class _Writer:
+    """Replays a search into the lines of its decision."""
+
+    def __init__(self, problem: Problem, start: int) -> None:
+        question, self.problem, self.labels = problem.question, problem, [str(label) for label in problem.labels]
+        epsilon, self.chain = problem.epsilon / problem.scale.width, Chain()
+        self.sets = SetLedger(start, question.top, problem.delta, epsilon) if question.kind == "top" else None
+        reserve = problem.options.get("reserve", 0.0)
+        self.book = Ledger(start, problem.delta, epsilon, reserve) if self.sets is None else self.sets.book
+        self.slot: Slot | None = None  # the latest nomination, if it still holds
+        self.before, self.since = [Counter[float]() for _ in range(start)], [Counter[float]() for _ in range(start)]
+        self.found: dict[
+            tuple[int, ...], Found
+        ] = {}  # of each set that was nominated; of all together, where that counts
+        self.events = Counter[str]()
+        more = {"reserve": reserve} if self.sets is None else {"top": question.top}
+        self.header = header_of(problem, self.labels[:start], **more)
+        self.chain.add("surest decision", **self.header)
+        self.chain.add("bets", **_bets())
+
+    def grow(self, more: int) -> None:
+        """Take in arms that were added: the nomination lapses."""
+        known = len(self.since)
+        self.book.grow(more)
+        self.before += [Counter[float]() for _ in range(more)]
+        self.since += [Counter[float]() for _ in range(more)]
+        self.chain.add("addition", labels=self.labels[known : known + more])
+        self.slot = None
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Write down what was imputed or retried among the rewards that come next."""
+        for (what, arm), times in sorted(Counter((what, arm) for what, _, arm, _ in events).items()):
+            self.chain.add("event", what=what, arm=arm, times=times)
+            self.events[what] += times
+
+    def count(self, request: Pull, reply: Atoms) -> None:
+        """Take in the answer to a request, and write what follows from it."""
+        ends, times = reply.start.tolist(), reply.counts.tolist()
+        own, parts = in_own_units(self.problem.scale, reply.values), list(pairwise(ends))
+        repeated = [] if max(times, default=1) == 1 else [times[a:b] for a, b in parts]
+        arms = request.arms.tolist()
+        at = self.chain.add("rewards", arms=arms, values=[own[a:b] for a, b in parts], times=repeated)
+        for arm, (a, b) in zip(arms, parts, strict=True):
+            self.since[arm].update(dict(zip(reply.values[a:b].tolist(), times[a:b], strict=True)))
+        ledger = self.book if self.sets is None else self.sets
+        ledger.count(request.arms, reply)
+        ledger.nominate_if_due()
+        self._see_nomination()
+        ledger.refute()
+        if self.slot is not None:
+            self._see_refuted(self.slot, max(at, len(self.chain.lines)))
+
+    def _see_nomination(self) -> None:
+        """Write a nomination, if there is a new one."""
+        book, sets = self.book, self.sets
+        number = len(book.nominees)
+        if number == (self.slot.number if self.slot is not None else 0) or not book.live:
+            return
+        arms = [book.nominees[-1]] if sets is None else sets.nominated.tolist()  # type: ignore[union-attr]
+        on, against = (book.guesses_nominee, book.guesses) if sets is None else (sets.guesses_nominee, sets.guesses)
+        self.slot = Slot(number, arms, np.atleast_2d(on).tolist(), np.atleast_2d(against).tolist())
+        self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against)
+        for before, since in zip(self.before, self.since, strict=True):
+            before.update(since)
+            since.clear()
+
+    def _see_refuted(self, slot: Slot, at: int) -> None:
+        """Note at which line arms were refuted."""
+        found, goal = self._found(slot), self.book.goal
+        certified = self.book.certified[None, :] if self.sets is None else self.sets.certified
+        for row, j in np.argwhere(certified >= goal).tolist():
+            i = slot.arms[row]
+            key = (i if self.sets is not None else ANY, j)
+            if j not in slot.arms and key not in found:
+                witness = self._witness(slot, i, j, at, self.problem.epsilon)
+                if not 0 < goal + self.book.prices[j] - witness["nats"] < ROUNDED:  # else the next rewards will do
+                    found[key] = witness
+
+    def _found(self, slot: Slot) -> Found:
+        """The witnesses that count beside those of a slot: for sets and with ε > 0, those that speak for the same arms."""
+        alone = self.sets is not None or self.problem.epsilon > 0
+        return self.found.setdefault(tuple(slot.arms) if alone else (), {})
+
+    def _witness(self, slot: Slot, i: int, j: int, at: int, accuracy: float) -> dict[str, Any]:
+        """What shows that an arm is refuted, as the ledger says: whether it does is for the verifier to say."""
+        book, row = self.book, slot.arms.index(i)
+        own = 0.0 if self.sets is not None else float(book.shares[j])
+        bets = int(wide_bets(book.counts[[j]], (book.empirical * book.counts)[[j]], False)[0])
+        pair = Pair(
+            digest_of(self.before[j]),
+            digest_of(self.since[j]),
+            digest_of(self.since[i]),
+            bets,
+            (1 - W) + W * unused_share(slot.number) + W * own,
+            W * slot_share(slot.number),
+            slot.on[row][j],
+            slot.against[row][j],
+            float(len(slot.arms)),
+        )
+        starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
+        levels, nats = witness_of(pair, float(starts[j]), accuracy / self.problem.scale.width)
+        said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
+        return {**said, "bets": bets, "accuracy": accuracy, "nats": nats}
+
+    def conclude(self) -> None:
+        """Write what is known now, and end."""
+        ledger = self.book if self.sets is None else self.sets
+        status = ledger.status() if len(self.since) > 1 else Status(leader=0)
+        arms = sorted(status.chosen) if self.sets is not None else [status.leader]
+        known, epsilon = len(self.since), self.problem.epsilon
+        found = self._found(Slot(0, arms, [], []))
+        pairs = [(i, j) for i in arms for j in range(known) if j not in arms]
+        open_pairs = [(i, j) for i, j in pairs if (i if self.sets is not None else ANY, j) not in found]
+        within, close = (epsilon, []) if not open_pairs else self._close(status, arms, open_pairs)
+        claim = {
+            "arms": arms,
+            "certified": not open_pairs,
+            "contenders": sorted({*arms, *(j for _, j in open_pairs)}),
+            "within": within,
+            "delta": self.problem.delta,
+            "events": dict(sorted(self.events.items())),
+        }
+        counted = [before + since for before, since in zip(self.before, self.since, strict=True)]
+        self.chain.add(
+            "conclusion",
+            words=sentence({**self.header, "labels": self.labels[:known]}, claim),
+            claim=claim,
+            counted=[rewards.total() for rewards in counted],
+            means=[self._mean(rewards) for rewards in counted],
+            witnesses=[*found.values(), *close],
+        )
+        self.chain.end()
+
+    def _mean(self, rewards: Counter[float]) -> float:
+        values = in_own_units(self.problem.scale, np.array(list(rewards)))
+        total = math.fsum(value * times for value, times in zip(values, rewards.values(), strict=True))
+        return total / max(rewards.total(), 1)
+
+    def _close(
+        self, status: Status, arms: list[int], pairs: list[tuple[int, int]]
+    ) -> tuple[float, list[dict[str, Any]]]:
+        """How close to the best the arms are known to be, rounded up, and what shows it; the whole range, if nothing does."""
+        width, slot, at = self.problem.scale.width, self.slot, len(self.chain.lines)
+        within = math.ceil(1e5 * (status.epsilon_certified or 1.0)) / 1e5 * width
+        if slot is None or slot.arms != arms or within >= width:
+            return width, []
+        return within, [self._witness(slot, i, j, at, within) for i, j in pairs]
+
+
+def _bets() -> dict[str, Any]:
+    """How the bets of a nomination are made from two guesses: the same for all."""
+    grid, scale = [], LOWEST
+    for _ in range(DOWN + UP + 1):
+        grid.append(scale)
+        scale *= RHO
+    weights: list[float] = JOINT.ravel().tolist()
+    idle = math.nextafter(float(1 - sum(map(Fraction, weights))), 0.0)  # rounding must not make the sum more than 1
+    return {"grid": grid, "weights": weights, "idle": idle, "most": ALPHA}

@@ -1,0 +1,38 @@
+"""The decision of a result, whatever the algorithm: its lines, and the file."""
+
+from os import PathLike
+from typing import Any
+
+from surest.decision.chain import Chain
+from surest.decision.items import decision_on_items
+from surest.decision.pulls import decision_on_pulls
+from surest.errors import UsageError
+from surest.result.data import Result, algorithm_name
+
+ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
+
+
+def decision_of(result: Result) -> Chain:
+    """The lines of a decision, from the record that a search kept."""
+    check_algorithm(result.problem.algorithm)
+    if result.problem.algorithm in ON_ITEMS:
+        return decision_on_items(result)
+    if result.transcript is None:
+        raise UsageError("this search kept no record of its rewards; run it with record=True (--decision FILE)")
+    return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)
+
+
+def check_algorithm(algorithm: Any) -> None:
+    """Refuse an algorithm whose decisions cannot be checked."""
+    known = ON_PULLS + ON_ITEMS
+    if algorithm not in known:
+        raise UsageError(
+            f"a decision can be checked where {', '.join(known)} made it; there is no checker for {algorithm_name(algorithm)}"
+        )
+
+
+def write_decision(result: Result, path: str | PathLike[str]) -> str:
+    """Write a decision file; the hash by which it is known."""
+    chain = decision_of(result)
+    chain.write(path)
+    return chain.known_by

@@ -1,0 +1,389 @@
+"""Check a decision file of surest without surest: ``python surest_verify.py FILE [--hash HASH]``.
+
+A decision file says who was found to be best and has all that this rests on: every counted reward in order, and every bet in a
+line before the rewards that it was placed on. This program reads it, computes the evidence anew from the theorems of
+docs/wager.md, docs/questions/top.md, docs/items.md and docs/gate.md, and says VALID (status 0) or NOT VALID (status 1) with
+the line. It needs Python 3.11 and nothing else. docs/verify.md says what the lines are and what VALID means.
+
+Rounding: wealth is a sum of products of factors 1 − α + α·q with 0 ≤ α < 1 and q ≥ 0. Nothing is subtracted, so a factor has a
+relative error of at most 10·2^-52, and what a value may have been rounded up by is bounded and taken off (`slack`).
+"""
+
+import gzip
+import hashlib
+import importlib
+import io
+import json
+import math
+import operator
+import sys
+import zlib
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+U = 2.0**-52
+Line = dict[str, Any]
+REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
+HEADER: Line = {
+    "version": (int, 1, 1),
+    "algorithm": str,
+    "labels": [str],
+    "delta": (float, 1e-300, 1 - U),
+    "epsilon": (float, 0, 1e15),
+    "bounds": [REAL],
+    "minimise": bool,
+    "seed": str,
+    "note": str,
+}
+CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL, "delta": PART, "events": dict}
+
+
+class Invalid(Exception):
+    """What is wrong with a file."""
+
+
+def require(holds: bool, text: str) -> None:
+    """Refuse the file unless something holds."""
+    if not holds:
+        raise Invalid(text)
+
+
+def check(value: Any, kind: Any, what: str = "the line") -> None:
+    """Refuse a value of another kind: (type, low, high), {field: kind} for an object, [kind] for a list, or a type."""
+    if isinstance(kind, tuple):
+        fits = type(value) in (int, kind[0]) and kind[1] <= value <= kind[2]
+        require(fits, f"{what} is {value!r:.40}, not a number from {kind[1]} to {kind[2]}")
+    elif isinstance(kind, dict):
+        require(
+            isinstance(value, dict) and value.keys() == kind.keys(),
+            f"{what} does not have the fields {', '.join(kind)}",
+        )
+        for name in kind:
+            check(value[name], kind[name], name)
+    else:
+        require(type(value) is (list if isinstance(kind, list) else kind), f"{what} is {value!r:.40}")
+        for one in value if isinstance(kind, list) else ():
+            check(one, kind[0], what)
+
+
+def parse(raw: bytes) -> Line:
+    """A line as a JSON object. Keys that come twice, NaN and numbers that are too large are refused."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> Line:
+        require(len(dict(pairs)) == len(pairs), "a key comes twice")
+        return dict(pairs)
+
+    def real(text: str) -> float:
+        require(len(text) < 40 and abs(float(text)) <= 2.0**53, f"{text:.40} is not a number, or too large")
+        return float(text)
+
+    try:
+        line = json.loads(
+            raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real
+        )
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"not JSON: {error}"[:120]) from None
+    require(isinstance(line, dict), "not a JSON object")
+    return dict(line)
+
+
+def sentence(header: Line, claim: Line) -> str:
+    """A claim on arms in words. `header` has the labels of all arms, those that came later among them."""
+    labels, top, epsilon, within = header["labels"], "top" in header, header["epsilon"], claim["within"]
+    names, left = (", ".join(labels[arm] for arm in claim[some]) for some in ("arms", "contenders"))
+    best = f"the {header['top']} best of {len(labels)} arms" if top else f"the best of {len(labels)} arms"
+    verb, last = ("are", f"the last of {best}") if top else ("is", best)
+    said = (
+        f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
+    )
+    if not claim["certified"]:
+        known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
+        said = (
+            f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
+        )
+    imputed = (
+        f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
+    )
+    sure = (
+        "certain, whatever the other scores are"
+        if claim.get("exact")
+        else f"wrong with probability at most {claim['delta']!r}"
+    )
+    return f"{said}; {sure}{imputed}"
+
+
+# Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
+
+W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part of B that does not bet
+WIDE = [
+    (0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)
+]  # the other bets α_k of B, and their weights
+TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
+BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
+WITNESS = {
+    "arms": [COUNT],
+    "slot": (int, 1, 2**53),
+    "line": COUNT,
+    "levels": [PART],
+    "bets": (int, 1, 400),
+    "accuracy": (float, 0, 1e15),
+    "nats": REAL,
+}
+PULLS: Line = {
+    "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
+    "bets": {"grid": [BET], "weights": [WEIGHT], "idle": WEIGHT, "most": (float, 0, 0.99)},
+    "nomination": {"slot": COUNT, "arms": [COUNT], "on": [[BET]], "against": [[BET]]},
+    "addition": {"labels": [str]},
+    "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]},
+}
+
+
+def prior(k: int) -> tuple[float, float]:
+    """π_k, the prior of the k-th nomination, and that of all later ones."""
+    return [(0.88, 0.12), (0.09, 0.03)][k - 1] if k <= 2 else (0.03 / ((k - 1) * (k - 2)), 0.03 / (k - 1))
+
+
+def log_sum(logs: list[float]) -> float:
+    """The logarithm of a sum, from the logarithms of its summands."""
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs))
+
+
+def wealth(rewards: list[tuple[float, int]], level: float, alpha: float) -> float:
+    """The logarithm of Π (1 − α + α·amount/level), over amounts and how often each came."""
+    keep, stake, log = 1 - alpha, alpha / level, math.log
+    return math.fsum([times * log(keep + stake * amount) for amount, times in rewards])
+
+
+def convex_bound(points: list[tuple[float, float, float]], end: float) -> float:
+    """A lower bound of a convex function on (0, end), from three levels with a lower and an upper bound at each."""
+
+    def line(near: int, far: int, x: float) -> float:  # beyond both, the function is above the line through them
+        part = (x - points[near][0]) / (points[near][0] - points[far][0])
+        low, high = points[near][1], points[far][2]
+        return min(low, low + part * (low - high) - 8 * U * (1 + part) * (abs(low) + abs(high)))
+
+    return min(line(0, 1, 0.0), line(1, 2, points[0][0]), line(1, 0, points[2][0]), line(2, 1, end))
+
+
+class Pulls:
+    """Searches on fresh rewards for the best arm (wager) or the m best (wager-top)."""
+
+    def __init__(self, header: Line) -> None:
+        low, high = header["bounds"]
+        self.worst, self.best, self.width = (high, low, high - low) if header["minimise"] else (low, high, high - low)
+        self.header, self.is_top, self.top, self.labels = header, "top" in header, header.get("top", 1), list[str]()
+        self.parts: list[float] = []  # of δ, for each arm
+        self.seen: list[list[tuple[int, list[float], list[int]]]] = []  # of each arm: line, rewards, times
+        self.slots: list[tuple[int, Line]] = []  # nominations, with their lines
+        self.bets: Line = {}
+        self.added: list[int] = []  # the lines of additions
+        self.add(header["labels"], 1 - header.get("reserve", 0.0))
+        require(1 <= self.top <= len(self.labels), "top is not a number of arms")
+
+    def add(self, labels: list[str], part: float) -> None:
+        """Take in arms, with their part of δ."""
+        self.labels += labels
+        require(labels != [] and len(set(self.labels)) == len(self.labels), "a label comes twice, or there is none")
+        self.seen += [[] for _ in labels]
+        self.parts += [part] * len(labels)
+
+    def different(self, arms: list[int], many: int | None = None) -> list[int]:
+        """Arms, all different and known."""
+        fits = len(set(arms)) == len(arms) and max(arms, default=0) < len(self.labels) and many in (None, len(arms))
+        require(fits, f"{arms!r:.60} are not different arms, as many as asked for")
+        return arms
+
+    def take(self, at: int, kind: str, line: Line) -> None:
+        """Take in a line between the first and the conclusion."""
+        if kind == "rewards":
+            arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
+            times = line["times"] or [[1] * len(some) for some in values]
+            require(len(arms) == len(values) and [*map(len, values)] == [*map(len, times)], "lists of other lengths")
+            require(all(low <= value <= high for some in values for value in some), "a reward is outside of the bounds")
+            for arm, some, often in zip(arms, values, times, strict=True):
+                self.seen[arm].append((at, some, often))
+        elif kind == "bets":
+            require(
+                not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0, "bets come twice, or lack weights"
+            )
+            require(
+                sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of the bets sum to more than 1"
+            )
+            self.bets = line
+        elif kind == "nomination":
+            require(self.bets != {} and line["slot"] == len(self.slots) + 1, "the slot is not the next, or has no bets")
+            lengths = [len(line["on"]), len(line["against"]), *map(len, line["on"] + line["against"])]
+            require(lengths == [self.top] * 2 + [len(self.labels)] * 2 * self.top, "lists of other lengths")
+            require(self.different(line["arms"], self.top) == sorted(line["arms"]), "the arms are not in order")
+            self.slots.append((at, line))
+        else:  # arms that come later share a part of δ of their own
+            require(self.header.get("reserve", 0) > 1e-9, "nothing of δ was kept for arms that come later")
+            self.added.append(at)
+            self.add(line["labels"], self.header["reserve"] / (len(self.added) * (len(self.added) + 1)))
+
+    def counts(self, arm: int, after: int, until: int) -> Counter[float]:
+        """The rewards of an arm in lines after one and until another, and how often each came."""
+        found = Counter[float]()
+        for at, rewards, times in self.seen[arm]:
+            for reward, often in zip(rewards, times, strict=True) if after < at <= until else ():
+                found[reward] += often
+        return found
+
+    def side(self, arm: int, after: int, until: int, above: bool = False) -> list[tuple[float, int]]:
+        """The same on [0, 1]: 1 − X for bets below, X for bets above. Neither is made from the other, which would round."""
+        end, counts = self.worst if above else self.best, self.counts(arm, after, until)
+        return [(abs(reward - end) / self.width, times) for reward, times in counts.items()]
+
+    def certify(self, witness: Line) -> list[int]:
+        """Compute C(i, j) of docs/wager.md where a witness says that it was enough; the arms of its slot."""
+        (i, j), slot, until = self.different(witness["arms"], 2), witness["slot"], witness["line"]
+        after, nomination = self.slots[slot - 1] if slot <= len(self.slots) else (0, {"arms": [], "on": [[]]})
+        arms, later = nomination["arms"], self.slots[slot][0] if slot < len(self.slots) else 2**53
+        holds = after <= until < later and not any(after < at <= until for at in self.added)  # an addition ends it
+        holds = holds and i in arms and j not in arms and j < len(nomination["on"][0])
+        require(holds, f"there are no bets of slot {slot} on arm {i} against arm {j} at line {until}")
+        grid, weights, idle, most = (self.bets[name] for name in ("grid", "weights", "idle", "most"))
+        mine, others = ([min(most, nomination[s][arms.index(i)][j] * g) for g in grid] for s in ("on", "against"))
+        before, since, nominee = self.side(j, 0, after), self.side(j, after, until), self.side(i, after, until, True)
+        own = sum(
+            prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top
+        )
+        base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
+        wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
+        total = sum(times for _, times in before + since + nominee)
+        end = 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
+
+        def value(x: float) -> tuple[float, float, float]:
+            rest = float(end - Fraction(x))  # 1 − ε − x
+            early = [math.log(WAIT), *(log + wealth(before, rest, alpha) for alpha, log in wide)]
+            full = [early[0], *(log + wealth(since, rest, wide[k][0]) for k, log in enumerate(early[1:]))]
+            ups, downs = [wealth(nominee, x, bet) for bet in mine], [wealth(since, rest, bet) for bet in others]
+            parts = [math.exp(log - max(downs)) for log in downs]
+            rows = [math.fsum(map(operator.mul, weights[k : k + n], parts)) for k in range(0, n * n, n)]
+            placed = math.fsum(math.exp(log - max(ups)) * row for log, row in zip(ups, rows, strict=True))
+            joint = log_sum([math.log(placed) + max(ups) + max(downs), math.log(idle)])
+            found = log_sum([base + log_sum(full), share + log_sum(early) + joint])
+            slack = U * (total * (10 + 4 * max(5.0, -math.log(x), -math.log(rest))) + 10_000)
+            return x, found - slack, found + slack
+
+        levels = [0.0, *witness["levels"], float(end)]
+        ordered = len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9
+        require(ordered, "the levels are not three, in order")
+        found = convex_bound([value(x) for x in levels[1:4]], levels[4])
+        goal = -math.log(self.header["delta"]) - math.log(self.parts[j])
+        said = f"the evidence against {self.labels[j]} is {found:.6f} nats"
+        require(found >= goal, f"{said} after line {until}, and {goal:.6f} are needed")
+        close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * total
+        require(close, f"{said} after line {until}, not {witness['nats']:.6f}")
+        return list(arms)
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        claim, header, n = line["claim"], {**self.header, "labels": self.labels}, len(self.labels)
+        arms, left = self.different(claim["arms"], self.top), self.different(claim["contenders"])
+        require(len(line["counted"]) == len(line["means"]) == n, "lists of other lengths")
+        for arm, (count, mean) in enumerate(zip(line["counted"], line["means"], strict=True)):
+            seen = self.counts(arm, 0, 2**53)
+            true = math.fsum(value * times for value, times in seen.items()) / max(seen.total(), 1)
+            same = count == seen.total() and abs(mean - true) <= 1e-9 * self.width
+            require(same, f"{self.labels[arm]} has {seen.total()} rewards with a mean of {true!r}, not what is stated")
+        found = [(*witness["arms"], witness["accuracy"], self.certify(witness)) for witness in line["witnesses"]]
+
+        def left_at(accuracy: float) -> list[int]:  # what speaks for other arms counts at ε = 0 only, and not for sets
+            out = {(i, j) for i, j, epsilon, of in found if of == sorted(arms) and epsilon <= accuracy}
+            out |= {(arms[0], j) for _, j, epsilon, _ in found if epsilon == 0 and not self.is_top}
+            return [j for j in range(n) if j in arms or any((i, j) not in out for i in arms)]
+
+        require(sorted(left) == left_at(header["epsilon"]), "the contenders are not those that are left")
+        require(claim["certified"] is (len(left) == self.top), "certified is not what the witnesses say")
+        within = claim["within"] >= self.width or left_at(claim["within"]) == sorted(arms)
+        require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
+        require(line["words"] == sentence(header, claim), "the words are not those of the claim")
+        return [
+            f"{sum(line['counted'])} rewards of {n} arms; {len(self.slots)} nominations, with bets on later rewards only",
+            f"{len(found)} witnesses: their evidence is what is stated, and enough",
+        ]
+
+
+CHECKERS: dict[str, tuple[Any, Line, Line]] = {
+    "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS),
+    "wager-top": (Pulls, {"top": COUNT}, PULLS),
+}
+"""What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
+
+
+def verify(path: str, expected: str | None = None) -> list[str]:
+    """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line."""
+    said, events, before, kind, at, kinds = list[str](), Counter[str](), "", "", 0, Line()
+    checker: Any = None
+    try:
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
+            for at, raw in enumerate(file, 1):
+                line, last = parse(raw), kind
+                require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
+                kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
+                if at == 1:
+                    if line.get("algorithm") in ["race", "race-top", "gate"]:
+                        CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
+                    known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
+                    require(known, "this is not a decision file, or its algorithm is not known here")
+                    make, more, kinds = CHECKERS[line["algorithm"]]
+                    check(line, HEADER | more)
+                    ends = [*map(Fraction, line["bounds"])]
+                    require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
+                    checker = make(line)
+                elif kind == "end" or last in ("conclusion", "end"):
+                    require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
+                    require(expected in (None, link), f"the hash of the decision is {link}, not {expected}")
+                    said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {link}")
+                elif kind == "event":  # something was imputed or retried
+                    check(line, {"what": str, "arm": COUNT, "times": COUNT})
+                    events[line["what"]] += line["times"]
+                else:
+                    require(kind in kinds, f"a line of the kind {kind:.40} does not belong here")
+                    check(line, kinds[kind])
+                    if kind != "conclusion":
+                        checker.take(at, kind, line)
+                        continue
+                    require(
+                        line["claim"]["events"] == events, "the claim says that other things were imputed or retried"
+                    )
+                    require(line["claim"]["delta"] == checker.header["delta"], "the claim has another δ")
+                    said = [*checker.conclude(line), f"Claim: {line['words']}"]
+        require(kind == "end", "the file is cut after this line")
+    except Invalid as error:
+        raise Invalid(f"line {at}: {error}") from None
+    return said
+
+
+def visible(text: str) -> str:
+    """Text of others on a terminal: control characters are written out."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def main() -> int:
+    """Check the file that is named on the command line, print what was checked and the verdict, and return the status."""
+    given = sys.argv[1:]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # where a terminal knows no δ
+    if len(given) not in (1, 3) or given[0].startswith("-") or given[1:2] not in ([], ["--hash"]):
+        print("usage: surest-verify FILE [--hash HASH]", file=sys.stderr)
+        return 2
+    try:
+        said = verify(given[0], given[2].lower() if len(given) == 3 else None)
+    except (OSError, EOFError, zlib.error, Invalid) as error:
+        print(visible(f"NOT VALID: {error}"))
+        return 1
+    except ModuleNotFoundError:
+        print("a decision on a list of items needs surest_verify_lists.py in the same folder", file=sys.stderr)
+        return 2
+    print(*map(visible, said), "VALID", sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.modules["surest_verify"] = sys.modules["__main__"]  # the name by which the second file knows it
+    sys.exit(main())

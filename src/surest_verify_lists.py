@@ -1,0 +1,393 @@
+"""The part of surest_verify.py for lists of items: the best arm, the m best, and the gate.
+
+All arms in play go through the items in one random order, which follows from the seed. Stakes are not in the file: they follow
+from earlier items by the rules of docs/verify.md, and are computed here anew. So a file cannot have bets that knew too much.
+
+Rounding: scores are doubles in [0, 1], their sums are exact, and D − m is rounded once. A stake is what the rule gives in
+doubles; a factor is at least 0.1, so it and the product have a relative error of at most 10u, and 16u are taken off (`mixed`).
+"""
+
+import hashlib
+import math
+import operator
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, combinations, islice
+from typing import Any
+
+from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, require, sentence
+
+# Every double is a whole number of 2^-1074, so that sums of scores are exact, and int / int is rounded correctly.
+UNIT = 1 << 1074
+
+
+def units(score: float) -> int:
+    """A number as a whole number of units."""
+    top, bottom = score.as_integer_ratio()
+    return top * (UNIT // bottom)
+
+
+def random_order(entropy: list[int], count: int) -> list[int]:
+    """numpy.random.default_rng(entropy).permutation(count): SeedSequence, PCG64, and a shuffle from the end."""
+    parts = [n >> shift & 0xFFFFFFFF for n in entropy for shift in range(0, max(n.bit_length(), 1), 32)]
+    key = 0x43B0D7E5
+
+    def hashed(value: int, multiplier: int) -> int:
+        nonlocal key
+        value, key = value ^ key, key * multiplier % 2**32
+        return value * key % 2**32 ^ value * key % 2**32 >> 16
+
+    pool = [hashed(part, 0x931E8875) for part in (parts + [0] * 4)[:4]]
+    for source in range(max(4, len(parts))):
+        for k in {0, 1, 2, 3} - {source}:
+            other = hashed(pool[source] if source < 4 else parts[source], 0x931E8875)
+            value = (0xCA01F9DD * pool[k] - 0x4973F715 * other) % 2**32
+            pool[k] = value ^ value >> 16
+    key = 0x8B51F9DD
+    words = [hashed(pool[k % 4], 0x58F38DED) for k in range(8)]
+    start, stream = (sum(words[at + k] << (64, 96, 0, 32)[k] for k in range(4)) for at in (0, 4))
+    factor, add, half, order = 0x2360ED051FC65DA44385DF649FCCF645, stream << 1 | 1, -1, list(range(count))
+    state = (add + start) * factor + add
+    for i in range(count - 1, 0, -1):
+        j = count
+        while j > i:
+            if half < 0:
+                state = (state * factor + add) % 2**128
+                folded, turn = (state >> 64 ^ state) % 2**64, state >> 122
+                word = (folded >> turn | folded << 64 - turn) % 2**64
+                j, half = word % 2**32, word >> 32
+            else:
+                j, half = half, -1
+            j &= (1 << i.bit_length()) - 1
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def odds(left: int, have: int, now: int) -> tuple[float, float]:
+    """1 + m and D − m for m = −have/left and D = `now`: the most that a bet on D can lose, and what it wins."""
+    return (left * UNIT - have) / (left * UNIT), (now * left + have) / (left * UNIT)
+
+
+def factors(first: float, room: float, surprise: float) -> list[float]:
+    """What nine bets on D − m pay: one with a stake of its own, and eight that stake 0.9, 0.45, … of their wealth."""
+    return [first, *(1 + 0.9 / room / 2**k * surprise for k in range(8))]
+
+
+def paid(wealth: list[float], by: list[float]) -> list[float]:
+    """Nine wealths after an item."""
+    return [min(one * factor, 1e290) for one, factor in zip(wealth, by, strict=True)]
+
+
+def mixed(wealth: list[float], first: float, t: int) -> float:
+    """What nine wealths come to after t items, less what rounding can have added: at most 16u at an item."""
+    return (first * wealth[0] + (1 - first) / 8 * math.fsum(wealth[1:])) * (1 - 16 * U * (t + 1))
+
+
+def bets_above(pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool) -> Iterator[float]:
+    """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`. `total` is 0 for a population."""
+    wealth, ahead, seen, squares = [1.0] * 9, 0, 0.0, 0.0
+    for t, (x, y) in enumerate(pairs):
+        yield mixed(wealth, first, t)
+        left, d = total - t if total else 1, units(x) - units(y)
+        room, surprise = odds(left, ahead - (total or 1) * units(level), d)
+        if 1e-9 * total < room * left < 2 * left:
+            second = (squares + 1.5) / (t + 10)
+            most = 300.0 * level**2 if lean else 0.0
+            shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
+            gain = seen / (t + shrink) + 1 - room
+            stake = min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
+            wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
+        ahead, seen, squares = ahead + d * bool(total), seen + x - y, squares + (x - y) ** 2
+    yield mixed(wealth, first, len(pairs))
+
+
+def gate_sentence(header: Line, claim: Line) -> str:
+    """The claim of a gate in words."""
+    (baseline, candidate), more = header["labels"], f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
+    if claim["verdict"] == "undecided":
+        return f"it is not known whether {candidate} is worse than {baseline}{more}"
+    worse = "is not worse" if claim["verdict"] == "pass" else "is worse"
+    more = more if claim["exact"] or claim["verdict"] == "pass" else ""
+    sure = "certain" if claim["exact"] else f"wrong with probability at most {claim['delta']!r}"
+    return f"{candidate} {worse} than {baseline}{more}; {sure}"
+
+
+class Items:
+    """Scores of arms on a list of items, which count one after another in the order of the seed."""
+
+    def __init__(self, header: Line) -> None:
+        self.header, self.n, self.total, self.t = header, len(header["labels"]), len(header["items"]), 0
+        require(self.n > 0 and self.total > 0, "there are no arms or no items")
+        require(header["target"] in ("items", "population"), "the target is neither items nor population")
+        self.finite, self.order, self.play = header["target"] == "items", self.ordered(), list(range(self.n))
+        self.low, self.high = header["bounds"]
+        self.worst, self.best = (self.high, self.low) if header["minimise"] else (self.low, self.high)
+        self.within = header["epsilon"] / (self.high - self.low)
+        require(self.within <= 1, "epsilon is more than the range of the scores")
+        self.columns = [array("d") for _ in self.play]  # the scores of each arm, in order
+        self.sums, self.exact = [0.0] * self.n, [0] * self.n
+
+    def ordered(self) -> list[int]:
+        """The order of the items, from the seed."""
+        seed = self.header["seed"]
+        require(seed.isascii() and seed.isdigit() and len(seed) < 50, "the seed is not a whole number")
+        return random_order([int(seed) % 2**64, self.n], self.total)
+
+    def take(self, at: int, kind: str, line: Line) -> None:
+        """The scores on the item that comes next, of the arms in play. Bets are placed before they are looked at."""
+        require(self.t < self.total and self.play != [], "nothing is left to decide")
+        require(line["item"] == self.order[self.t], f"item {self.order[self.t]} comes next, in the order of the seed")
+        row = self.row(line)
+        now = {j: units(score) for j, score in row.items()}
+        self.bet(now)
+        self.t += 1
+        for j, score in row.items():
+            self.columns[j].append(score)
+            self.sums[j], self.exact[j] = self.sums[j] + score, self.exact[j] + now[j]
+        self.judge(at)
+
+    def row(self, line: Line) -> dict[int, float]:
+        """Scores on [0, 1], where 1 is the best."""
+        require(line["arms"] == self.play, f"the arms in play are {self.play}")
+        require(len(line["values"]) == len(self.play), "there is not one value for each arm")
+        require(all(self.low <= value <= self.high for value in line["values"]), "a score is not within the bounds")
+        return {j: (x - self.worst) / (self.best - self.worst) for j, x in zip(self.play, line["values"], strict=True)}
+
+    def bet(self, now: dict[int, int]) -> None:
+        """Place bets by earlier items, then look at the scores and pay."""
+
+    def judge(self, at: int) -> None:
+        """See what is decided."""
+
+    def lead(self, x: int, y: int) -> float:
+        """By how much the mean of x is beyond what y can still reach, whatever the scores to come are."""
+        by = (self.exact[x] - self.exact[y]) / UNIT - (self.total - self.t)
+        return by / self.total if self.finite else -math.inf
+
+    def agreed(self, line: Line, words: str, exact: bool, decided: list[list[float]]) -> None:
+        """Refuse a conclusion that does not say what was found."""
+        seen, stated = [len(column) for column in self.columns], line["decided"]
+        require(line["counted"] == seen, f"of the arms, {seen} scores counted")
+        require(len(stated) == len(decided), f"stated is {stated!r:.200}, and decided was {decided!r:.200}")
+        for one, found in zip(stated, decided, strict=True):
+            same = (
+                len(one) == len(found) and one[:-1] == found[:-1] and abs(one[-1] - found[-1]) < 1e-8 + 32 * U * self.t
+            )
+            require(same, f"stated is {one}, and decided was {found}")
+        require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
+        require(line["words"] == words, f"the words are not those of the claim: {words}")
+
+    def checked(self, more: str) -> list[str]:
+        """What was checked, in words."""
+        order = "in the order of the seed" if self.header["seed"] else "in the order that the file states"
+        scores = f"{sum(map(len, self.columns))} scores of {self.n} arms"
+        return [f"{scores} on {self.t} of {self.total} items, {order}", more]
+
+
+class Race(Items):
+    """The best arm, or the m best: a wealth against each arm (docs/items.md) or set of m arms (docs/questions/lists.md)."""
+
+    def __init__(self, header: Line) -> None:
+        super().__init__(header)
+        self.race, self.top = header["algorithm"] == "race", header.get("top", 1)
+        require(0 < self.top <= self.n, "top is more than there are arms, or 0")
+        few = self.top == 1 or (self.n <= 1000 and math.comb(self.n, self.top) <= 200_000)
+        require(few, "there are too many sets of arms for this program")
+        self.share = 0.7 if self.within > 0 else 0.99 if self.race else 1.0
+        self.sets = {frozenset(some): [1.0] * 9 for some in combinations(self.play, self.top)}
+        self.against = [dict.fromkeys(self.sets, self.share)]  # the evidence against each set, after 0, 1, … items
+        self.least, self.decided = math.inf, list[list[float]]()
+        self.products: dict[tuple[int, int], tuple[int, float]] = {}
+        self.pairs: dict[tuple[int, int], list[float]] = {}
+        self.shrink, self.play = 10.0, self.play if len(self.sets) > 1 else []
+
+    def product(self, x: int, y: int) -> float:
+        """The sum of the products of two arms' scores so far."""
+        at, value = self.products.get((x, y), (0, 0.0))
+        if at < self.t:
+            value += sum(map(operator.mul, self.columns[x][at:], self.columns[y][at:]))
+            self.products[x, y] = self.products[y, x] = self.t, value
+        return value
+
+    def ends(self, order: list[int], some: frozenset[int], most: int) -> tuple[int, ...]:
+        """The weakest undecided arm of a set, and the strongest ones outside."""
+        return next(j for j in reversed(order) if j in some), *islice((o for o in order if o not in some), most)
+
+    def bets(self) -> dict[frozenset[int], tuple[int, ...]]:
+        """Whom to bet against in each set, and on whom outside of it."""
+        order = sorted(self.play, key=lambda j: -self.sums[j])
+        return {some: self.ends(order, some, 4 if self.race else 1) for some in self.sets}
+
+    def bet(self, now: dict[int, int]) -> None:
+        """Bet on the strongest arms outside of each set against the weakest one inside."""
+        bets, self.shrink = self.bets(), self.shrinkage()
+        pays = {who: self.pays(who[0], self.stakes(*who), now) for who in set(bets.values())}
+        self.sets = {some: paid(wealth, pays[bets[some]]) for some, wealth in self.sets.items()}
+
+    def terms(self, x: int, y: int) -> tuple[int, int]:
+        """The items left and the sum of D so far, D being the score of x less that of y: m = −sum/left."""
+        return (self.total - self.t, self.exact[x] - self.exact[y]) if self.finite else (1, 0)
+
+    def pays(self, j: int, stakes: dict[int, float], now: dict[int, int]) -> list[float]:
+        """What bets on others against j pay."""
+        found = [(stake, *odds(*self.terms(o, j), now[o] - now[j])) for o, stake in stakes.items()]
+        first = math.fsum([1.0, *(stake * surprise for stake, _, surprise in found)])
+        return factors(first, *found[0][1:]) if found else [1.0] * 9
+
+    def shrinkage(self) -> float:
+        """By how many items a mean difference is shrunk: half the variance of differences over the spread of the means."""
+        t, sums = self.t, self.sums
+        if t < 2 or not self.race:
+            return 10.0
+        leader = max(self.play, key=lambda j: sums[j])
+        own = self.product(leader, leader)
+        squares = [(own - 2 * self.product(leader, j) + self.product(j, j)) / t for j in self.play]
+        noise = [max(s - ((sums[leader] - sums[j]) / t) ** 2, 0.0) for s, j in zip(squares, self.play, strict=True)]
+        pooled, means = (
+            (0.15 + sum(noise)) / len(noise),
+            [s / len(of) for s, of in zip(sums, self.columns, strict=True)],
+        )
+        middle = sum(means) / self.n
+        beyond = sum((mean - middle) ** 2 for mean in means) / (self.n - 1) - pooled / (2 * t)
+        return 300.0 if beyond <= pooled / 600 else max(pooled / (2 * beyond), 8.0)
+
+    def stakes(self, j: int, *others: int) -> dict[int, float]:
+        """The stakes s ≥ 0 on others against j maximise g's − s'Ms/2, and lose 0.9 of the wealth at most."""
+        t, left, product, chosen = self.t, self.total - self.t, self.product, list[tuple[int, float, float, float]]()
+        for o in others:
+            ahead, (room, _) = self.sums[o] - self.sums[j], odds(*self.terms(o, j), 0)
+            gain = ahead / (t + self.shrink) + (ahead / left if self.finite else 0.0)
+            closed = self.finite and (-ahead >= left or left - ahead <= 1e-9 * self.total)
+            if closed or room <= 0 or (chosen and gain <= 0):
+                break
+            chosen.append((o, gain * (t + 10), room, product(o, j)))
+        own, found = product(j, j), [0.0] * len(chosen)
+        moments = [
+            [product(o, p) - x - y + own + (1.5 if p == o else 0.75) for p, _, _, y in chosen] for o, _, _, x in chosen
+        ]
+        for i in 12 * [*range(len(chosen))]:
+            rest = chosen[i][1] - sum(map(operator.mul, moments[i], found))
+            found[i] = max(rest / moments[i][i] + found[i], 0.0)
+        most = 0.9 / max(sum(s * room for s, (_, _, room, _) in zip(found, chosen, strict=True)), 0.9)
+        return {o: s * most for s, (o, *_) in zip(found, chosen, strict=True)}
+
+    def judge(self, at: int) -> None:
+        """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
+        order, sets = sorted(self.play, key=lambda j: -self.exact[j]), self.sets
+        against = {some: self.share * mixed(wealth, 0.98, self.t) for some, wealth in sets.items()}
+        self.against = self.against if self.race and self.within else []
+        self.against.append(against)
+        out, sure = {some for some in sets if against[some] >= 1 / self.header["delta"]}, set[frozenset[int]]()
+        if self.lead(order[0], order[-1]) > 1e-9:
+            sure = {some for some in sets if self.lead(*reversed(self.ends(order, some, 1))) > 1e-9}
+        if len(out | sure) == len(sets):  # one must remain to be named
+            out.discard(min(sets, key=lambda some: math.inf if some in sure else against[some]))
+        if not out | sure:
+            return
+        self.least = min([self.least, *(against[some] for some in out - sure)])
+        self.sets = {some: wealth for some, wealth in sets.items() if some not in out | sure}
+        held = Counter(chain.from_iterable(self.sets))
+        gone = [arm for arm in self.play if held[arm] in (0, len(self.sets))]
+        nats = 0.0 if self.least == math.inf else math.log(self.least)
+        self.decided += [[arm, at, nats] for arm in gone]
+        self.play = [arm for arm in self.play if arm not in gone]
+
+    def near(self, i: int, j: int, some: frozenset[int]) -> bool:
+        """Whether i may be named though a set with j instead is left: it is certified that j is not better by more than ε."""
+        if self.lead(i, j) + self.within >= -1e-9:
+            return True
+        part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
+        if (i, j) not in self.pairs:
+            scores = [*zip(self.columns[i], self.columns[j], strict=True)]
+            self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
+        both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
+        return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        claim, named = line["claim"], frozenset(line["claim"]["arms"])
+        alive, inside = frozenset.union(*self.sets), frozenset.intersection(*self.sets)
+        require(len(named) == len(claim["arms"]) == self.top and named <= alive, "the answer has other arms")
+        left, ended = alive, self.finite and self.t == self.total
+        if claim["certified"] and ended:
+            behind = [(other, self.lead(other, arm)) for other in alive - named for arm in named - inside]
+            require(all(by <= 1e-9 for _, by in behind), "an arm that is left has a larger mean")
+            left = named | {other for other, by in behind if by >= -1e-9}
+        elif claim["certified"]:
+            left, others = named, [some for some in self.sets if some != named]
+            pairs = [(i, j, of) for of in others for i in named - of for j in of - named]
+            right = named in self.sets and all(self.near(*pair) for pair in pairs)
+            require(right, "the evidence does not suffice for the answer")
+        require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
+        within = self.header["epsilon"] if claim["certified"] else self.high - self.low
+        require(claim["within"] == within, f"the answer is known to be within {within} of the best")
+        exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
+        self.agreed(line, sentence(self.header, claim), exact, self.decided)
+        answers = f"{len(self.sets)} of {math.comb(self.n, self.top)} possible answers are left"
+        return self.checked(answers + ", and all scores are known" * ended)
+
+
+class Gate(Items):
+    """Whether a candidate (arm 1) is worse than a baseline (arm 0) by more than a margin, ε (docs/gate.md)."""
+
+    def __init__(self, header: Line) -> None:
+        super().__init__(header)
+        require(self.n == 2, "a gate compares two arms")
+        self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
+        self.later = set[int]()
+
+    def ordered(self) -> list[int]:
+        """The order of the items: as they stand where no seed is stated; otherwise by their names, then shuffled."""
+        names, seed = self.header["items"], self.header["seed"]
+        if seed == "":
+            return list(range(self.total))
+        places = sorted(range(self.total), key=lambda place: names[place])
+        digest = hashlib.sha256(seed.encode(errors="replace")).digest()[:16]
+        return [places[k] for k in random_order([int.from_bytes(digest, "big")], self.total)]
+
+    def take(self, at: int, kind: str, line: Line) -> None:
+        """The scores of both arms on an item."""
+        if kind == "scores":
+            require(not self.known, "an item counts after others that do not come next")
+            return super().take(at, kind, line)
+        row, item = self.row(line), line["item"]
+        self.later = self.later or set(self.order[self.t :])
+        require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
+        self.known[item] = units(row[1]) - units(row[0])
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        claim, margin, threshold = line["claim"], self.within, 1 / self.header["delta"]
+        passed, failed = (claim["verdict"] == verdict for verdict in ("pass", "fail"))
+        missing, seen = self.total - self.t - len(self.known), self.exact[1] - self.exact[0] + sum(self.known.values())
+        low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
+        low, high = (low, high) if self.finite else (-1.0, 1.0)
+        pairs = [*zip(self.columns[int(passed)], self.columns[int(failed)], strict=True)] if passed or failed else []
+        lean, level = passed and margin > 0, -margin if passed else 0.0
+        wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
+        reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
+        exact = (passed and low >= -margin - 1e-9) or (failed and high < -margin - 1e-9)
+        holds = claim["verdict"] == "undecided" or exact or reached or (failed and high < -1e-9)
+        require(bool(holds), "the evidence does not suffice for the verdict")
+        self.agreed(line, gate_sentence(self.header, claim), exact, [reached] if reached else [])
+        bets = (
+            f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        )
+        return self.checked(f"{bets}; the mean difference is certain to be from {low:.6f} to {high:.6f} of the range")
+
+
+LISTED = {"items": [str], "target": str}
+VERDICT = {"verdict": str, "delta": PART, "events": dict}
+RACE, GATE = (
+    {
+        "conclusion": {"words": str, "claim": claim | {"exact": bool}, "counted": [COUNT], "decided": [[REAL]]},
+        "scores": {"item": COUNT, "arms": [COUNT], "values": [REAL]},
+    }
+    for claim in (CLAIM, VERDICT)
+)
+CHECKERS: dict[str, tuple[Any, Line, Line]] = {
+    "race": (Race, LISTED, RACE),
+    "race-top": (Race, LISTED | {"top": COUNT}, RACE),
+    "gate": (Gate, LISTED, GATE | {"known": GATE["scores"]}),
+}

@@ -1,0 +1,90 @@
+"""``--decision FILE`` of every command, as a user runs it: what is printed checks what was written."""
+
+import json
+import random
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import surest
+from surest.cli import main
+from surest_verify import verify
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in a folder with a table and a file of rewards: its exit status, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUREST_STORAGE", raising=False)
+    rng = random.Random(1)
+    rows = [f"{arm},{float(rng.random() < mean)}" for _ in range(300) for arm, mean in (("a", 0.7), ("b", 0.3))]
+    Path("rewards.csv").write_text("arm,value\n" + "\n".join(rows) + "\n")
+    cells = [f"{arm},q{i},{float(rng.random() < mean)}" for i in range(200) for arm, mean in (("a", 0.8), ("b", 0.4))]
+    Path("table.csv").write_text("arm,item,value\n" + "\n".join(cells) + "\n")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "identify rewards.csv",
+        "identify bernoulli:0.5,0.3 --seed 1 --quiet",
+        "identify bernoulli:0.5,0.3,0.1 --top 2 --seed 1 --quiet",
+        "identify --command a='echo 0.75' --command b='echo 0.25' --quiet",
+        "evaluate table.csv",
+        "gate table.csv --baseline b --candidate a --margin 0.05",
+    ],
+)
+def test_what_is_printed_checks_what_was_written(line: str, run: Run) -> None:
+    status, out, _ = run(*shlex.split(line), "--decision", "decision.jsonl.gz")
+    assert status == 0
+    check = " ".join(out[out.index("surest-verify") :].split())
+    _, file, _, known_by = shlex.split(check)[:4]
+    assert any(said.endswith(known_by) for said in verify(file, known_by))
+
+
+def test_json_has_the_hash_and_a_report_the_command(run: Run) -> None:
+    _, out, _ = run("identify", "rewards.csv", "--decision", "decision.jsonl", "--json")
+    decision = json.loads(out)["decision"]
+    assert verify(decision["file"], decision["hash"])
+    Path("result.json").write_text(out)
+    assert run("report", "result.json", "--output", "report.md")[0] == 0
+    assert decision["check"] in Path("report.md").read_text()
+
+
+def test_a_study_has_its_decision_while_it_runs(run: Run) -> None:
+    study = surest.open_study("sqlite:///s.db", "s", ["a", "b"], seed=1, retries=0, on_failure=0.0)
+    for k in range(20):
+        for ticket in study.ask():
+            if k % 9:
+                study.tell(ticket.id, 1.0 - ticket.arm)
+            else:
+                study.fail(ticket.id)
+    storage = ("--storage", "sqlite:///s.db")
+    assert run("study", "result", "s", *storage, "--decision", "earlier.jsonl")[0] == 3
+    while not study.finished:
+        for ticket in study.ask():
+            study.tell(ticket.id, 1.0 - ticket.arm)
+    status, out, _ = run("study", "result", "s", *storage, "--decision", "later.jsonl", "--json")
+    assert status == 0
+    said = verify("later.jsonl", json.loads(out)["decision"]["hash"])
+    assert "rewards were not measured but imputed" in said[-2]
+    earlier, later = (Path(f"{name}.jsonl").read_bytes().splitlines() for name in ("earlier", "later"))
+    assert verify("earlier.jsonl")
+    assert earlier[:-2] == later[: len(earlier) - 2]
+
+
+def test_what_cannot_be_checked_or_written_is_refused_before_the_work(run: Run) -> None:
+    assert "no checker for lucb" in run("identify", "rewards.csv", "--algorithm", "lucb", "--decision", "x")[2]
+    assert "no folder" in run("identify", "rewards.csv", "--decision", "none/x")[2]

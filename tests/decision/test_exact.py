@@ -1,0 +1,153 @@
+"""The verifier's evidence is that of the library to 1e-9 nats, and never above the exact value; mistakes are noticed."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import pytest
+from mpmath import mpf
+
+import surest_verify
+from decisions import KINDS, lines_of, made, parsed
+from surest.algorithms.wager import ledger as ledgers
+from surest.algorithms.wager.ledger import Ledger
+from surest.decision import pulls
+from surest.decision.write import decision_of
+from surest.evidence import certificate
+
+Verdict = Callable[..., str]
+Points = list[tuple[float, float, float]]
+
+
+@pytest.fixture
+def bounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Points, float]]:
+    """What the verifier finds: three levels with the bounds there, and what follows from them."""
+    found: list[tuple[Points, float]] = []
+    plain = surest_verify.convex_bound
+
+    def spy(points: Points, end: float) -> float:
+        found.append((points, plain(points, end)))
+        return found[-1][1]
+
+    monkeypatch.setattr(surest_verify, "convex_bound", spy)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_library_and_verifier_agree(kind: str, verdict: Verdict, bounds: list[tuple[Points, float]]) -> None:
+    for seed in range(3):
+        bounds.clear()
+        assert verdict(lines_of(kind, seed)) == "VALID"
+        witnesses = parsed(lines_of(kind, seed))[-2]["witnesses"]
+        for witness, (_, bound) in zip(witnesses, bounds, strict=True):
+            assert abs(witness["nats"] - bound) < 1e-9
+
+
+def exact_value(lines: list[dict[str, Any]], witness: dict[str, Any], x: mpf) -> mpf:
+    """The function of docs/wager.md whose infimum is the certificate, in 40 digits, from the lines of a file."""
+    header, (i, j), slot = lines[0], witness["arms"], witness["slot"]
+    (low, high), top = map(mpf, header["bounds"]), header.get("top", 1)
+    worst, best = (high, low) if header["minimise"] else (low, high)
+    places = [at for at, line in enumerate(lines, 1) if line["kind"] == "nomination"]
+    began, nomination, bets = places[slot - 1], lines[places[slot - 1] - 1], lines[1]
+    y = x + mpf(witness["accuracy"]) / (high - low)
+
+    def rewards(arm: int, after: int, until: int) -> Counter[float]:
+        found = Counter[float]()
+        for line in lines[after:until]:
+            if line["kind"] == "rewards" and arm in line["arms"]:
+                place = line["arms"].index(arm)
+                values = line["values"][place]
+                found.update(
+                    dict(zip(values, line["times"][place] if line["times"] else [1] * len(values), strict=True))
+                )
+        return found
+
+    def product(of: Counter[float], alpha: mpf, above: bool) -> mpf:
+        total = mpf(1)
+        for value, times in of.items():
+            unit = (mpf(value) - worst) / (best - worst)
+            total *= (1 - alpha + alpha * (unit / x if above else (1 - unit) / (1 - y))) ** times
+        return total
+
+    before, since, nominee = (
+        rewards(j, 0, began),
+        rewards(j, began, witness["line"]),
+        rewards(i, began, witness["line"]),
+    )
+    early = full = mpf("0.4")
+    for k in range(witness["bets"]):
+        alpha, weight = mpf("0.98") * mpf(2) ** (-mpf(k) / 2), mpf("0.06") * mpf("0.9") ** k / top
+        first = weight * product(before, alpha, False)
+        early, full = early + first, full + first * product(since, alpha, False)
+    row, n = nomination["arms"].index(i), len(bets["grid"])
+    sides = [
+        [min(mpf(bets["most"]), mpf(nomination[side][row][j]) * mpf(g)) for g in bets["grid"]]
+        for side in ("on", "against")
+    ]
+    ups, downs = [product(nominee, a, True) for a in sides[0]], [product(since, a, False) for a in sides[1]]
+    joint = bets["idle"] + sum(mpf(bets["weights"][k * n + m]) * ups[k] * downs[m] for k in range(n) for m in range(n))
+    shares = [mpf("0.88"), mpf("0.09"), *(mpf("0.03") / ((k - 1) * (k - 2)) for k in range(3, 9))]
+    own = sum(shares[k] for k, at in enumerate(places[:slot]) if lines[at - 1]["arms"] == [j] and "top" not in header)
+    base = mpf("0.05") + mpf("0.95") * (1 - sum(shares[:slot])) + mpf("0.95") * own
+    return mpmath.log(base * full + mpf("0.95") * shares[slot - 1] * early * joint)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("best", 2), ("top", 0), ("growing", 4), ("contenders", 0)])
+def test_the_verifier_is_never_above_the_exact_value(
+    kind: str, seed: int, verdict: Verdict, bounds: list[tuple[Points, float]]
+) -> None:
+    assert verdict(lines_of(kind, seed)) == "VALID"
+    lines = parsed(lines_of(kind, seed))
+    with mpmath.workdps(40):
+        for witness, (points, bound) in list(zip(lines[-2]["witnesses"], bounds, strict=True))[-1:]:
+            values = [exact_value(lines, witness, mpf(x)) for x, _, _ in points]
+            for (_, low, high), value in zip(points, values, strict=True):
+                assert low <= value <= high < low + 1e-9
+            between = [points[1][0] + (points[k][0] - points[1][0]) * part for k in (0, 2) for part in (0.2, 0.6)]
+            least = min([*values, *(exact_value(lines, witness, mpf(x)) for x in between)])
+            assert least - mpf("1e-6") < bound <= least
+
+
+def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
+    """The mistakes of tests/statistical/test_wager.py, and others: in the library, the verifier sees them."""
+
+    def seen(kind: str = "best") -> bool:
+        return any(verdict(decision_of(made(kind, seed)).lines).startswith("line ") for seed in range(4))
+
+    def with_old_rewards(ledger: Ledger, arm: int) -> None:
+        ledger.since.take(ledger.before)
+        ledger.nominees.append(arm)
+        ledger.live = True
+        ledger.shares[arm] += ledgers.slot_share(len(ledger.nominees))
+        ledger._place_bets(arm)
+
+    assert not seen()
+    with monkeypatch.context() as patch:  # the prior of a nomination is not paid for
+        patch.setattr(ledgers, "slot_share", lambda k: 1.0)
+        patch.setattr(pulls, "slot_share", lambda k: 1.0)
+        assert seen()
+    with monkeypatch.context() as patch:  # what was seen before the nomination counts as fresh
+        patch.setattr(Ledger, "nominate", with_old_rewards)
+        assert seen()
+    with monkeypatch.context() as patch:  # a lower goal than δ asks for
+        patch.setattr(ledgers, "W", 0.999)
+        patch.setattr(pulls, "W", 0.999)
+        assert seen()
+    with monkeypatch.context() as patch:  # arms that come later cost nothing
+        patch.setattr(Ledger, "grow", lambda ledger, more: _grow_for_nothing(ledger, more))
+        assert seen("growing")
+
+
+GROW = Ledger.grow
+
+
+def _grow_for_nothing(ledger: Ledger, more: int) -> None:
+    GROW(ledger, more)
+    ledger.prices[:] = 0.0
+
+
+def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
+    monkeypatch.setattr(pulls, "JOINT", certificate.JOINT * 1.1)
+    assert verdict(decision_of(made("best", 0)).lines).startswith("line 2: ")

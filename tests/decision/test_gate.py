@@ -1,0 +1,122 @@
+"""Decisions of the gate: valid as they are written, the same evidence as the library's, and mistakes are noticed."""
+
+from collections import Counter
+from math import log
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import surest
+import surest_verify_lists as verifier
+from decision.listed import Line, lines_of, refusal
+from statistical.test_gate import mutant
+from surest.decision.gate import decision_of_gate
+from surest.errors import UsageError
+from surest.evidence.item_gate import bet_above
+
+
+def drawn_gate(seed: int) -> surest.Gate:
+    """A gate with everything about it drawn at random: the scores, the gaps, the settings."""
+    rng = np.random.default_rng([9, seed])
+    total = int(rng.integers(1, 140))
+    kinds = [rng.random(total), (rng.random(total) < 0.6).astype(float), rng.integers(0, 11, total) / 10]
+    old = kinds[seed % 3]
+    new = np.where(rng.random(total) < 0.2, np.roll(old, 1), old) if seed % 2 else np.clip(old + rng.normal() / 5, 0, 1)
+    settings: dict[str, Any] = {"margin": float(rng.choice([0, 0.03, 0.1])), "delta": float(rng.choice([0.05, 0.2]))}
+    if rng.random() < 0.3:
+        old, new = 6 * old - 2, 6 * new - 2
+        settings |= {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5), "margin": 6 * settings["margin"]}
+    settings |= [{}, {"seed": f"commit {seed}"}, {"shuffled": True}, {"target": "population"}][seed // 3 % 4]
+    baseline, kept = {f"q{i}": x for i, x in enumerate(old.tolist())}, rng.random(total) < rng.choice([1, 0.95, 0.5])
+    candidate = {f"q{i}": x for i, x in enumerate(new.tolist()) if kept[i]}
+    return surest.gate(baseline, candidate, **settings)
+
+
+def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
+    kinds: Counter[tuple[str, bool]] = Counter()
+    for seed in range(84):
+        gate = drawn_gate(seed)
+        assert refusal(lines_of(decision_of_gate(gate)), tmp_path / "gate.jsonl") == ""
+        kinds[gate.verdict, gate.exact] += 1
+    assert kinds.keys() == {("pass", True), ("pass", False), ("fail", True), ("fail", False), ("undecided", False)}
+
+
+def test_a_gate_whose_list_is_only_a_number_is_valid(tmp_path: Path) -> None:
+    gate = surest.gate([0.0, 1.0] * 40, [1.0, 1.0] * 40, items=200, shuffled=True, margin=0.1)
+    assert gate.verdict == "pass"
+    assert not gate.exact
+    assert refusal(lines_of(decision_of_gate(gate)), tmp_path / "gate.jsonl") == ""
+
+
+def test_items_that_are_written_alike_are_refused() -> None:
+    with pytest.raises(UsageError, match="written alike"):
+        decision_of_gate(surest.gate({1: 0.5, "1": 0.5}, {1: 0.5, "1": 0.5}))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int) -> None:
+    rng = np.random.default_rng([4, seed])
+    total, level, lean = int(rng.integers(4, 120)), float(rng.choice([-0.03, -0.1, 0.0])), bool(seed % 2)
+    old, new = rng.integers(0, 11, (2, total)) / 10 if seed % 3 else rng.random((2, total))
+    lean, size = lean and level < 0, 0 if seed % 4 == 0 else total
+    pairs = [(x, y) for x, y in zip(new.tolist(), old.tolist(), strict=True)]
+    mine, true = list(verifier.bets_above(pairs, size, level, 0.98, lean)), exact_wealths(pairs, size, level, lean)
+    for t in range(1, total + 1):
+        after, wealth = bet_above((new - old)[:t], float(size or np.inf), level, 1e300, lean)
+        if after >= 0:
+            break
+        assert abs(log(mine[t]) - log(wealth)) < 1e-9
+        assert mine[t] <= true[t]
+        assert mpmath.log(true[t] / mine[t]) < 1e-12
+
+
+def exact_wealths(pairs: list[tuple[float, float]], total: int, level: float, lean: bool) -> list[Any]:
+    """The wealths of docs/gate.md in 50 digits. Stakes are doubles, as the rule gives them."""
+    found, wealth, seen, squares, ahead = [mpmath.mpf(1)], [mpmath.mpf(1)] * 9, 0.0, 0.0, mpmath.mpf(0)
+    with mpmath.workdps(50):
+        for t, (x, y) in enumerate(pairs):
+            m = (total * mpmath.mpf(level) - ahead) / (total - t) if total else mpmath.mpf(level)
+            room, surprise = float(1 + m), mpmath.mpf(x) - mpmath.mpf(y) - m
+            if 1e-9 * total < room * (total - t if total else 1) and room < 2:
+                second = (squares + 1.5) / (t + 10)
+                gain = seen / (t + (min(max(second / level**2, 10.0), 300.0) if lean else 10.0)) + 1 - room
+                stakes = [min(max(gain, 0.0) / (second + gain**2), 0.9 / room), *(0.9 / room / 2**k for k in range(8))]
+                wealth = [w * (1 + stake * surprise) for w, stake in zip(wealth, stakes, strict=True)]
+            ahead, seen, squares = ahead + mpmath.mpf(x) - mpmath.mpf(y), seen + x - y, squares + (x - y) ** 2
+            found.append(mpmath.mpf("0.98") * wealth[0] + mpmath.mpf("0.0025") * mpmath.fsum(wealth[1:]))
+    return found
+
+
+MISTAKES = [
+    ("gain = seen / (t + shrink)", "gain = (seen + path[t]) / (t + 1 + shrink)"),
+    ("slack = total * mean - seen + left", "slack = total * mean - seen - (path[t] if t < len(path) else 0) + left"),
+    ("slack = total * mean - seen + left", "slack = total * mean - seen + left - 0.5"),
+    ("left = total - t", "left = total - t - 1"),
+    ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 1.3 * wealth[0]"),
+    ("if mixed >= threshold", "if mixed >= 0.8 * threshold"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), MISTAKES)
+def test_a_mistake_in_the_rule_is_noticed(old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for user in ("surest.evidence.item_gate", "surest.decision.gate"):
+        monkeypatch.setattr(f"{user}.bet_above", mutant(old, new))
+    assert any(refusal(decided_by_bets(seed), tmp_path / "gate.jsonl") for seed in range(4))
+
+
+def test_without_a_mistake_these_are_valid(tmp_path: Path) -> None:
+    assert not any(refusal(decided_by_bets(seed), tmp_path / "gate.jsonl") for seed in range(4))
+
+
+def decided_by_bets(seed: int) -> list[Line]:
+    """A gate that passes or fails by bets."""
+    rng = np.random.default_rng([2, seed])
+    old = (rng.random(300) < 0.6).astype(float)
+    new = np.where(rng.random(300) < 0.3, np.roll(old, 1), old) if seed % 2 else old * (rng.random(300) < 0.7)
+    scores = [{f"q{i}": x for i, x in enumerate(side.tolist())} for side in (old, new)]
+    gate = surest.gate(scores[0], scores[1].get, 0.15, seed=str(seed))
+    assert gate.verdict == ("pass" if seed % 2 else "fail")
+    return lines_of(decision_of_gate(gate))

@@ -1,0 +1,285 @@
+"""Decisions on lists of items: valid as they are written, and the verifier finds the same evidence as the library."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import surest
+import surest_verify
+import surest_verify_lists as verifier
+from decision.listed import best_of_four, chained, lines_of, refusal, search, table_of
+from statistical.race_mutants import mutant, mutant_of
+from surest.decision.items import decision_on_items
+from surest.errors import UsageError
+from surest.evidence import item_intervals, item_top
+from surest.evidence.item_intervals import Pairs
+from surest.evidence.item_top_verdict import Top
+from surest.evidence.items import Standings
+from unit import test_list_questions_exact, test_race_exact
+
+KINDS = {
+    ("race", "certified"),
+    ("race", "certified ε-optimal"),
+    ("race", "all items seen"),
+    ("race", "exact: tied"),
+    ("race", "budget spent"),
+    ("race-top", "certified"),
+    ("race-top", "certified ε-optimal"),
+    ("race-top", "all items seen"),
+    ("race-top", "budget spent"),
+}
+
+
+def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
+    kinds: Counter[tuple[str, str]] = Counter()
+    for seed in range(60):
+        result = search(seed)
+        decision_on_items(result).write(tmp_path / "decision.jsonl")
+        said = surest_verify.verify(str(tmp_path / "decision.jsonl"))
+        assert str(result.evaluations) in said[0]
+        kinds[result.algorithm, result.reason] += 1
+    assert kinds.keys() >= KINDS
+
+
+@pytest.mark.slow
+def test_a_thousand_decisions_are_valid(tmp_path: Path) -> None:
+    for seed in range(100, 1100):
+        assert refusal(lines_of(decision_on_items(search(seed))), tmp_path / "decision.jsonl") == ""
+
+
+def test_the_command_says_what_was_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    path = tmp_path / "decision.jsonl.gz"
+    chained(best_of_four()).write(path)
+    monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
+    assert surest_verify.main() == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:3] == [
+        "1 of 4 possible answers are left",
+        "Claim: 0 is the best of 4 arms; wrong with probability at most 0.05",
+    ]
+    assert said[-1] == "VALID"
+
+
+def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
+    table = table_of(0, 5, 80, np.random.default_rng(1))
+    early, late = (decision_on_items(surest.evaluate(table, seed=1, budget=budget)).lines for budget in (100, 200))
+    assert early[:-2] == late[: len(early) - 2]
+
+
+def test_a_single_arm_is_the_best(tmp_path: Path) -> None:
+    lines = lines_of(decision_on_items(surest.evaluate({"a": {"q": 0.5}}, seed=1)))
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+    scores = {"kind": "scores", "item": 0, "arms": [0], "values": [0.5]}
+    assert "nothing is left" in refusal([lines[0], scores, lines[1]], tmp_path / "decision.jsonl")
+
+
+def test_a_result_without_its_scores_is_refused() -> None:
+    result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
+    assert result.listed is not None
+    without = replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
+    with pytest.raises(UsageError, match="where the search is run"):
+        decision_on_items(without)
+
+
+@pytest.mark.parametrize("entropy", [[0, 1], [5, 3], [2**64 - 1, 7], [2**40 + 3, 2], [2**127 + 9], [1, 2, 3, 2**70]])
+def test_the_order_is_numpys(entropy: list[int]) -> None:
+    for count in (1, 2, 3, 10, 64, 65, 1000):
+        drawn = np.random.default_rng(entropy if len(entropy) > 1 else entropy[0]).permutation(count)
+        assert verifier.random_order(entropy, count) == drawn.tolist()
+
+
+# --- the same evidence ---------------------------------------------------------------------------------------------------
+
+
+class Exact(verifier.Race):
+    """The verifier, with every wealth computed beside in 50 digits from the same stakes."""
+
+    def __init__(self, header: dict[str, Any]) -> None:
+        super().__init__(header)
+        self.true = {some: [mpmath.mpf(1)] * 9 for some in self.sets}
+
+    def bet(self, now: dict[int, int]) -> None:
+        bets, self.shrink = self.bets(), self.shrinkage()
+        for some, (j, *others) in bets.items():
+            self.true[some] = [w * f for w, f in zip(self.true[some], self.true_pays(j, others, now), strict=True)]
+        super().bet(now)
+
+    def true_pays(self, j: int, others: list[int], now: dict[int, int]) -> list[Any]:
+        first, fixed = mpmath.mpf(1), []
+        for o, stake in self.stakes(j, *others).items():
+            left, ahead = self.terms(o, j)
+            m = -mpmath.mpf(ahead) / verifier.UNIT / left
+            surprise = mpmath.mpf(now[o] - now[j]) / verifier.UNIT - m
+            first += stake * surprise
+            fixed = fixed or [1 + mpmath.mpf("0.9") / 2**k / (1 + m) * surprise for k in range(8)]
+        return [first, *(fixed or [mpmath.mpf(1)] * 8)]
+
+    def mixture(self, some: frozenset[int]) -> Any:
+        first, *fixed = self.true[some]
+        return mpmath.mpf("0.98") * first + mpmath.mpf("0.0025") * mpmath.fsum(fixed)
+
+
+def header(n: int, total: int, delta: float, target: str, **more: Any) -> dict[str, Any]:
+    algorithm = "race-top" if "top" in more else "race"
+    common = {"delta": delta, "epsilon": 0.0, "bounds": [0.0, 1.0], "minimise": False, "seed": "3", "note": ""}
+    labels, items = [str(j) for j in range(n)], [str(i) for i in range(total)]
+    return {"algorithm": algorithm, "labels": labels, "items": items, "target": target, **common, **more}
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int) -> None:
+    rng = np.random.default_rng([5, seed])
+    n, total, top = int(rng.integers(3, 7)), int(rng.integers(5, 90)), {"top": 2} if seed % 2 else {}
+    table, target = table_of(seed % 3, n, total, rng), "population" if seed % 5 == 0 else "items"
+    delta = [0.05, 1e-6][seed % 2]
+    found = Exact(header(n, total, delta, target, **top))
+    best = Standings(n, np.ones(total), delta, share=0.99, population=target == "population")
+    several = Top(n, 2, np.ones(total), delta, population=target == "population")
+    with mpmath.workdps(50):
+        for at, item in enumerate(found.order, 2):
+            play = (several.play if top else best.play).tolist()
+            if len(play) < 2:
+                break
+            assert found.play == play
+            (several if top else best).count(table[play, item])
+            found.take(at, "scores", {"item": item, "arms": play, "values": table[play, item].tolist()})
+            for some in found.sets:
+                mine, true = verifier.mixed(found.sets[some], 0.98, found.t), found.mixture(some)
+                assert mine <= true
+                assert mpmath.log(true / mine) < 1e-12
+                assert abs(log(mine) - log(of_library(several if top else best, some))) < 1e-9
+
+
+def of_library(evidence: Standings | Top, some: frozenset[int]) -> float:
+    """The wealth against an arm, or against a set of arms."""
+    if isinstance(evidence, Standings):
+        (arm,) = some
+        return float(evidence.current()[arm])
+    sets: Any = evidence.evidence
+    (place,) = np.flatnonzero((sets.sets[sets.alive] == sorted(some)).all(axis=1))
+    return float(sets.current()[place])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_evidence_that_one_arm_is_close_to_another_is_the_librarys(seed: int) -> None:
+    rng = np.random.default_rng([6, seed])
+    total, epsilon, population = int(rng.integers(5, 90)), float(rng.choice([0.02, 0.2])), seed % 3 == 0
+    table = table_of(seed % 3, 2, total, rng)
+    pairs = Pairs(0, epsilon, 2)
+    scores = [(x, y) for x, y in table.T.tolist()]
+    mine = list(verifier.bets_above(scores, 0 if population else total, -epsilon, 0.9, False))
+    for t in range(1, total + 1):
+        true = pairs.extend(
+            np.arange(2), table.T[:t].copy(), np.ones(total), float(total), population, np.zeros(2, int)
+        )
+        if np.isinf(true[1]):
+            break
+        assert abs(log(mine[t]) - log(true[1])) < 1e-9
+
+
+# --- a mistake in the library's evidence ---------------------------------------------------------------------------------
+
+
+def decisions(path: Path, count: int, **settings: Any) -> list[str]:
+    """What the verifier says of decisions by the library as it is now."""
+    rng, said = np.random.default_rng(8), []
+    for seed in range(count):
+        table = (rng.random((4, 120)) < np.array([[0.7], [0.6], [0.5], [0.5]])).astype(float)
+        result = surest.evaluate(table, seed=seed, **settings)
+        said.append(refusal(lines_of(decision_on_items(result)), path))
+    return said
+
+
+RACE_MISTAKES = {
+    "the margin forgets an item": ("margin = -lead / left", "margin = -lead / (left + 1)"),
+    "the fixed bets have too large a prior": ("np.append(1 - FIXED,", "np.append(1.2 - FIXED,"),
+    "an arm is out too early": ("self.threshold = np.full(n, 1 / delta)", "self.threshold = np.full(n, 0.7 / delta)"),
+}
+
+
+@pytest.mark.parametrize("mistake", [*RACE_MISTAKES, *test_race_exact.MISTAKES])
+def test_a_mistake_in_the_evidence_against_an_arm_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
+    own = RACE_MISTAKES.get(mistake)
+    module = test_race_exact.mistaken(mistake) if own is None else mutant(own)
+    for user in ("surest.algorithms.race", "surest.decision.items"):
+        monkeypatch.setattr(f"{user}.Standings", module.Standings)
+    assert any(decisions(tmp_path / "decision.jsonl", 3))
+
+
+@pytest.mark.parametrize("mistake", test_list_questions_exact.MISTAKES)
+def test_a_mistake_in_the_evidence_against_a_set_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
+    module = mutant_of(item_top, test_list_questions_exact.MISTAKES[mistake])
+    for user in ("surest.evidence.item_top_verdict", "surest.decision.items"):
+        monkeypatch.setattr(f"{user}.Sets", module.Sets)
+    assert any(decisions(tmp_path / "decision.jsonl", 3, top=2))
+
+
+PAIR_MISTAKES = {
+    "the stake includes the current item": (
+        "gain = plain[j] / (s + MEMORY) + 1 - room",
+        "gain = (plain[j] + d) / (s + 1 + MEMORY) + 1 - room",
+    ),
+    "the margin forgets an item": ("unit = left if", "unit = left + 1 if"),
+    "the prior is too large": ("np.append(0.9,", "np.append(1.5,"),
+}
+
+
+@pytest.mark.parametrize("mistake", PAIR_MISTAKES)
+def test_a_mistake_in_the_evidence_of_closeness_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
+    module: ModuleType = mutant_of(item_intervals, PAIR_MISTAKES[mistake])
+    monkeypatch.setattr("surest.evidence.item_verdict.Pairs", module.Pairs)
+    assert any(decisions(tmp_path / "decision.jsonl", 12, epsilon=0.2))
+
+
+def test_without_a_mistake_these_decisions_are_valid(tmp_path: Path) -> None:
+    path = tmp_path / "decision.jsonl"
+    said = decisions(path, 3) + decisions(path, 3, top=2) + decisions(path, 12, epsilon=0.2)
+    assert not any(said)
+
+
+# --- what there is no decision file for ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"group": [0, 0, 1, 1]}, "clusters"),
+        ({"weights": [1.0, 1.0, 1.0, 2.0]}, "weights"),
+        ({"reserve": 0.1}, "reserve"),
+        ({"above": 0.5}, "race-above"),
+        ({"control": 0}, "race-control"),
+    ],
+)
+def test_what_the_verifier_does_not_know_is_refused(settings: dict[str, Any], message: str) -> None:
+    result = surest.evaluate(np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]]), seed=1, **settings)
+    with pytest.raises(UsageError, match=message):
+        decision_on_items(result)
+
+
+# --- what failed ---------------------------------------------------------------------------------------------------------
+
+
+def test_imputed_scores_are_told_alike_whoever_ran_the_search(tmp_path: Path) -> None:
+    def seconds(arm: str, item: int) -> float:
+        if item % 11 == len(arm):
+            raise ValueError("no answer")
+        return float((item * 7 + 13 * len(arm)) % 60)
+
+    given: dict[str, Any] = {"score": seconds, "seed": 3, "on_failure": 60.0, "bounds": (0, 60), "minimise": True}
+    with ThreadPoolExecutor(3) as pool:
+        ahead = surest.evaluate(["a", "bb", "ccc"], range(60), **given, executor=pool, in_flight=6)
+    kept = surest.evaluate(["a", "bb", "ccc"], range(60), **given, storage=f"sqlite:///{tmp_path}/s.db", name="s")
+    hashes = {result.write_decision(tmp_path / "decision.jsonl") for result in (ahead, kept)}
+    assert len(hashes) == 1
+    said = surest_verify.verify(str(tmp_path / "decision.jsonl"), hashes.pop())
+    assert "18 rewards were not measured but imputed" in said[2]

@@ -1,0 +1,143 @@
+"""Decisions on fresh rewards: what the library decides is VALID, and an earlier file begins a later one."""
+
+import ast
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import surest
+import surest_verify
+from decisions import KINDS, lines_of, made, parsed
+from surest.decision.pulls import decision_on_pulls
+from surest.decision.write import decision_of
+from surest.errors import UsageError
+
+Verdict = Callable[..., str]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_decisions_are_valid(kind: str, seed: int, verdict: Verdict) -> None:
+    result = made(kind, seed)
+    chain = decision_of(result)
+    assert verdict(chain.lines, chain.known_by) == "VALID"
+    claim = json.loads(chain.lines[-2])["claim"]
+    assert claim["certified"] is result.certified
+    assert tuple(claim["arms"]) == tuple(sorted(result.indices))
+    if result.problem.epsilon == 0 and not result.certified:
+        assert claim["contenders"] == list(result.contender_indices or ())
+
+
+@pytest.mark.slow
+def test_a_thousand_decisions_are_valid(verdict: Verdict) -> None:
+    """docs/verify.md has the count."""
+    seen = {(kind, seed): verdict(lines_of(kind, seed)) for kind in KINDS for seed in range(1_000, 1_125)}
+    assert len(seen) == 1_000
+    assert set(seen.values()) == {"VALID"}
+
+
+def test_a_later_file_extends_an_earlier_one(verdict: Verdict) -> None:
+    whole = made("growing", 4)
+    assert whole.transcript is not None
+    problem, transcript = whole.problem, whole.transcript
+    later = decision_on_pulls(problem, transcript, whole.additions, whole.events)
+    for answered in (0, 1, 20, len(transcript) // 2, len(transcript) - 1):
+        additions = [addition for addition in whole.additions if addition[0] < answered]
+        there = len(problem.labels) - sum(more for at, more in whole.additions if at >= answered)
+        then = msgspec.structs.replace(problem, labels=problem.labels[:there])
+        earlier = decision_on_pulls(then, transcript[:answered], additions, whole.events)
+        assert verdict(earlier.lines) == "VALID"
+        assert earlier.lines[:-2] == later.lines[: len(earlier.lines) - 2]
+
+
+def test_the_verifier_is_short_and_needs_python_alone() -> None:
+    for name in ("surest_verify.py", "surest_verify_lists.py"):
+        text = (Path(surest_verify.__file__).parent / name).read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 400
+        imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+        roots = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+        roots |= {str(node.module) for node in imports if isinstance(node, ast.ImportFrom)}
+        own = {"surest_verify"} if name != "surest_verify.py" else set()
+        assert {root.partition(".")[0] for root in roots} - own <= sys.stdlib_module_names
+
+
+def test_the_command_prints_what_was_checked(tmp_path: Path) -> None:
+    result = made("seconds", 0)
+    path = tmp_path / "decision.jsonl.gz"
+    known_by = result.write_decision(path)
+
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", surest_verify.__file__, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+    done = run(path, "--hash", known_by)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "VALID"
+    assert str(result.best) in done.stdout
+    other = run(path, "--hash", "0" * 64)
+    assert (other.returncode, other.stdout.startswith("NOT VALID: line ")) == (1, True)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert (run(path).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 1, 2)
+
+
+def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
+    arms = {"a": [1.0] * 60, "b": [0.0] * 60}
+    with pytest.raises(UsageError, match="record=True"):
+        surest.identify(arms, seed=1).write_decision(tmp_path / "decision.jsonl")
+    with pytest.raises(UsageError, match="no checker for lucb"):
+        surest.identify(arms, seed=1, algorithm="lucb", record=True).write_decision(tmp_path / "decision.jsonl")
+    with pytest.raises(UsageError, match="cannot be written"):
+        surest.identify(arms, seed=1, record=True).write_decision(tmp_path / "no folder" / "decision.jsonl")
+
+
+def test_strange_labels_are_written_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arms = {"\x1b[31mred": [1.0] * 80, "\udc80 δ": [0.0] * 80}
+    path = tmp_path / "decision.jsonl"
+    surest.identify(arms, seed=1, record=True).write_decision(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["surest-verify", str(path)])
+        assert surest_verify.main() == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_no_input_makes_the_verifier_stumble(data: st.DataObject) -> None:
+    lines = parsed(lines_of(data.draw(st.sampled_from(["growing", "top", "seconds"])), 0))
+    for _ in range(data.draw(st.integers(1, 3))):
+        line = data.draw(st.sampled_from(lines))
+        names = [name for name in line if name not in ("kind", "prev")]
+        if not names:
+            continue
+        name, new = data.draw(st.sampled_from(names)), data.draw(json_values)
+        if isinstance(line[name], dict) and line[name]:
+            line[name][data.draw(st.sampled_from(sorted(line[name])))] = new
+        elif isinstance(line[name], list) and line[name] and data.draw(st.booleans()):
+            line[name][data.draw(st.integers(0, len(line[name]) - 1))] = new
+        else:
+            line[name] = new
+    raw, before = b"", ""
+    for line in lines:
+        text = json.dumps({**line, "prev": before} if before else line).encode() + b"\n"
+        raw, before = raw + text, hashlib.sha256(text).hexdigest()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "decision.jsonl"
+        path.write_bytes(raw)
+        with suppress(surest_verify.Invalid):
+            assert surest_verify.verify(str(path))
