@@ -226,8 +226,8 @@ class Log(Protocol):
     def last_reasons(self, study: int) -> dict[int, str]:
         """What the last failure of each arm said, where it said something."""
 
-    def read_history(self, study: int) -> Iterator[Sequence[History]]:
-        """All tickets in order, a portion at a time, every reward checked."""
+    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
+        """The tickets from a number on, in order, a portion at a time, every reward checked."""
 
     def read_events(self, study: int) -> list[Event]:
         """All events in order."""

@@ -296,12 +296,12 @@ class MemoryLog:
             if event.kind not in NO_FAILURES and event.reason
         }
 
-    def read_history(self, study: int) -> Iterator[Sequence[History]]:
-        """All tickets in order."""
+    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
+        """The tickets from a number on, in order."""
         kept = self._of(study)
         yield [
             History(t.arm, t.reward, t.attempts, t.worker, kept.told.get(t.number), t.failures, t.item)
-            for t in kept.tickets
+            for t in kept.tickets[first:]
         ]
 
     def read_events(self, study: int) -> list[Event]:

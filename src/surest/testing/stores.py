@@ -247,6 +247,8 @@ def history_goes_out_and_in(make: Callable[[], Store]) -> None:
     with make().reading() as log:
         found = [tuple(ticket) for portion in log.read_history(study) for ticket in portion]
         assert found == [tuple(ticket) for ticket in tickets], f"read_history gave {found}"
+        later = [tuple(ticket) for portion in log.read_history(study, 1) for ticket in portion]
+        assert later == found[1:], f"read_history from ticket 1 on gave {later}"
         assert log.count_events(study) == [(0, "failed", 1)]
         assert log.count_open(study, log.time()) == 1, "an imported ticket without a reward can be handed out at once"
     _gone(store, "moved")
