@@ -63,13 +63,17 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
 
 def report_of_study(study: Study) -> Report:
     """A report on a stored study as it stands: its log is replayed, and checked on the way."""
+    return report_on(study, study.result(history=True))
+
+
+def report_on(study: Study, result: Result, storage: str | None = None) -> Report:
+    """A report on a stored study whose result is known; `storage` is what its commands are told, if not where it is kept."""
     handling = msgspec.to_builtins(study.settings.handling)
     beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
-    where = ["--storage", study.store.shown]
+    where = ["--storage", study.store.shown if storage is None else storage]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    result = study.result(history=True)
     if len(result.labels) + len(study.items) <= MOST_ARMS_NAMED:
         commands |= _anew(study, where)
     with study.store.reading() as connection:
