@@ -135,25 +135,29 @@ def page_number(request: Request) -> int:
 
 
 STUDY = "/studies/{name:name}"
-ROUTES: list[BaseRoute] = [
-    Route("/", studies),
-    Route("/new", do.create, methods=["GET", "POST"]),
-    Route("/login", do.login, methods=["GET", "POST"]),
-    Route("/logout", do.logout, methods=["POST"]),
-    Route(STUDY, study),
-    Route(f"{STUDY}/live", live),
-    Route(f"{STUDY}/log", log),
-    Route(f"{STUDY}/cells", cells),
-    Route(f"{STUDY}/arms", do.arms, methods=["GET", "POST"]),
-    Route(f"{STUDY}/pause", do.pause, methods=["POST"]),
-    Route(f"{STUDY}/resume", do.resume, methods=["POST"]),
-    Route(f"{STUDY}/delete", do.delete, methods=["GET", "POST"]),
-    Route(f"{STUDY}/evaluate", do.evaluate),
-    Route(f"{STUDY}/ask", do.ask, methods=["POST"]),
-    Route(f"{STUDY}/tell", do.tell, methods=["POST"]),
-    Route(f"{STUDY}/tickets/{{number:int}}/fail", do.fail, methods=["GET", "POST"]),
-    Route(f"{STUDY}/export.json", files.export),
-    Route(f"{STUDY}/rewards.csv", files.rewards),
-    *(Route(f"{STUDY}/report.{form}", files.report_as(form)) for form in files.FORMS),
-    Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
-]
+
+
+def routes() -> list[BaseRoute]:
+    """The pages, and the files that they need."""
+    return [
+        Route("/", studies),
+        Route("/new", do.create, methods=["GET", "POST"]),
+        Route("/login", do.login, methods=["GET", "POST"]),
+        Route("/logout", do.logout, methods=["POST"]),
+        Route(STUDY, study),
+        Route(f"{STUDY}/live", live),
+        Route(f"{STUDY}/log", log),
+        Route(f"{STUDY}/cells", cells),
+        Route(f"{STUDY}/arms", do.arms, methods=["GET", "POST"]),
+        Route(f"{STUDY}/pause", do.pause, methods=["POST"]),
+        Route(f"{STUDY}/resume", do.resume, methods=["POST"]),
+        Route(f"{STUDY}/delete", do.delete, methods=["GET", "POST"]),
+        Route(f"{STUDY}/evaluate", do.evaluate),
+        Route(f"{STUDY}/ask", do.ask, methods=["POST"]),
+        Route(f"{STUDY}/tell", do.tell, methods=["POST"]),
+        Route(f"{STUDY}/tickets/{{number:int}}/fail", do.fail, methods=["GET", "POST"]),
+        Route(f"{STUDY}/export.json", files.export),
+        Route(f"{STUDY}/rewards.csv", files.rewards),
+        *(Route(f"{STUDY}/report.{form}", files.report_as(form)) for form in files.FORMS),
+        Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+    ]

@@ -142,6 +142,12 @@ class Log(Protocol):
     def has_study(self, study: int) -> bool:
         """Whether it is still there."""
 
+    def is_paused(self, study: int) -> bool:
+        """Whether no tickets are handed out."""
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
         """Write arms, numbered from `first` on, which count from ticket `added_at` on."""
 

@@ -42,6 +42,7 @@ class _Kept:
     cells: set[tuple[int, int]] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
     snapshot: tuple[str, str] = ("", "")
+    paused: bool = False
 
 
 class MemoryStore:
@@ -145,6 +146,14 @@ class MemoryLog:
         return study in self._store._studies
 
     has_study = lock_study
+
+    def is_paused(self, study: int) -> bool:
+        """Whether no tickets are handed out."""
+        return self._of(study).paused
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+        self._changed(study).paused = paused
 
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
         """Write arms, numbered from `first` on."""

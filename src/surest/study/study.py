@@ -12,23 +12,22 @@ import numpy as np
 from surest.core.problem import default_algorithm, labels_of, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
-from surest.errors import RewardError, TicketError, UsageError
+from surest.errors import RewardError, UnknownStudyError, UsageError
 from surest.study.checks import (
-    check_holder,
     checked_items,
     checked_labels,
     checked_number,
     keys_of,
-    never,
     some,
     storable,
     ticket_of,
     unknown_study,
 )
-from surest.study.log import NO_FAILURES, Item, Lease, Log, Store
+from surest.study.log import Item, Lease, Log, Store
 from surest.study.records import parsed
 from surest.study.settings import checked_settings, differences, spoken
 from surest.study.stores import store_of
+from surest.study.telling import Failure, write_failure, write_told
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def open_study(
         there = log.find_study(name) is not None
     if not there:
         if labels is None:
-            raise UsageError(unknown_study(store, name) + "; give its arms to make it")
+            raise UnknownStudyError(unknown_study(store, name) + "; give its arms to make it")
         import secrets
 
         asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given})
@@ -139,12 +138,10 @@ class Study:
             if row is not None:
                 self._arms, self.items = log.read_arms(row.id), tuple(log.read_items(row.id))
         if row is None:
-            raise UsageError(unknown_study(store, name))
+            raise UnknownStudyError(unknown_study(store, name))
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
-        handling = self.settings.handling
-        self.lease_seconds, self.seed = handling.lease_seconds, self.settings.problem.seed
-        self._on_failure, self._retries = handling.on_failure, handling.retries
+        self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._begin_here()
 
     def _begin_here(self) -> None:
@@ -195,7 +192,8 @@ class Study:
         storable(who, "a worker's name")
         with self._writing() as (log, follower):
             lease = Lease(self.id, who, log.time())
-            handed = follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
+            paused = log.is_paused(self.id)
+            handed = [] if paused else follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
             if any(place.arm >= len(self._arms) for place in handed):
                 self._arms = log.read_arms(self.id)
         if worker is not None:
@@ -214,21 +212,7 @@ class Study:
 
     def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
         with self.store.writing() as log:
-            told = log.read_tickets(self.id, [checked_number(number) for number in numbers])
-            fresh: dict[int, float] = {}
-            for number, reward in zip(map(int, numbers), rewards, strict=True):
-                if number not in told:
-                    raise never(number)
-                value = self._checked(number, told[number].arm, reward)
-                earlier = fresh.get(number, told[number].reward)
-                if earlier is not None and value != earlier:
-                    raise TicketError(
-                        f"ticket {number} was already told {earlier} (by worker {told[number].worker!r}); it cannot "
-                        f"become {value}. The first reward counts"
-                    )
-                if earlier is None:
-                    fresh[number] = value
-            log.write_rewards(self.id, fresh)
+            fresh = write_told(self, log, numbers, rewards)
             answered = self._follower is not None and self._follower.answered(log)
         for number in fresh:
             self._holders.pop(number, None)
@@ -263,26 +247,10 @@ class Study:
             Who says so: the name given to `ask`, or else this process. Only who holds a ticket can fail it. If the lease ran out
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
+        if worker is None:
+            worker = self._holders.get(checked_number(ticket), own_name())
         with self.store.writing() as log:
-            number = checked_number(ticket)
-            found = log.read_tickets(self.id, [number]).get(number)
-            if found is None:
-                raise never(ticket)
-            stated = None if reward is None else self._checked(number, found.arm, reward)
-            check_holder(found, self._holders.get(number, own_name()) if worker is None else worker, reason)
-            lease, failures = Lease(self.id, found.worker, log.time()), found.failures
-            if found.lease != 0:  # else it was said before
-                log.write_event(lease, number, found.arm, kind, str(reason))
-                if kind not in NO_FAILURES:
-                    log.count_failure(self.id, number)
-                    failures += 1
-            if stated is None and failures > self._retries:
-                stated = self._on_failure
-            if stated is None:
-                log.set_leases(self.id, [number], 0.0)
-            else:
-                log.write_event(lease, number, found.arm, "imputed", f"counted as {stated}")
-                log.write_rewards(self.id, {number: stated})
+            number = write_failure(self, log, Failure(ticket, reason, reward, kind, worker))
         self._holders.pop(number, None)
 
     def add_arms(self, labels: Sequence[str]) -> None:
@@ -295,6 +263,22 @@ class Study:
             trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
             self._arms = log.read_arms(self.id)
+
+    @property
+    def paused(self) -> bool:
+        """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
+        with self._reading() as (log, _):
+            return log.is_paused(self.id)
+
+    def pause(self) -> None:
+        """Hand out no more tickets, in any process. What is out may be told."""
+        with self._writing() as (log, _):
+            log.set_paused(self.id, True)
+
+    def resume(self) -> None:
+        """Hand out tickets again."""
+        with self._writing() as (log, _):
+            log.set_paused(self.id, False)
 
     def status(self) -> "Progress":
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
@@ -363,7 +347,7 @@ class Study:
             try:
                 with self.store.writing() as log:
                     if not log.lock_study(self.id):
-                        raise UsageError(unknown_study(self.store, self.name, log) + " any more")
+                        raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
                     yield log, follower
             except BaseException:
                 follower.forget()  # it may be ahead of what was not written after all
@@ -374,7 +358,7 @@ class Study:
         """The study at one moment."""
         with self._alone() as follower, self.store.reading() as log:
             if not log.has_study(self.id):
-                raise UsageError(unknown_study(self.store, self.name, log) + " any more")
+                raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
             yield log, follower
 
     def _current(self) -> "Session":
@@ -397,4 +381,4 @@ def delete_study(storage: str | Store, name: str) -> None:
     store.prepare(create=False)
     with store.writing() as log:
         if not log.delete_study(name):
-            raise UsageError(unknown_study(store, name, log))
+            raise UnknownStudyError(unknown_study(store, name, log))
