@@ -221,7 +221,10 @@ def to_html(report: Report) -> str:
     pictures = []
     if not np.isnan(result.means).all():
         pictures.append(("Intervals by arm", "intervals", interval_note(report)))
-    pictures += [("Evidence over time", "evidence", evidence_text(report)), ("Allocation", "pulls", allocation_note(report))]
+    pictures += [
+        ("Evidence over time", "evidence", evidence_text(report)),
+        ("Allocation", "pulls", allocation_note(report)),
+    ]
     parts = [
         f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state(result))}</p>',
         f"<h1>{_e(verdict(result))}</h1>",

@@ -79,6 +79,7 @@ async def study(request: Request) -> Response:
         title=shown.title,
         told=seen.progress.told,
         paused=seen.paused,
+        finished=seen.progress.finished,
         asked=question(seen.result.problem),
         note=seen.result.problem.note,
         notice=NOTICES.get(request.query_params.get("done", "")),

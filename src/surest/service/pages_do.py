@@ -120,9 +120,7 @@ async def delete(request: Request) -> Response:
     study = await studies.study(name)
     told = await studies.call(_told, study)
     path = path_of(request, name)
-    return page(
-        request, "delete.html", 400 if problem else 200, study=study, path=path, told=told, problem=problem
-    )
+    return page(request, "delete.html", 400 if problem else 200, study=study, path=path, told=told, problem=problem)
 
 
 def _told(study: Study) -> int:
@@ -273,5 +271,3 @@ async def logout(request: Request) -> Response:
     check(request, "look")
     await form_of(request)
     return log_out(to(f"{root_of(request)}/login"))
-
-

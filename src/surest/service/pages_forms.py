@@ -30,7 +30,13 @@ GOES_WITH = {"top": ("top",), "above": ("above",), "control": ("control", "margi
 """Settings that belong to a question."""
 FIRST = ("note", "delta", "bounds", "minimise", *(name for names in GOES_WITH.values() for name in names))
 """Settings that the form shows at once."""
-LABELS = {"delta": "Error probability δ", "epsilon": "Accuracy ε", "top": "How many", "above": "The bar", "bounds": "Range"}
+LABELS = {
+    "delta": "Error probability δ",
+    "epsilon": "Accuracy ε",
+    "top": "How many",
+    "above": "The bar",
+    "bounds": "Range",
+}
 HANDLING = {
     "lease_seconds": (f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).", float),
     "on_failure": ("The reward as which a failed evaluation counts. Without it, failures are retried.", float),
@@ -75,7 +81,9 @@ async def form_of(request: Request, most: int | None = None) -> FormData:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind == "multipart/form-data":
-            form = await MultiPartParser(request.headers, stream(), max_files=1, max_fields=100, max_part_size=len(data) + 1).parse()
+            form = await MultiPartParser(
+                request.headers, stream(), max_files=1, max_fields=100, max_part_size=len(data) + 1
+            ).parse()
         elif kind == "application/x-www-form-urlencoded":
             form = await FormParser(request.headers, stream(), max_fields=100, max_part_size=len(data) + 1).parse()
         else:

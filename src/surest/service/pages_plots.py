@@ -99,7 +99,7 @@ def intervals(arms: ArmTable) -> ArmPicture | None:
 
 def differences(result: Result) -> ArmPicture | None:
     """Each arm's mean less that of the leader or control, where bounds of it are known."""
-    if result.listed is None and result.from_control is None or result.differences is None:
+    if (result.listed is None and result.from_control is None) or result.differences is None:
         return None
     arms, (low, high) = result.arms, result.differences
     shown = arms.leading(MOST)
@@ -164,7 +164,7 @@ def _row(
 def _picture(arms: ArmTable, rows: list[Row], axis: "Axis", line: float) -> ArmPicture:
     whole = all(row.text for row in rows)  # numbers of evaluations
     bottom = TOP + ROW * max(len(rows), 1)
-    return ArmPicture(rows, axis.ticks(4, whole=whole), axis.known(line), bottom, len(arms) - min(len(arms), MOST))
+    return ArmPicture(rows, axis.ticks(5, whole=whole), axis.known(line), bottom, len(arms) - min(len(arms), MOST))
 
 
 class Axis:
@@ -190,8 +190,10 @@ class Axis:
     def ticks(self, most: int, *, whole: bool = False) -> list[Tick]:
         """Round numbers, at most about so many.
 
-        >>> [tick.text for tick in Axis([0.0, 1.0], 0, 1).ticks(4)], [tick.text for tick in Axis([0, 2], 0, 1).ticks(4, whole=True)]
-        (['0', '0.5', '1'], ['0', '1', '2'])
+        >>> [tick.text for tick in Axis([0.0, 1.0], 0, 1).ticks(4)]
+        ['0', '0.5', '1']
+        >>> [tick.text for tick in Axis([0, 2], 0, 1).ticks(4, whole=True)]
+        ['0', '1', '2']
         """
         rough = (self.high - self.low) / most
         size = 10.0 ** math.floor(math.log10(rough))

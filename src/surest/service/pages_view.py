@@ -1,17 +1,16 @@
 """What the page of a study shows, as data: one look at its log, and what can be said of it. Templates make it HTML."""
 
 import math
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from surest.core.protocol import Point
 from surest.report.page import Report, arm_cells, question, state
-from surest.result.data import Result, status_of
+from surest.result.data import Result
 from surest.result.words import verdict
+from surest.service.pages_curves import MOST_REPLAYED, Curves, point_of
 from surest.service.pages_plots import compared_with
 from surest.study.health import Progress, last_failures_of, progress_of
 from surest.study.log import Event, History, Log, StoredTicket
@@ -24,10 +23,6 @@ LAST = 12
 """Rows of the log, and items of a list, on the page of a study; all of them are on pages of their own."""
 PAGE = 100
 """Rows on a page of the log or of the table of cells."""
-MOST_REPLAYED = 20_000
-"""Rewards up to which evidence over time is taken from a replay when a study is first looked at."""
-MOST_POINTS = 400
-"""Points of a curve: more cannot be seen."""
 
 
 class LogRow(NamedTuple):
@@ -113,34 +108,6 @@ class Seen:
         return self.report.result
 
 
-class Curves:
-    """Evidence over time of the studies that were looked at: replayed once, from then on a point at each look."""
-
-    def __init__(self) -> None:
-        self._points: dict[int, list[Point]] = {}
-        self._lock = threading.Lock()
-
-    def seen(self, study: Study, told: int, now: Point | None) -> tuple[Point, ...]:
-        """The points up to now."""
-        with self._lock:
-            points = self._points.get(study.id)
-        if points is None:
-            earlier = replayed(study) if told <= MOST_REPLAYED else ()
-            with self._lock:
-                points = self._points.setdefault(study.id, list(earlier))
-        with self._lock:
-            if now is not None and (not points or now.pulls > points[-1].pulls):
-                points.append(now)
-            if len(points) > MOST_POINTS:
-                points[:] = [*points[:-1:2], points[-1]]
-            return tuple(points)
-
-
-def replayed(study: Study) -> tuple[Point, ...]:
-    """Evidence over time from the log: by a study of its own, so that nobody waits for it."""
-    return Study(study.store, study.name).result(history=True).history
-
-
 def look(study: Study, curves: Curves) -> Seen:
     """Look at a study.
 
@@ -153,7 +120,7 @@ def look(study: Study, curves: Curves) -> Seen:
     """
     with study.at_one_moment() as (log, seen):
         progress = progress_of(log, study.id, study.name, seen, study.labels)
-        point = None if progress.finished and progress.told > MOST_REPLAYED else _point(study)
+        point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
         out, now = log.open_tickets(study.id), log.time()
         first = max(log.next_ticket(study.id) - RECENT, 0)
         recent = [row for portion in log.read_history(study.id, first) for row in portion]
@@ -171,15 +138,6 @@ def look(study: Study, curves: Curves) -> Seen:
         recent=rows[::-1][:LAST],
         workers=workers_of(rows, [ticket for ticket in out if ticket.lease > now]),
     )
-
-
-def _point(study: Study) -> Point | None:
-    """The evidence now, where the algorithm tells it."""
-    running = study.running
-    status = status_of(running)
-    if status is None or status.evidence is None or status.threshold is None:
-        return None
-    return Point(running.pulls, status.evidence, status.threshold)
 
 
 def named(result: Result, study: Study) -> Result:

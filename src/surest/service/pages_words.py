@@ -14,7 +14,11 @@ def joining(study: Study, service: str, has_tokens: bool) -> list[tuple[str, str
     first = "A command of yours whose last line is the reward" + (
         "; its token is in the variable SUREST_TOKEN" if has_tokens else ""
     )
-    return [(first, work), ("In Python", _python(study, service)), ("Over HTTP, from any language", _curl(study, service, has_tokens))]  # fmt: skip
+    return [
+        (first, work),
+        ("In Python", _python(study, service)),
+        ("Over HTTP, from any language", _curl(study, service, has_tokens)),
+    ]
 
 
 def _python(study: Study, service: str) -> str:
@@ -30,6 +34,4 @@ def _python(study: Study, service: str) -> str:
 def _curl(study: Study, service: str, has_tokens: bool) -> str:
     address = f"{service}/api/studies/{quoted(study.name)}"
     head = f"curl -s {TOKEN if has_tokens else ''}-H 'Content-Type: application/json' "
-    return (
-        f"{head}{address}/ask -d '{{\"wait\": 30}}'\n{head}{address}/tell -d '{{\"ticket\": 0, \"reward\": 0.71}}'"
-    )
+    return f'{head}{address}/ask -d \'{{"wait": 30}}\'\n{head}{address}/tell -d \'{{"ticket": 0, "reward": 0.71}}\''
