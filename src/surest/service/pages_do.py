@@ -57,6 +57,8 @@ async def create(request: Request) -> Response:
         )
     except UsageError as error:
         return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error)
+    finally:
+        await form.close()
     return to(path_of(request, made.name), done="made")
 
 

@@ -20,8 +20,8 @@ from surest.service import pages_plots as plots
 from surest.service.auth import needs
 from surest.service.errors import Refused
 from surest.service.events import Moment, moment_of
-from surest.service.pages_render import part, path_of
 from surest.service.pages_curves import Curves
+from surest.service.pages_render import part, path_of
 from surest.service.pages_view import Seen, arm_lines, cell_table, leaders, level_of, look, state_words
 from surest.text import count, visible
 
