@@ -150,7 +150,8 @@ async def _unless_gone(request: Request, asked: "asyncio.Future[Handed]") -> Han
     """Wait for tickets as long as whoever asked is there."""
     leaves = asyncio.ensure_future(_left(request))
     try:
-        await asyncio.wait({asked, leaves}, return_when=asyncio.FIRST_COMPLETED)
+        tasks: set[asyncio.Future[Any]] = {asked, leaves}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not asked.done():
             raise Refused(499, "the worker left")
         return asked.result()
@@ -292,6 +293,7 @@ async def openapi(request: Request) -> Any:
     return document(ENDPOINTS)
 
 
+HISTORY = ("history", "1 adds the evidence over time.")
 STUDY = "/api/studies/{name:name}"
 ENDPOINTS = [
     Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
@@ -308,7 +310,7 @@ ENDPOINTS = [
     Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
     Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),
     Endpoint("GET", f"{STUDY}/status", "look", status, "Who leads, how sure that is, how much is out."),
-    Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(("history", "1 adds the evidence over time."),)),
+    Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(HISTORY,)),
     Endpoint("GET", f"{STUDY}/export", "look", export, "All of a study, as 'surest study export' writes it."),
     Endpoint("GET", f"{STUDY}/events", "look", events, "Changes as server-sent events.", kind="text/event-stream"),
     Endpoint("GET", "/healthz", None, healthz, "Whether the service and its database work."),

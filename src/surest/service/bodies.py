@@ -17,7 +17,10 @@ def _said(text: str, **limits: Any) -> msgspec.Meta:
 
 Name = Annotated[str, _said("One line of text.", min_length=1, max_length=500)]
 Number = Annotated[int, _said("A ticket's number.", ge=0, le=2**63 - 1)]
-Worker = Annotated[str, _said("What the log calls the worker; the token's name and the address unless told.", min_length=1, max_length=500)]  # fmt: skip
+Worker = Annotated[
+    str,
+    _said("What the log calls the worker; the token's name and the address unless told.", min_length=1, max_length=500),
+]
 
 
 class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple
 
 from surest.errors import SurestError
@@ -49,7 +49,7 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
         self._last: Moment | None = None
 
-    async def changes(self) -> AsyncIterator[Moment | None]:
+    async def changes(self) -> AsyncGenerator[Moment | None, None]:
         """The present moment, then each that differs from the one before it; None as a sign of life. Ends with the study.
 
         Who is slow sees the last one, and not those between.

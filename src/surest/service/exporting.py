@@ -24,7 +24,7 @@ async def exported(studies: Studies, name: str) -> StreamingResponse:
 
 
 def _spooled(study: Study) -> IO[bytes]:
-    file = tempfile.SpooledTemporaryFile(IN_MEMORY)
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (it is closed when it was sent)
     file.writelines(export_text(study))
     file.seek(0)
     return file
