@@ -217,6 +217,9 @@ def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
     assert second != number
     visitor.send(f"{path('by hand')}/tickets/{second}/fail", here, reason="cannot tell", back="evaluate")
     assert sum(of["failed"] for of in study.health().values()) == 1
+    third = re.findall(r'name="ticket" value="(\d+)"', visitor.get(here).text)[0]
+    assert "gave your ticket back" in visitor.send(f"{path('by hand')}/leave", here, ticket=third).words
+    assert "Show me the first" in visitor.get(here).words
     while "nothing left" not in (page := visitor.get(here)).words:
         found = re.findall(r'name="ticket" value="(\d+)"', page.text)
         fields = {"ticket": found[0], "reward": "1"} if found else {}
@@ -281,7 +284,10 @@ def test_downloads(storage: str, visitor: Visitor) -> None:
 def test_forms_need_the_token_of_their_page(storage: str, service: str, visitor: Visitor) -> None:
     made(storage, "guarded")
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    targets = ["/new", *(f"{path('guarded')}/{verb}" for verb in ("pause", "resume", "arms", "delete", "ask", "tell"))]
+    targets = [
+        "/new",
+        *(f"{path('guarded')}/{verb}" for verb in ("pause", "resume", "arms", "delete", "ask", "tell", "leave")),
+    ]
     other = Visitor(service).csrf("/new")
     visitor.get("/new")
     for target in [*targets, f"{path('guarded')}/tickets/0/fail", "/login"]:

@@ -28,6 +28,7 @@ NOTICES = {
     "arms": "The arms are added. The algorithm learns of them once its current request is answered.",
     "paused": "Paused: no more tickets are handed out. Rewards of tickets that are out still count.",
     "resumed": "Tickets are handed out again.",
+    "left": "You gave your ticket back: somebody else gets it.",
     "failed": "The ticket has failed; the log says so.",
 }
 """What a page says after a form was sent: the address names one of these, so that nobody else can put words there."""
@@ -156,6 +157,7 @@ def routes() -> list[BaseRoute]:
         Route(f"{STUDY}/evaluate", do.evaluate),
         Route(f"{STUDY}/ask", do.ask, methods=["POST"]),
         Route(f"{STUDY}/tell", do.tell, methods=["POST"]),
+        Route(f"{STUDY}/leave", do.leave, methods=["POST"]),
         Route(f"{STUDY}/tickets/{{number:int}}/fail", do.fail, methods=["GET", "POST"]),
         Route(f"{STUDY}/export.json", files.export),
         Route(f"{STUDY}/rewards.csv", files.rewards),

@@ -24,6 +24,7 @@ from surest.service.pages_forms import (
     text_of,
 )
 from surest.service.pages_render import page, path_of, root_of
+from surest.study.leases import give_back
 from surest.study.log import StoredTicket
 from surest.study.study import Study
 from surest.study.telling import Failure
@@ -209,6 +210,16 @@ async def tell(request: Request) -> Response:
     except UsageError as error:
         return await _evaluate(request, error)
     return await _next(request, told=number)
+
+
+@needs("work")
+async def leave(request: Request) -> Response:
+    """Let the ticket that is in a person's hands be handed out to somebody else."""
+    form, name = await form_of(request), request.path_params["name"]
+    studies = request.app.state.studies
+    await studies.with_study(name, give_back, [_ticket(text_of(form, "ticket"))], person(request))
+    studies.stir(name)
+    return to(path_of(request, name), done="left")
 
 
 def _ticket(text: str) -> int:
