@@ -12,7 +12,8 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import Request
 
 from surest.arms.items import read_items
-from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, Problem
+from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS, Problem
+from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
 from surest.service.auth import check_csrf
 from surest.service.errors import Refused
@@ -37,6 +38,7 @@ LABELS = {
     "above": "The bar",
     "bounds": "Range",
 }
+CHOICES = {"error": ERRORS, "target": TARGETS}
 HANDLING = {
     "lease_seconds": (f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).", float),
     "on_failure": ("The reward as which a failed evaluation counts. Without it, failures are retried.", float),
@@ -52,6 +54,8 @@ class Field(NamedTuple):
     label: str
     hint: str
     default: str
+    choices: tuple[str, ...] = ()
+    """What may be given, where that is one of a few."""
 
 
 def fields() -> dict[str, Field]:
@@ -61,7 +65,7 @@ def fields() -> dict[str, Field]:
         default = DEFAULTS[name]
         shown = ", ".join(f"{end:g}" for end in default) if name == "bounds" else default
         chosen = "" if name in ("seed", "algorithm", *GOES_WITH) or shown in (None, "", False) else str(shown)
-        found[name] = Field(LABELS.get(name, name.capitalize()), str(meta.description), chosen)
+        found[name] = Field(LABELS.get(name, name.capitalize()), str(meta.description), chosen, CHOICES.get(name, ()))
     usual = ", ".join(sorted({name for pair in ALGORITHMS.values() for name in pair}))
     found["algorithm"] = Field("Algorithm", f"Leave it empty for the usual one ({usual}, by question).", "")
     for name, (hint, _) in HANDLING.items():

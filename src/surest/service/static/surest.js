@@ -40,6 +40,19 @@
     });
   }
 
+  // The list of studies is asked for again now and then, while somebody looks at it.
+  const list = document.querySelector("[data-again]");
+  const again = async () => {
+    if (document.hidden || list.contains(document.activeElement)) return;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(list.id);
+      if (fresh) list.replaceChildren(...fresh.childNodes);
+      tellTimes(list);
+    } catch { /* the service is away: the next time may do */ }
+  };
+  if (list) setInterval(again, 1000 * list.dataset.again);
+
   if (!host) return;
   const connection = document.getElementById("connection");
   const announce = document.getElementById("announce");
