@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.service import bodies
 from surest.service.auth import needs
@@ -21,8 +22,10 @@ from surest.service.studies import Studies
 from surest.service.tokens import Role
 from surest.study.batch import Handed
 from surest.study.leases import give_back, renew
+from surest.study.log import Store
 from surest.study.study import Study
 from surest.study.telling import Failure
+from surest.study.transfer import import_study
 
 Answer = Callable[[Request], Awaitable[Any]]
 
@@ -81,9 +84,11 @@ def check_settings(settings: dict[str, Any]) -> None:
     if not isinstance(settings.get("options", {}), dict):
         raise UsageError("options must be an object of names and values")
     settings.update(settings.pop("options", {}))
-    from surest.algorithms import lookup
+    check_algorithm(settings.get("algorithm"))
 
-    algorithm = settings.get("algorithm")
+
+def check_algorithm(algorithm: object) -> None:
+    """Refuse what is not the name of an algorithm: a file of the service's machine must not be run."""
     if algorithm is not None:
         if not isinstance(algorithm, str) or ".py" in algorithm:
             raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
@@ -104,6 +109,21 @@ def facts_of(study: Study) -> dict[str, Any]:
 def _looked_at(study: Study) -> dict[str, Any]:
     finished, paused = study.finished, study.paused
     return {**facts_of(study), "finished": finished, "paused": paused}
+
+
+async def import_(request: Request) -> Any:
+    """Put an exported study into the store."""
+    data = await bodies.json_of(request, request.app.state.limits.upload)
+    studies, name = studies_of(request), request.query_params.get("name")
+    return {"name": await studies.call(_imported, studies.store, data, name)}
+
+
+def _imported(store: Store, document: bytes, name: str | None) -> str:
+    found = msgspec.json.decode(document)
+    settings = found.get("settings") if isinstance(found, dict) else None
+    if isinstance(settings, dict):
+        check_algorithm(settings.get("algorithm"))
+    return import_study(store, document, name)
 
 
 async def look(request: Request) -> Any:
@@ -293,11 +313,13 @@ async def openapi(request: Request) -> Any:
     return document(ENDPOINTS)
 
 
+NAME = ("name", "Another name than it had.")
 HISTORY = ("history", "1 adds the evidence over time.")
 STUDY = "/api/studies/{name:name}"
 ENDPOINTS = [
     Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
     Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201),
+    Endpoint("POST", "/api/import", "administer", import_, "Put an exported study into the store.", dict[str, Any], 201, (NAME,)),
     Endpoint("GET", STUDY, "look", look, "A study's settings and arms, and whether it is finished."),
     Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all that was told to it."),
     Endpoint("GET", f"{STUDY}/items", "look", items, "The items of a study."),

@@ -110,15 +110,20 @@ class CreateForm(Form):
     ] = {}
 
 
-async def read(request: Request, form: type[T], most: int | None = None) -> T:
-    """The body of a request, read as a form."""
+async def json_of(request: Request, most: int | None = None) -> bytes:
+    """The body of a request that says that it is JSON."""
     limits = request.app.state.limits
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refused(
             415, f"the body is {kind[:60] or 'of no stated type'!r}; send JSON, as 'Content-Type: application/json'"
         )
-    data = await body_of(request, limits.body if most is None else most, limits.body_seconds)
+    return await body_of(request, limits.body if most is None else most, limits.body_seconds)
+
+
+async def read(request: Request, form: type[T], most: int | None = None) -> T:
+    """The body of a request, read as a form."""
+    data = await json_of(request, most)
     try:
         return msgspec.json.decode(data, type=form)
     except msgspec.ValidationError as error:

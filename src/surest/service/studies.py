@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from surest.errors import UnknownStudyError
 from surest.service.desk import Desk
+from surest.service.errors import Refused
 from surest.service.limits import Limits
 from surest.study.log import Store
 from surest.study.stores import store_of
@@ -100,6 +101,8 @@ class Studies:
 
     async def create(self, name: str, arms: int | list[str], **settings: Any) -> Study:
         """Make a study; refused where there is one of that name."""
+        if name in await self.names():
+            raise Refused(409, f"there is already a study {name!r:.100}; give this one another name")
         await self.call(lambda: open_study(self.store, name, arms, load_if_exists=False, **settings))
         return await self.study(name)
 
@@ -111,7 +114,7 @@ class Studies:
 
     async def pause(self, name: str, paused: bool) -> None:
         """Stop handing out tickets, or go on."""
-        await self.with_study(name, Study.pause if paused else Study.resume)
+        await self.with_study(name, Study.pause, paused)
         self.stir(name)
 
     async def delete(self, name: str) -> None:

@@ -14,19 +14,18 @@ from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
 from surest.errors import RewardError, UnknownStudyError, UsageError
 from surest.study.checks import (
+    check_agrees,
     checked_items,
     checked_labels,
     checked_number,
-    keys_of,
-    some,
     storable,
     ticket_of,
     unknown_study,
 )
 from surest.study.log import Item, Lease, Log, Store
 from surest.study.records import parsed
-from surest.study.settings import checked_settings, differences, spoken
-from surest.study.stores import store_of
+from surest.study.settings import checked_settings, spoken
+from surest.study.stores import is_service, store_of
 from surest.study.telling import Failure, write_failure, write_told
 from surest.study.workers import own_name
 
@@ -61,8 +60,8 @@ def open_study(
     Parameters
     ----------
     storage : str or Store
-        ``sqlite:///file.db``, ``postgresql://user@host/name`` for workers on several machines, ``memory:`` for trying out, or a
-        store of your own (`surest.study.log.Store`).
+        ``sqlite:///file.db``, ``postgresql://user@host/name`` for workers on several machines, ``http://host:8080`` for a
+        service (``surest serve``), ``memory:`` for trying out, or a store of your own (`surest.study.log.Store`).
     name : str
         The study's name in that database.
     arms : int or sequence of str, optional
@@ -100,6 +99,10 @@ def open_study(
     if listed:
         given = {**given, "items": len(listed)}
     storable(name, "a study's name")
+    if is_service(storage):
+        from surest.study.remote import open_remote
+
+        return open_remote(str(storage), name, labels, listed, given, load_if_exists)
     store = store_of(storage)
     store.prepare(create=arms is not None)
     with store.reading() as log:
@@ -118,13 +121,7 @@ def open_study(
     if not load_if_exists:
         raise UsageError(f"there is already a study {name!r} in {store.shown}; open it with load_if_exists=True")
     study = Study(store, name)
-    differ = differences(given, study.settings)
-    if labels is not None and labels != study.labels[: len(labels)]:
-        differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
-    if listed and listed != study.items:
-        differ += f"{', ' if differ else ''}items {keys_of(study.items)}, not {keys_of(listed)}"
-    if differ:
-        raise UsageError(f"study {name!r} was made with {differ}; leave these out, or give the study another name")
+    check_agrees(study, given, labels, listed)
     return study
 
 
@@ -253,6 +250,18 @@ class Study:
             number = write_failure(self, log, Failure(ticket, reason, reward, kind, worker))
         self._holders.pop(number, None)
 
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Lengthen the leases of tickets that a worker, or this process, is still busy with."""
+        from surest.study.leases import renew
+
+        renew(self, numbers, worker)
+
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Let tickets that a worker, or this process, no longer evaluates be handed out again at once."""
+        from surest.study.leases import give_back
+
+        give_back(self, numbers, worker)
+
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.
 
@@ -270,15 +279,14 @@ class Study:
         with self._reading() as (log, _):
             return log.is_paused(self.id)
 
-    def pause(self) -> None:
-        """Hand out no more tickets, in any process. What is out may be told."""
+    def pause(self, paused: bool = True) -> None:
+        """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
         with self._writing() as (log, _):
-            log.set_paused(self.id, True)
+            log.set_paused(self.id, paused)
 
     def resume(self) -> None:
         """Hand out tickets again."""
-        with self._writing() as (log, _):
-            log.set_paused(self.id, False)
+        self.pause(False)
 
     def status(self) -> "Progress":
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
@@ -368,6 +376,10 @@ class Study:
 
 def list_studies(storage: str | Store) -> list[Study]:
     """All studies of a database, by name."""
+    if is_service(storage):
+        from surest.study.remote import list_remote
+
+        return list_remote(str(storage))
     store = store_of(storage)
     store.prepare(create=False)
     with store.reading() as log:
@@ -377,6 +389,10 @@ def list_studies(storage: str | Store) -> list[Study]:
 
 def delete_study(storage: str | Store, name: str) -> None:
     """Delete a study and all that was told to it."""
+    if is_service(storage):
+        from surest.study.remote import delete_remote
+
+        return delete_remote(str(storage), name)
     store = store_of(storage)
     store.prepare(create=False)
     with store.writing() as log:
