@@ -9,8 +9,8 @@ import pytest
 
 import surest
 from browsing import SIZES, Browser, browser, needs_browser
-from serving import serving, work
 from surest.study.study import Study
+from visiting import serving, work
 
 pytestmark = needs_browser
 REWARDS = {"old": [0, 1, 0, 0], "large button": [1, 1, 0, 1], "two buttons": [0, 1]}

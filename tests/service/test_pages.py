@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 
 import surest
-from serving import Visitor, call, serving
 from surest.service.pages_forms import settings_of
 from surest.service.tokens import Tokens
 from surest.study.log import Lease
 from surest.study.study import Study
+from visiting import Visitor, call, serving
 
 EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>{{7*7}}"
 """What must never become a part of a page."""
