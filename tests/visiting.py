@@ -5,7 +5,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,13 @@ class Visitor:
             if "Max-Age=0" in line:
                 del self.cookies[name]
         return answer
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a stream, as they come."""
+        connection = http.client.HTTPConnection(self.host, timeout=240)
+        connection.request("GET", path, headers={"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())})
+        with closing(connection), connection.getresponse() as response:
+            yield from iter(response.readline, b"")
 
     def get(self, path: str) -> Answer:
         """A page, after redirects."""

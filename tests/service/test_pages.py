@@ -1,6 +1,5 @@
 """The pages as HTTP has them: what they show, what their forms do, who may send them, and that text stays text."""
 
-import http.client
 import json
 import re
 from collections.abc import Iterator
@@ -337,6 +336,26 @@ def test_tokens_open_pages_by_their_role(tmp_path: Path) -> None:
         tokens.revoke("a work person")
         assert revoked.get("/").status == 401
         assert revoked.get("/login").status == 200  # the browser has forgotten it
+        form = {"token": "surest-wrong", "next": "/"}
+        answers = [nobody.send("/login", "/login", **form).status for _ in range(11)]
+        assert (answers[0], answers[-1]) == (401, 429)
+
+
+def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "tokens.json")
+    secret = tokens.add("ann", "look")
+    tokens.add("bob", "look")  # else there would be none left, and this machine could do everything
+    storage = f"sqlite:///{tmp_path}/s.db"
+    study = made(storage, "watched", 2)
+    with serving(storage, tmp_path / "tokens.json") as service:
+        visitor = Visitor(service)
+        visitor.send("/login", "/login", token=secret, next="/")
+        lines = visitor.lines(f"{path('watched')}/live")
+        assert next(line for line in lines if line.startswith(b"event:")) == b"event: parts\n"
+        tokens.revoke("ann")
+        told(study, 1)
+        assert [line for line in lines if line.startswith(b"event:")] == []  # and it comes to its end
+        assert visitor.get(f"{path('watched')}/live").status == 401
 
 
 def test_the_cookie_of_a_token_is_out_of_reach_of_scripts(tmp_path: Path) -> None:
@@ -374,7 +393,8 @@ def test_nothing_that_users_write_becomes_a_part_of_a_page(storage: str, visitor
     answers.append(visitor.send(f"{base}/arms", f"{base}/arms", arms=EVIL))
     answers.append(visitor.send(f"{base}/delete", f"{base}/delete", again="x" + EVIL))
     answers.append(visitor.send(f"{base}/tell", f"{base}/evaluate", ticket=EVIL, reward=EVIL))
-    stream = visitor_events(visitor, f"{base}/live")
+    data = next(line for line in visitor.lines(f"{base}/live") if line.startswith(b"data: {"))
+    stream = "".join(json.loads(data[6:])["parts"].values())
     assert len(answers) == 17
     for text in [*(answer.text for answer in answers), stream]:
         check_markup(text)
@@ -405,18 +425,6 @@ def check_markup(text: str) -> None:
             assert not target.startswith("//")
         if tag == "script":
             assert attributes == {"src": "/static/surest.js", "defer": None}
-
-
-def visitor_events(visitor: Visitor, target: str) -> str:
-    """The first parts that a live page is sent."""
-    connection = http.client.HTTPConnection(visitor.host, timeout=240)
-    connection.request("GET", target)
-    response = connection.getresponse()
-    lines = iter(response.readline, b"")
-    data = next(line for line in lines if line.startswith(b"data: {"))
-    connection.close()
-    response.close()
-    return "".join(json.loads(data[6:])["parts"].values())
 
 
 def test_no_page_needs_what_the_policy_forbids(storage: str, visitor: Visitor) -> None:

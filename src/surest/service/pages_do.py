@@ -11,6 +11,7 @@ from surest.errors import SurestError, UsageError
 from surest.service.api import check_settings
 from surest.service.auth import check, csrf_of, log_in, log_out, needs
 from surest.service.errors import Refused, status_of
+from surest.service.limits import Rate
 from surest.service.pages_forms import (
     FURTHER,
     QUESTIONS,
@@ -274,9 +275,19 @@ async def login(request: Request) -> Response:
     form = await form_of(request)
     onward, token = safe_next(text_of(form, "next"), root), text_of(form, "token")
     if request.app.state.tokens.identify(token) is None:
+        _count_wrong(request)
         problem = "This token is not known here. Check that all of it was copied."
         return page(request, "login.html", 401, problem=problem, next=onward)
     return log_in(request, to(onward), token)
+
+
+def _count_wrong(request: Request) -> None:
+    """Refuse who tries many tokens."""
+    state = request.app.state
+    if not hasattr(state, "wrong_logins"):
+        state.wrong_logins = Rate(state.limits.wrong_tokens, seconds=50.0)
+    if not state.wrong_logins.take("?" if request.client is None else request.client.host):
+        raise Refused(429, "too many wrong tokens; wait", retry_after=1 / state.limits.wrong_tokens)
 
 
 async def logout(request: Request) -> Response:

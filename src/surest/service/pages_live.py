@@ -17,7 +17,7 @@ from surest.report.live import seconds_words
 from surest.report.page import allocation_note, evidence_text, health, interval_note, summary
 from surest.result.words import verdict
 from surest.service import pages_plots as plots
-from surest.service.auth import needs
+from surest.service.auth import identify, needs
 from surest.service.errors import Refused
 from surest.service.events import Moment, moment_of
 from surest.service.pages_curves import Curves
@@ -27,6 +27,8 @@ from surest.text import count, visible
 
 KEPT = 32
 """Studies whose parts are kept."""
+MOST_OUT = 10
+"""Tickets that are out which a page shows."""
 
 
 @dataclass(frozen=True)
@@ -157,22 +159,23 @@ def _arms(seen: Seen) -> Markup:
 
 
 def _work(seen: Seen, path: str, may_work: bool) -> Markup:
-    study = seen.study
+    study, labels = seen.study, seen.study.labels
     out: list[dict[str, Any]] = [
         {
             "number": ticket.number,
-            "arm": study.labels[ticket.arm],
+            "arm": labels[ticket.arm],
             "item": None if ticket.item is None else study.items[ticket.item].key,
             "worker": ticket.worker,
             "held": ticket.lease > seen.now,
             "state": "with its worker" if ticket.lease > seen.now else "to be handed out again",
         }
-        for ticket in ([] if seen.progress.finished and not study.items else seen.out)
+        for ticket in ([] if seen.progress.finished and not study.items else seen.out[:MOST_OUT])
     ]
     return part(
         "part-work.html",
         workers=seen.workers,
         out=out,
+        more_out=len(seen.out) - len(out) if out else 0,
         health=health(seen.report),
         recent=seen.recent,
         has_items=bool(study.items),
@@ -197,6 +200,8 @@ async def _events(request: Request, name: str) -> AsyncIterator[str]:
     try:
         async with contextlib.aclosing(request.app.state.watches.of(name).changes()) as changes:
             async for moment in changes:
+                if identify(request, request.app.state.tokens) is None:
+                    return  # tokens were set meanwhile; one that was revoked is refused
                 yield "event: beat\ndata:\n\n" if moment is None else await _told(request, name, moment)
         await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
     except UnknownStudyError:

@@ -149,14 +149,11 @@ def named(result: Result, study: Study) -> Result:
 
 def log_rows(study: Study, tickets: Iterable[History], first: int) -> list[LogRow]:
     """Tickets with the names of their arms and items."""
-    rows = []
+    labels, rows = study.labels, []
     for number, row in enumerate(tickets, first):
-        ticket = History(*row)
-        item = None if ticket.item is None else study.items[ticket.item].key
-        label = study.labels[ticket.arm]
-        rows.append(
-            LogRow(number, label, item, ticket.reward, ticket.worker, ticket.told, ticket.attempts, ticket.failures)
-        )
+        t = History(*row)
+        item = None if t.item is None else study.items[t.item].key
+        rows.append(LogRow(number, labels[t.arm], item, t.reward, t.worker, t.told, t.attempts, t.failures))
     return rows
 
 
