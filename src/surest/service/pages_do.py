@@ -269,6 +269,8 @@ def _effect(study: Study) -> str:
 async def login(request: Request) -> Response:
     """Take a token, and let the browser send it from now on."""
     root = root_of(request)
+    if request.method != "POST" and not request.app.state.tokens:
+        return to(f"{root}/")  # everybody on this machine is let in
     if request.method != "POST":
         onward = safe_next(request.query_params.get("next", ""), root)
         return page(request, "login.html", problem=None, next=onward)
