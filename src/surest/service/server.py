@@ -41,13 +41,14 @@ def is_local(host: str) -> bool:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
     except (OSError, OverflowError) as error:
         listening.close()
         raise UsageError(f"cannot listen on {host} port {port}: {error}; give another --host or --port") from None
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a small answer does not wait for the next one
     listening.listen(2048)
     return listening
 
