@@ -54,23 +54,37 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 class Patient(H11Protocol):
-    """Connections that must send the head of their first request in time."""
+    """Connections that must send the head of a request in time, once they are made or have begun to send it."""
 
     header_seconds = 10.0
+    _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait."""
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(self.header_seconds, self._too_slow)
+        self._wait()
 
-    def _too_slow(self) -> None:
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest, or no longer."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._wait()
+        else:
+            self._wait_no_more()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._deadline.cancel()
+        self._wait_no_more()
         super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.header_seconds, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class Server(uvicorn.Server):
