@@ -129,3 +129,18 @@ def until(seconds: float, true: Any) -> None:
     while not true():
         assert time.monotonic() < deadline, "it did not come true in time"
         time.sleep(0.01)
+
+
+def raw(service: Service, data: bytes, seconds: float = 20) -> bytes:
+    """What comes back for bytes as they are."""
+    import socket
+
+    with socket.create_connection(("127.0.0.1", service.port), timeout=seconds) as connection:
+        connection.sendall(data)
+        parts = []
+        try:
+            while part := connection.recv(65536):
+                parts.append(part)
+        except ConnectionResetError:
+            pass
+        return b"".join(parts)

@@ -31,6 +31,7 @@ HEADERS = {
 }
 """Of every response. Scripts and styles come from our own files alone."""
 LONGEST_PATH = 8000
+LARGEST_HEADERS = 16_000
 LARGE = 1 << 15
 """Bytes of a response from which on somebody may be too slow to read it."""
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
@@ -67,6 +68,8 @@ class Guard:
         """Refuse a request that is too much, or find out who sends it."""
         if len(request.scope["path"]) > LONGEST_PATH:
             raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
+        if sum(len(name) + len(value) for name, value in request.scope["headers"]) > LARGEST_HEADERS:
+            raise Refused(431, f"the headers are larger than {LARGEST_HEADERS} bytes")
         if request.headers.getlist("host")[1:]:
             raise Refused(400, "the request has more than one Host")
         address = request.client.host if request.client is not None else "?"

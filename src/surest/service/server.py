@@ -41,35 +41,50 @@ def is_local(host: str) -> bool:
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
     except (OSError, OverflowError) as error:
         listening.close()
         raise UsageError(f"cannot listen on {host} port {port}: {error}; give another --host or --port") from None
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a small answer does not wait for the next one
     listening.listen(2048)
     return listening
 
 
 class Patient(H11Protocol):
-    """Connections that must send the head of their first request in time."""
+    """Connections that must send the head of a request in time, once they are made or have begun to send it."""
 
     header_seconds = 10.0
+    _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait."""
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(self.header_seconds, self._too_slow)
+        self._wait()
 
-    def _too_slow(self) -> None:
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            self.transport.close()
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest, or no longer."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._wait()
+        else:
+            self._wait_no_more()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._deadline.cancel()
+        self._wait_no_more()
         super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.header_seconds, self.transport.close)
+
+    def _wait_no_more(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class Server(uvicorn.Server):
