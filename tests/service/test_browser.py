@@ -9,6 +9,7 @@ import pytest
 
 import surest
 from browsing import SIZES, Browser, browser, needs_browser
+from surest.service.tokens import Tokens
 from surest.study.study import Study
 from visiting import serving, work
 
@@ -187,6 +188,29 @@ def test_a_lost_connection_is_told_and_mended(storage: str, seen: Browser) -> No
         surest.delete_study(storage, study.name)
         seen.wait(lambda: "deleted" in seen.text("#connection"), "the end is told")
     seen.complaints()  # of the connection
+
+
+def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
+    """A page that needs a token leads to the login and back; scripts cannot read the token."""
+    secret = Tokens(tmp_path / "tokens.json").add("ann", "work")
+    surest.open_study(storage, f"closed {seen.size}", ["a", "b"], 0.05, seed=1)
+    with serving(storage, tmp_path / "tokens.json") as service:
+        seen.open(f"{service}/studies/closed%20{seen.size}")
+        seen.complaints()  # of the status
+        assert "this needs a token" in seen.text()
+        seen.press("log in")
+        check_page(seen)
+        seen.fill(token=secret)
+        seen.find("main form button").click()
+        seen.wait(lambda: f"closed {seen.size}" in seen.text("h1"), "the study")
+        check_page(seen)
+        assert "Delete" not in seen.text()
+        assert seen.script("return document.cookie") == ""
+        connected = "return document.querySelector('[data-live]').dataset.connected"
+        seen.wait(lambda: seen.script(connected) == "yes", "the stream takes the cookie")
+        seen.press("Log out")
+        assert "Log in" in seen.text("h1")
+        seen.driver.delete_all_cookies()
 
 
 def test_colours_follow_the_scheme(service: str, seen: Browser) -> None:

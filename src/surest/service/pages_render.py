@@ -82,6 +82,8 @@ def part(template: str, **values: Any) -> Markup:
 def error_page(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
     """What went wrong, for people."""
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
-    made = page(request, "error.html", status, code=status, words=words, reason=reason)
+    query = request.url.query
+    back = request.scope["path"] + (f"?{query}" if query else "") if request.method == "GET" else ""
+    made = page(request, "error.html", status, code=status, words=words, reason=reason, back=back)
     made.headers.update(headers)
     return log_out(made) if status == 401 else made  # else a token that was revoked would keep a browser out of /login
