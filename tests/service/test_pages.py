@@ -103,6 +103,8 @@ def test_other_questions_and_lists_have_pages(storage: str, visitor: Visitor) ->
     assert "30 in all" in words["items"].words
     assert "Cells seen so far" not in words["none"].words
     assert "the only arm" in words["one"].words
+    assert re.search(r"Arms with a verdict: \d of 3", words["bar"].words)
+    assert "Nothing has been counted yet" in words["none"].words
     assert visitor.get(f"{path('questions items')}/cells").status == 200
     assert visitor.get(f"{path('questions none')}/cells").status == 200
 

@@ -87,10 +87,7 @@ def live_of(request: Request) -> Live:
 def shown(seen: Seen, path: str, may_work: bool) -> Shown:
     """All parts of a page that may change."""
     state, result = state_words(seen.progress, seen.paused), seen.result
-    name = visible(seen.study.name)
-    says = f"{state}. {verdict(result) if seen.progress.finished else leaders(result, None) + ' leads'}"
-    if not seen.progress.finished and result.pulls == 0:
-        says = f"{state}. Nothing has been counted yet."
+    name, says = visible(seen.study.name), f"{state}. {_in_short(seen)}"
     parts = {
         "part-verdict": _verdict(seen, state),
         "part-pictures": _pictures(seen),
@@ -99,6 +96,18 @@ def shown(seen: Seen, path: str, may_work: bool) -> Shown:
         "part-work": _work(seen, path, may_work),
     }
     return Shown(seen, parts, says, f"{name}: {state} – surest")
+
+
+def _in_short(seen: Seen) -> str:
+    """The verdict, or what of it changes seldom."""
+    result = seen.result
+    if seen.progress.finished:
+        return verdict(result)
+    if result.pulls == 0:
+        return "Nothing has been counted yet."
+    if result.problem.question.each_arm:
+        return f"Arms with a verdict: {sum(map(bool, result.verdicts or ())):,} of {len(result.labels):,}."
+    return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
 
 
 def _verdict(seen: Seen, state: str) -> Markup:
