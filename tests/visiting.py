@@ -16,7 +16,7 @@ import uvicorn
 from surest.service.app import make_app
 from surest.service.server import bound
 from surest.service.tokens import Tokens
-from waiting import until
+from waiting import PATIENCE, until
 
 
 @contextmanager
@@ -119,11 +119,23 @@ def call(service: str, method: str, path: str, **body: Any) -> Any:
     return json.loads(data)
 
 
-def work(service: str, study: str, worker: str, rewards: dict[str, list[float]], stop: threading.Event) -> None:
-    """Evaluate tickets over HTTP until the study is finished: evaluations of an arm give its rewards, again and again."""
+def work(
+    service: str,
+    study: str,
+    worker: str,
+    rewards: dict[str, list[float]],
+    start: threading.Barrier,
+    stop: threading.Event,
+) -> None:
+    """Evaluate tickets over HTTP until the study is finished: evaluations of an arm give its rewards, again and again.
+
+    All workers have a first ticket before any of them tells a reward: each of them takes part, whoever is faster.
+    """
     address, told = f"/api/studies/{quote(study, safe='')}", dict.fromkeys(rewards, 0)
     while not stop.is_set():
         answer = call(service, "POST", f"{address}/ask", worker=worker, wait=1)
+        if answer["tickets"] and not any(told.values()):
+            start.wait(PATIENCE)
         for ticket in answer["tickets"]:
             arm = ticket["arm"]
             reward = rewards[arm][told[arm] % len(rewards[arm])]

@@ -38,8 +38,10 @@ def seen(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @contextmanager
 def workers(service: str, study: str, count: int = 2) -> Iterator[None]:
     """So many workers at a study, over HTTP."""
-    stop = threading.Event()
-    threads = [threading.Thread(target=work, args=(service, study, f"worker {k}", REWARDS, stop)) for k in range(count)]
+    start, stop = threading.Barrier(count), threading.Event()
+    threads = [
+        threading.Thread(target=work, args=(service, study, f"worker {k}", REWARDS, start, stop)) for k in range(count)
+    ]
     for thread in threads:
         thread.start()
     try:
