@@ -65,6 +65,13 @@ def test_a_study_from_its_making_to_its_verdict(service: str, seen: Browser) -> 
     seen.open(service)
     check_page(seen)
     seen.press("New study")
+    shown = (
+        "return [...document.querySelectorAll('[data-with]')].filter(one => !one.hidden).map(one => one.dataset.with)"
+    )
+    assert seen.script(shown) == []  # fields of other questions
+    seen.find("#question option[value=top]").click()
+    assert seen.script(shown) == ["top"]
+    seen.find("#question option[value=best]").click()
     check_page(seen)
     seen.fill(name=name, arms="\n".join(REWARDS), note="Which page is clicked most?")
     seen.press("Make the study")

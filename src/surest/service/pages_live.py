@@ -103,7 +103,7 @@ def _in_short(seen: Seen) -> str:
     result = seen.result
     if seen.progress.finished:
         return verdict(result)
-    if result.pulls == 0:
+    if not plots.has_begun(result):
         return "Nothing has been counted yet."
     if result.problem.question.each_arm:
         return f"Arms with a verdict: {sum(map(bool, result.verdicts or ())):,} of {len(result.labels):,}."
@@ -139,8 +139,11 @@ def _forecast(seen: Seen) -> str:
 
 def _pictures(seen: Seen) -> Markup:
     result, against = seen.result, plots.compared_with(seen.result)
+    if not plots.has_begun(result):
+        return part("part-pictures.html", has_begun=False)
     return part(
         "part-pictures.html",
+        has_begun=True,
         intervals=plots.intervals(result.arms),
         interval_note=interval_note(seen.report),
         differences=plots.differences(result),

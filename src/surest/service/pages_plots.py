@@ -117,11 +117,16 @@ def differences(result: Result) -> ArmPicture | None:
 
 
 def compared_with(result: Result) -> int | None:
-    """The arm from which differences are taken: the control, or else the leader; None where several lead."""
+    """The arm from which differences are taken: the control, or else the leader; None where several lead, or none yet."""
     asked = result.problem.question
     if asked.kind == "control":
         return asked.control
-    return result.indices[0] if len(result.indices) == 1 else None
+    return result.indices[0] if len(result.indices) == 1 and has_begun(result) else None
+
+
+def has_begun(result: Result) -> bool:
+    """Whether anything has been counted: before that the first arm stands for the leader, which says nothing."""
+    return result.pulls > 0 or result.certified
 
 
 def allocation(arms: ArmTable) -> ArmPicture:

@@ -11,7 +11,7 @@ from surest.report.page import Report, arm_cells, question, state
 from surest.result.data import Result
 from surest.result.words import verdict
 from surest.service.pages_curves import MOST_REPLAYED, Curves, point_of
-from surest.service.pages_plots import compared_with
+from surest.service.pages_plots import compared_with, has_begun
 from surest.study.health import Progress, last_failures_of, progress_of
 from surest.study.log import Event, History, Log, StoredTicket
 from surest.study.study import Study
@@ -208,7 +208,7 @@ def state_words(progress: Progress, paused: bool) -> str:
 
 def leaders(result: Result, in_play: int | None) -> str:
     """Who leads, or who may still be the answer."""
-    if result.pulls == 0 and not result.certified:
+    if not has_begun(result):
         return "–"
     chosen = ", ".join(visible(str(label)) for label in result.chosen[:5]) or "none"
     more = f" and {len(result.chosen) - 5:,} more" if len(result.chosen) > 5 else ""
@@ -221,7 +221,9 @@ def level_of(result: Result) -> tuple[str, float | None]:
     """The error level so far against δ in words, and as a share of the evidence that is needed."""
     if result.certified:
         return f"δ = {result.delta:g} reached", 1.0
-    level = result.achieved_delta
+    level = result.achieved_delta if has_begun(result) else 1.0
+    if level == 1.0:
+        return f"nothing is certified yet, {result.delta:g} wanted", 0.0
     if level is None:
         return "not told before the end", None
     share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
@@ -241,7 +243,7 @@ def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
         bounds = ""
         if known is not None and place != against and not np.isnan(known[0][place]):
             bounds = f"{arms.number(known[0][place])} – {arms.number(known[1][place])}"
-        lines.append(ArmLine(cells, place in result.indices, difference, bounds))
+        lines.append(ArmLine(cells, place in result.indices and has_begun(result), difference, bounds))
     return head, lines, rest
 
 
