@@ -223,7 +223,7 @@ def level_of(result: Result) -> tuple[str, float | None]:
         return f"δ = {result.delta:g} reached", 1.0
     level = result.achieved_delta if has_begun(result) else 1.0
     if level == 1.0:
-        return f"nothing is certified yet, {result.delta:g} wanted", 0.0
+        return f"nothing yet, {result.delta:g} wanted", 0.0
     if level is None:
         return "not told before the end", None
     share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
