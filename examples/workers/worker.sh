@@ -15,4 +15,4 @@ while tickets=$(send ask "{\"worker\": \"$worker\", \"wait\": 30, \"held\": []}"
     fi > /dev/null
   done <<< "$tickets"
 done
-[ "$tickets" = finished ]
+[ "$tickets" = finished ] || { echo "$tickets" >&2; exit 1; }
