@@ -1,4 +1,4 @@
-"""The service is killed under load again and again: nothing acknowledged is lost or counts twice, and workers go on by themselves."""
+"""The service is killed under load: nothing acknowledged is lost or counts twice, and workers go on by themselves."""
 
 import itertools
 import random

@@ -158,6 +158,8 @@ async def ask(request: Request) -> Any:
     asked = asyncio.ensure_future(studies.desk(name).ask(form.k, worker_of(request, form.worker), wait, form.held))
     handed = await _unless_gone(request, asked) if wait else await asked
     study = await studies.study(name)
+    if request.headers.get("accept", "").startswith("text/plain"):
+        return PlainTextResponse(ticket_lines(study, handed))
     return {
         "tickets": [ticket_json(study, ticket) for ticket in handed.tickets],
         "finished": handed.finished,
@@ -194,6 +196,13 @@ def ticket_json(study: Study, ticket: Any) -> dict[str, Any]:
         if item.payload is not None:
             row["payload"] = msgspec.Raw(item.payload.encode())
     return row
+
+
+def ticket_lines(study: Study, handed: Handed) -> str:
+    """Tickets for a shell: on each line a number, the arm and the item, with tabs between; ``finished`` at the end."""
+    rows = ((ticket, study.item_of(ticket)) for ticket in handed.tickets)
+    lines = ["\t".join([str(t.id), t.label, *([] if item is None else [item.key])]) for t, item in rows]
+    return "\n".join(["finished"] if handed.finished else lines) + "\n"
 
 
 async def tell(request: Request) -> Any:
