@@ -22,7 +22,16 @@ from surest.service.errors import Refused
 from surest.service.events import Moment, moment_of
 from surest.service.pages_curves import Curves
 from surest.service.pages_render import part, path_of
-from surest.service.pages_view import Seen, arm_lines, cell_table, leaders, level_of, look, state_words
+from surest.service.pages_view import (
+    Seen,
+    arm_lines,
+    arms_with_verdict,
+    cell_table,
+    leaders,
+    level_of,
+    look,
+    state_words,
+)
 from surest.text import count, visible
 
 KEPT = 32
@@ -106,7 +115,7 @@ def _in_short(seen: Seen) -> str:
     if not plots.has_begun(result):
         return "Nothing has been counted yet."
     if result.problem.question.each_arm:
-        return f"Arms with a verdict: {sum(map(bool, result.verdicts or ())):,} of {len(result.labels):,}."
+        return f"Arms with a verdict: {' of '.join(map(str, arms_with_verdict(result)))}."
     return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
 
 

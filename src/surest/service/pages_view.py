@@ -218,9 +218,15 @@ def leaders(result: Result, in_play: int | None) -> str:
 
 
 def level_of(result: Result) -> tuple[str, float | None]:
-    """The error level so far against δ in words, and as a share of the evidence that is needed."""
+    """The error level so far against δ in words, and as a share of the evidence that is needed.
+
+    Where something is asked of each arm: how many have a verdict.
+    """
     if result.certified:
         return f"δ = {result.delta:g} reached", 1.0
+    if result.problem.question.each_arm:
+        known, arms = arms_with_verdict(result)
+        return f"{known:,} of {arms:,} arms have a verdict", known / max(arms, 1)
     level = result.achieved_delta if has_begun(result) else 1.0
     if level == 1.0:
         return f"nothing yet, {result.delta:g} wanted", 0.0
@@ -228,6 +234,12 @@ def level_of(result: Result) -> tuple[str, float | None]:
         return "not told before the end", None
     share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
     return f"{at_most(level) if level > 0 else '0'} so far, {result.delta:g} wanted", share
+
+
+def arms_with_verdict(result: Result) -> tuple[int, int]:
+    """Arms that have a verdict, of those that get one: the control itself gets none."""
+    arms = len(result.labels) - (result.problem.question.kind == "control")
+    return sum(map(bool, result.verdicts or ())), arms
 
 
 def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
