@@ -59,8 +59,9 @@ class Client:
 
     async def call(self, method: str, path: str, data: object = None) -> tuple[int, bytes]:
         body = b"" if data is None else json.dumps(data).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        self.writer.write(head.encode() + b"Accept: application/json, text/html\r\n\r\n" + body)
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        kinds = "Content-Type: application/json\r\nAccept: application/json, text/html\r\n\r\n"
+        self.writer.write((head + kinds).encode() + body)
         answer = await self.reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"content-length: (\d+)", answer)
         assert length is not None, answer

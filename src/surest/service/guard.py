@@ -75,7 +75,7 @@ class Guard:
         if request.headers.getlist("host")[1:]:
             raise Refused(400, "the request has more than one Host")
         address = request.client.host if request.client is not None else "?"
-        if not self.tokens and (host_of(request) not in LOCAL or FORWARDED & request.headers.keys()):
+        if not self.tokens and (host_of(request) not in LOCAL or FORWARDED & set(request.headers)):
             raise Refused(
                 421,
                 "without tokens only this machine is served: call it localhost, or make a token: surest serve token",
