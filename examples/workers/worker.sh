@@ -8,6 +8,7 @@ send() {
 }
 while tickets=$(send ask "{\"worker\": \"$worker\", \"wait\": 30, \"held\": []}") && [ "$tickets" != finished ]; do
   while IFS=$'\t' read -r ticket arm item; do
+    [ -n "$ticket" ] || continue  # nothing to do now: rewards of others are awaited
     if reward=$("$3" "$arm" "$item"); then
       send tell "{\"ticket\": $ticket, \"reward\": $reward}"
     else

@@ -103,6 +103,8 @@ def test_another_name_for_this_machine_is_refused_without_tokens(service: Servic
     """A page whose name is made to mean 127.0.0.1 would otherwise be of the same site."""
     for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", ""):
         assert service.get("/api/studies", headers={"Host": host}).status == 421, host
+    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
+        assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
     for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
         assert service.get("/api/studies", headers={"Host": host}).status == 200, host
 

@@ -34,6 +34,8 @@ LONGEST_PATH = 8000
 LARGEST_HEADERS = 16_000
 LARGE = 1 << 15
 """Bytes of a response from which on somebody may be too slow to read it."""
+FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
+"""Headers of proxies: whoever asks may be anywhere."""
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
 
 
@@ -73,7 +75,7 @@ class Guard:
         if request.headers.getlist("host")[1:]:
             raise Refused(400, "the request has more than one Host")
         address = request.client.host if request.client is not None else "?"
-        if not self.tokens and host_of(request) not in LOCAL:
+        if not self.tokens and (host_of(request) not in LOCAL or FORWARDED & set(request.headers)):
             raise Refused(
                 421,
                 "without tokens only this machine is served: call it localhost, or make a token: surest serve token",

@@ -70,6 +70,11 @@ def study_is_kept_by_name(make: Callable[[], Store]) -> None:
         assert "kept" in log.study_names(), "study_names leaves a study out"
         assert log.has_study(number), "has_study must be true of a study that is there"
     with make().writing() as log:
+        assert not log.is_paused(number), "a new study is not paused"
+        log.set_paused(number, True)
+    with make().reading() as log:
+        assert log.is_paused(number), "set_paused must be kept"
+    with make().writing() as log:
         assert log.delete_study("kept"), "delete_study must say True when it deleted"
         assert not log.delete_study("kept"), "delete_study must say False when there is nothing to delete"
         assert not log.lock_study(number), "lock_study must say False of a study that is gone"
