@@ -1,8 +1,12 @@
 """The pages as HTTP has them: what they show, what their forms do, who may send them, and that text stays text."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
@@ -277,6 +281,28 @@ def test_downloads(storage: str, visitor: Visitor) -> None:
     items = told(made(storage, "kept items", ["a", "b"], items=["q, 1", "q2"]), 2)
     assert visitor.get(f"{path('kept items')}/rewards.csv").text.splitlines()[0] == "arm,item,value,ticket,worker,told"
     assert items.items
+
+
+@pytest.mark.parametrize("name", ["it's mine", "-v"])
+def test_the_commands_of_a_page_run(storage: str, visitor: Visitor, tmp_path: Path, name: str) -> None:
+    """Copied into a shell, one works until the verdict, one prints it, and one makes the same study again."""
+    visitor.send("/new", "/new", name=name, arms="0.2\n0.9", delta="0.1", seed="7")
+    found = re.findall("<pre[^>]*>(.*?)</pre>", visitor.get(path(name)).text, re.DOTALL)
+    work, _, _, result, again = map(unescape, found)
+    (tmp_path / "evaluate").write_text("#!/bin/sh\necho $1\n")
+    (tmp_path / "evaluate").chmod(0o755)
+    sources = Path(surest.__file__).parents[1]
+    lines = f'surest() {{ PYTHONPATH={sources} "$PYTHON" -m surest "$@"; }}\n{work} && {result} && {again}'
+    done = subprocess.run(
+        ["bash", "-c", lines],
+        env={**os.environ, "PYTHON": sys.executable},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Arm 0.9 is the best") == 2
+    assert surest.open_study(storage, f"{name}-again").labels == ("0.2", "0.9")
 
 
 # Who may do what

@@ -10,7 +10,8 @@ TOKEN = '-H "Authorization: Bearer $SUREST_TOKEN" '
 def joining(study: Study, service: str, has_tokens: bool) -> list[tuple[str, str]]:
     """What to run in order to evaluate tickets, by what it is good for."""
     words = ["./evaluate", "{arm}", *(["{item}"] if study.items else [])]
-    work = shell_line(["surest", "study", "work", "--storage", service, study.name, "--", *words])
+    named = ["--", study.name] if study.name.startswith("-") else [study.name, "--"]
+    work = shell_line(["surest", "study", "work", "--storage", service, *named, *words])
     first = "A command of yours whose last line is the reward" + (
         "; its token is in the variable SUREST_TOKEN" if has_tokens else ""
     )
@@ -34,4 +35,6 @@ def _python(study: Study, service: str) -> str:
 def _curl(study: Study, service: str, has_tokens: bool) -> str:
     address = f"{service}/api/studies/{quoted(study.name)}"
     head = f"curl -s {TOKEN if has_tokens else ''}-H 'Content-Type: application/json' "
-    return f'{head}{address}/ask -d \'{{"wait": 30}}\'\n{head}{address}/tell -d \'{{"ticket": 0, "reward": 0.71}}\''
+    ask = '{"worker": "ann", "wait": 30, "held": []}'
+    tell = '{"ticket": 0, "reward": 0.71}'
+    return f"{head}{address}/ask -d '{ask}'\n{head}{address}/tell -d '{tell}'"
