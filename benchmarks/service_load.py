@@ -54,10 +54,12 @@ class Client:
     """A kept connection that reads no more of HTTP than it must."""
 
     async def open(self, port: int) -> "Client":
+        """Connect."""
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port)
         return self
 
     async def call(self, method: str, path: str, data: object = None) -> tuple[int, bytes]:
+        """The status and the body of an answer."""
         body = b"" if data is None else json.dumps(data).encode()
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         kinds = "Content-Type: application/json\r\nAccept: application/json, text/html\r\n\r\n"
@@ -113,13 +115,15 @@ def over_http(storage: str, name: str, workers: int, seconds: float) -> list[flo
         return asyncio.run(load(port, name, workers, seconds))
 
 
-def library(storage: str, name: str, until: float, took) -> None:
+def library(storage: str, name: str, seconds: float, gate, took) -> None:
     import surest
 
     study = surest.open_study(storage, name, ARMS, **SETTINGS)
     study.finished  # noqa: B018  (as a worker does that joins)
     times = []
-    while time.time() < until:
+    gate.wait()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         began = time.monotonic()
         for ticket in study.ask():
             study.tell(ticket.id, 0.5)
@@ -127,7 +131,7 @@ def library(storage: str, name: str, until: float, took) -> None:
     took.put(times)
 
 
-def proxied(port: str, name: str, until: float, took) -> None:
+def proxied(port: str, name: str, seconds: float, gate, took) -> None:
     import optuna
 
     warnings.simplefilter("ignore")  # the proxy is experimental
@@ -138,7 +142,9 @@ def proxied(port: str, name: str, until: float, took) -> None:
     sampler = optuna.samplers.RandomSampler()
     study = optuna.create_study(storage=storage, study_name=name, load_if_exists=True, sampler=sampler)
     times = []
-    while time.time() < until:
+    gate.wait()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
         began = time.monotonic()
         trial = study.ask()
         trial.suggest_categorical("arm", list(range(ARMS)))
@@ -160,39 +166,34 @@ def over_grpc(storage: str, name: str, workers: int, seconds: float) -> list[flo
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = multiprocessing.get_context("spawn").Process(target=proxy, args=(storage, port))
+    server = multiprocessing.get_context("fork").Process(target=proxy, args=(storage, port))
     server.start()
     try:
-        return processes(proxied, str(port), name, workers, seconds, "spawn")
+        return processes(proxied, str(port), name, workers, seconds)
     finally:
         server.terminate()
         server.join()
 
 
-def processes(worker, storage: str, name: str, workers: int, seconds: float, how: str = "fork") -> list[float]:
-    """How long each pair took, of so many processes, after the study exists."""
-    context = multiprocessing.get_context(how)
+def processes(worker, storage: str, name: str, workers: int, seconds: float) -> list[float]:
+    """How long each pair took, of so many processes that begin together, after the study exists."""
+    context = multiprocessing.get_context("fork")
     took = context.Queue()
-    first = context.Process(target=worker, args=(storage, name, time.time(), took))  # makes the study
-    first.start()
-    took.get(timeout=120)
-    first.join()
-    start = 0.0 if how == "fork" else 3.0 + workers / 2  # a process that is not forked loads everything first
-    all_ = [
-        context.Process(target=worker, args=(storage, name, time.time() + start + seconds, took))
-        for _ in range(workers)
-    ]
-    for process in all_:
-        process.start()
-    times = [took.get(timeout=seconds + 300) for _ in all_]
-    for process in all_:
-        process.join()
+    times = []
+    for number, length in ((1, 0.0), (workers, seconds)):  # the first makes the study
+        gate = context.Barrier(number)
+        all_ = [context.Process(target=worker, args=(storage, name, length, gate, took)) for _ in range(number)]
+        for process in all_:
+            process.start()
+        times = [took.get(timeout=seconds + 300) for _ in all_]
+        for process in all_:
+            process.join()
     return [one for of_worker in times for one in of_worker]
 
 
-def shown(rounds: list[list[float]], seconds: list[float]) -> str:
+def shown(rounds: list[list[float]], seconds: float) -> str:
     """Pairs a second, the median round, and the 99th percentile of all pairs in ms."""
-    rate = median(len(times) / took for times, took in zip(rounds, seconds, strict=True))
+    rate = median(len(times) / seconds for times in rounds)
     every = [one for times in rounds for one in times]
     return f"{rate:,.0f} | {part(every, 0.99):,.0f}"
 
@@ -219,13 +220,8 @@ def compare(workers: list[int], seconds: float, rounds: int, kinds: list[str]) -
                     http.append(over_http(own, name, number, seconds))
                     direct.append(processes(library, library_own, name, number, seconds))
                     grpc.append(over_grpc(other, name, number, seconds))
-                spent = [seconds] * rounds
-                # Optuna's processes begin at different moments: their rate is that of each while it ran.
-                rates = [sum(times) / number for times in grpc]
-                print(
-                    f"| {kind} | {number} | {shown(http, spent)} | {shown(direct, spent)} | {shown(grpc, rates)} |",
-                    flush=True,
-                )
+                row = " | ".join(shown(times, seconds) for times in (http, direct, grpc))
+                print(f"| {kind} | {number} | {row} |", flush=True)
 
 
 async def watched(port: int, pid: int, name: str, seconds: float, rate: float) -> None:
@@ -290,6 +286,9 @@ def main() -> None:
     if given.soak is not None:
         soak(given.soak, given.rate, given.kinds.split(",")[0])
     else:
+        import optuna.storages  # before processes are forked
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         compare([int(n) for n in given.workers.split(",")], given.seconds, given.rounds, given.kinds.split(","))
 
 

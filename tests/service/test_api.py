@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from serving_support import Answer, Service
+from serving_support import Answer, Service, until
 
 from surest.service import api
 from surest.service.app import make_app
@@ -191,6 +191,8 @@ def test_events_tell_of_changes(service: Service) -> None:
     while stream.readline():
         pass  # the stream ends with the study
     connection.close()
+    stream.close()
+    until(30, lambda: "surest_watching 0" in service.get("/metrics").body.decode())
 
 
 def test_health_and_metrics(service: Service) -> None:

@@ -5,7 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
-import anyio
 import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -15,6 +14,7 @@ from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.service import bodies
 from surest.service.auth import needs
+from surest.service.desk import Desk
 from surest.service.errors import Refused
 from surest.service.events import Watches
 from surest.service.exporting import exported
@@ -27,6 +27,8 @@ from surest.study.study import Study
 from surest.study.telling import Failure
 from surest.study.transfer import import_study
 
+HEALTH_SECONDS = 5.0
+"""In which the database must answer."""
 Answer = Callable[[Request], Awaitable[Any]]
 
 
@@ -150,12 +152,20 @@ async def delete(request: Request) -> Any:
     return {"deleted": name_of(request)}
 
 
+async def _desk(request: Request) -> Desk:
+    """The desk of a study that there is."""
+    studies, name = studies_of(request), name_of(request)
+    await studies.study(name)
+    return studies.desk(name)
+
+
 async def ask(request: Request) -> Any:
     """Take tickets."""
     form = await bodies.read(request, bodies.AskForm)
     name, studies = name_of(request), studies_of(request)
     wait = min(form.wait, request.app.state.limits.wait)
-    asked = asyncio.ensure_future(studies.desk(name).ask(form.k, worker_of(request, form.worker), wait, form.held))
+    desk = await _desk(request)
+    asked = asyncio.ensure_future(desk.ask(form.k, worker_of(request, form.worker), wait, form.held))
     handed = await _unless_gone(request, asked) if wait else await asked
     study = await studies.study(name)
     if request.headers.get("accept", "").startswith("text/plain"):
@@ -208,7 +218,7 @@ def ticket_lines(study: Study, handed: Handed) -> str:
 async def tell(request: Request) -> Any:
     """Tell rewards."""
     tickets, rewards = (await bodies.read(request, bodies.TellForm)).both()
-    await studies_of(request).desk(name_of(request)).tell(tickets, rewards)
+    await (await _desk(request)).tell(tickets, rewards)
     return {"tickets": tickets, "rewards": rewards}
 
 
@@ -217,7 +227,7 @@ async def fail(request: Request) -> Any:
     form = await bodies.read(request, bodies.FailForm)
     worker = worker_of(request, form.worker)
     failure = Failure(form.ticket, form.reason, form.reward, form.kind, worker)
-    await studies_of(request).desk(name_of(request)).fail(failure)
+    await (await _desk(request)).fail(failure)
     return {"ticket": form.ticket}
 
 
@@ -304,8 +314,8 @@ async def _lines(watches: Watches, name: str) -> AsyncIterator[bytes]:
 
 async def healthz(request: Request) -> Any:
     """Whether the service and its database work."""
-    with anyio.fail_after(5):
-        await studies_of(request).names()
+    if not await studies_of(request).answers(HEALTH_SECONDS):
+        raise Refused(503, f"the database did not answer within {HEALTH_SECONDS:g} seconds")
     return {"status": "ok"}
 
 

@@ -51,6 +51,15 @@ class Studies:
         with self.store.reading() as log:
             return log.study_names()
 
+    async def answers(self, seconds: float) -> bool:
+        """Whether the store answers in time."""
+        try:
+            with anyio.fail_after(seconds):
+                await anyio.to_thread.run_sync(self._names, abandon_on_cancel=True, limiter=self._threads)
+        except TimeoutError:
+            return False
+        return True
+
     async def study(self, name: str) -> Study:
         """A study, opened once: its session is kept in step with the log, so that no request replays all of it."""
         found = self._open.get(name)
@@ -88,6 +97,7 @@ class Studies:
         """Where workers of a study come to."""
         if len(self.desks) > self.limits.studies:
             self.desks = {other: desk for other, desk in self.desks.items() if not desk.idle}
+            self._stirred = {other: event for other, event in self._stirred.items() if other in self.desks}
         return self.desks.setdefault(name, Desk(self, name))
 
     def close(self) -> None:
