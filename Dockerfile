@@ -6,7 +6,7 @@ FROM python:3.12.11-slim-bookworm AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN python -m venv /opt/surest && /opt/surest/bin/pip install --no-cache-dir '.[postgresql,plot]'
+RUN python -m venv /opt/surest && /opt/surest/bin/pip install --no-cache-dir '.[postgresql,plot,serve]'
 
 FROM python:3.12.11-slim-bookworm
 COPY --from=build /opt/surest /opt/surest

@@ -2,6 +2,7 @@
 
 SurestError
 ├── UsageError          the caller's mistake: says what was given, what is allowed, what to do (exit status 2)
+│   ├── UnknownStudyError  a study that is not there
 │   ├── SourceError     a source, file or instance that cannot be read
 │   ├── RewardError     a reward that is not a number in the stated range
 │   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
@@ -25,6 +26,10 @@ class SurestError(Exception):
 
 class UsageError(SurestError, ValueError):
     """The caller's mistake."""
+
+
+class UnknownStudyError(UsageError):
+    """A study that is not there, or not any more."""
 
 
 class SourceError(UsageError):

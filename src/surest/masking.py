@@ -26,6 +26,8 @@ def masked(url: str) -> str:
     --------
     >>> masked("postgresql://bob:s3cret@db/x"), masked("mysql:/bob:s3cret@db")
     ('postgresql://bob:***@db/x', 'mysql:/bob:***@db')
+    >>> masked("http://:t0ken@host:8080"), masked("https://t0ken@host")
+    ('http://:***@host:8080', 'https://***@host')
     >>> masked("postgresql://db/x?user=u&password=SECRET"), masked("sqlite:///studies.db")
     ('postgresql://db/x?user=u&password=***', 'sqlite:///studies.db')
     """
@@ -62,6 +64,8 @@ def _places(url: str) -> list[tuple[int, int]]:
     colon = url.find(":", start, max(at, start))
     if colon >= 0:
         found.append((colon + 1, at))
+    elif at > start and head is not None and head.group().lower().startswith("http"):
+        found.append((start, at))  # a token of a service, without its colon
     for pair in _PAIR.finditer(url, max(at, start)):
         if any(key in unquote(pair.group(1)).lower() for key in _SECRET_KEYS):
             found.append(pair.span(2))

@@ -35,6 +35,9 @@ def test_the_wheel_is_the_package_and_nothing_else(built: Path) -> None:
     verifier = {"surest_verify.py", "surest_verify_lists.py"}
     assert {name for name in names if name.endswith(".py")} == sources | verifier
     assert "surest/py.typed" in names
+    pages = [path for part in ("templates", "static") for path in (PACKAGE / "service" / part).iterdir()]
+    assert pages
+    assert {f"surest/{path.relative_to(PACKAGE).as_posix()}" for path in pages} <= names
     assert any(name.startswith("surest/study/sql/migrations/versions/") for name in names)
     assert {name.partition("/")[0] for name in names} == {"surest", f"surest-{surest.__version__}.dist-info", *verifier}
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "gate": "Tell whether a candidate is worse than a baseline, for a build.",
     "bounds": "Tell how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",
+    "serve": "Serve studies over HTTP: pages, and JSON for workers in any language.",
     "report": "Write a page on a study or a result: HTML, Markdown or JSON.",
     "algorithms": "List the algorithms.",
     "bench": "Compare algorithms on suites of instances.",

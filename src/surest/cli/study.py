@@ -128,6 +128,26 @@ def add_arms(name: str, labels: tuple[str, ...], storage: str, as_json: bool) ->
 
 @study.command()
 @click.argument("name")
+@common
+def pause(name: str, storage: str, as_json: bool) -> int:
+    """Hand out no more tickets, until 'surest study resume'. What is out may be told."""
+    open_study(storage, name).pause()
+    say(as_json, {"name": name, "paused": True}, f"study {name} is paused")
+    return 0
+
+
+@study.command()
+@click.argument("name")
+@common
+def resume(name: str, storage: str, as_json: bool) -> int:
+    """Hand out tickets again."""
+    open_study(storage, name).resume()
+    say(as_json, {"name": name, "paused": False}, f"study {name} goes on")
+    return 0
+
+
+@study.command()
+@click.argument("name")
 @click.option(
     "-k", "--count", "k", default=1, type=click.IntRange(1, 10**6), show_default=True, help="The most tickets to take."
 )

@@ -25,7 +25,7 @@ OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """What a shell would understand and a program would take for an argument."""
 PLACES = ("arm", "item", "seed")
 """What may stand in braces in a command."""
-PRIVATE = "SUREST_STORAGE"
+PRIVATE = ("SUREST_STORAGE", "SUREST_TOKEN")
 """An environment variable that is ours alone: it may hold a password."""
 
 
@@ -237,7 +237,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _secret(name: str, value: str) -> bool:
-    return name == PRIVATE or (
+    return name in PRIVATE or (
         name.startswith("SUREST_") and re.search(r"://[^/]*:[^/]*@|password=", value) is not None
     )
 

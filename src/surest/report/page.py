@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from surest import __version__
-from surest.core.problem import DEFAULTS
+from surest.core.problem import DEFAULTS, Problem
 from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
@@ -113,10 +113,19 @@ def title(report: Report) -> str:
     """The name of a page."""
     if report.study is not None:
         return f"Study {report.study}"
-    problem = report.result.problem
+    return f"{question(report.result.problem)}: {', '.join(map(str, report.result.chosen)) or 'none'}"
+
+
+def question(problem: Problem) -> str:
+    """What is asked, in a few words."""
     asked = {"best": "Best arm", "top": f"The {problem.top} best", "above": f"Above {problem.above}"}
     asked["control"] = f"Better than {problem.control}"
-    return f"{asked[problem.question.kind]}: {', '.join(map(str, report.result.chosen)) or 'none'}"
+    return asked[problem.question.kind]
+
+
+def state(result: Result) -> str:
+    """Whether it is decided, or else why not."""
+    return "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
 
 
 def summary(report: Report) -> list[str]:
@@ -210,13 +219,15 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
 def to_html(report: Report) -> str:
     """The page: one file that needs no other."""
     result, arms = report.result, report.arms
-    state = "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
     pictures = []
     if not np.isnan(result.means).all():
-        pictures.append(("Intervals by arm", "intervals", _interval_note(report)))
-    pictures += [("Evidence over time", "evidence", evidence_text(report)), ("Allocation", "pulls", _share(report))]
+        pictures.append(("Intervals by arm", "intervals", interval_note(report)))
+    pictures += [
+        ("Evidence over time", "evidence", evidence_text(report)),
+        ("Allocation", "pulls", allocation_note(report)),
+    ]
     parts = [
-        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state)}</p>',
+        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state(result))}</p>',
         f"<h1>{_e(verdict(result))}</h1>",
         *(f"<p>{_e(line)}</p>" for line in summary(report)),
         "</header>",
@@ -258,7 +269,8 @@ def _picture(heading: str, kind: Any, note: str, arms: ArmTable, history: tuple[
     return f"<section><h2>{heading}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
 
 
-def _interval_note(report: Report) -> str:
+def interval_note(report: Report) -> str:
+    """What the intervals of a picture mean."""
     if report.result.intervals is None:
         return f"Means only: {report.result.algorithm} tells no intervals."
     if report.result.listed is not None:
@@ -270,7 +282,8 @@ def _diamonds(report: Report) -> str:
     return "The diamond leads." if report.result.problem.question.kind == "best" else "Diamonds: the chosen arms."
 
 
-def _share(report: Report) -> str:
+def allocation_note(report: Report) -> str:
+    """Where the evaluations went."""
     result = report.result
     what = "pulls" if result.listed is None else "evaluations"
     chosen = list(result.indices)

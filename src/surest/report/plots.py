@@ -177,7 +177,7 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
         ax.annotate(count(number), (number, row), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
     ax.set_xlim(0, max([*pulls, 1]) * 1.22)  # room for the numbers
     ax.locator_params(axis="x", nbins=4)
-    ax.xaxis.set_major_formatter(_short)
+    ax.xaxis.set_major_formatter(tick_text)
     total = sum(arm.pulls for arm in arms)
     ax.set_xlabel(f"{arms.counted} (of {count(total)})")
     rest = len(arms) - len(shown)
@@ -200,7 +200,7 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
     )  # fmt: skip
     ax.set_ylim(0, 1.25 * max(threshold, *evidence))
     ax.set_xlim(0, max(*pulls, 1))
-    ax.xaxis.set_major_formatter(_short)
+    ax.xaxis.set_major_formatter(tick_text)
     ax.set_xlabel("pulls")
     ax.set_ylabel("evidence (nats)")
     _bare(ax)
@@ -229,10 +229,10 @@ def _short_label(label: str) -> str:
     return visible(shortened(label, LONGEST)).replace("$", r"\$")
 
 
-def _short(value: float, position: float = 0) -> str:
+def tick_text(value: float, position: float = 0) -> str:
     """A tick of an axis of pulls.
 
-    >>> _short(25000), _short(1.5e6), _short(400), _short(5e13)
+    >>> tick_text(25000), tick_text(1.5e6), tick_text(400), tick_text(5e13)
     ('25k', '1.5M', '400', '5e+13')
     """
     if value >= 1e9:

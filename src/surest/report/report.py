@@ -70,15 +70,19 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
 
 def report_of_study(study: Study) -> Report:
     """A report on a stored study as it stands: its log is replayed, and checked on the way."""
+    few = len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
+    return report_on(study, study.result(history=True, record=few))
+
+
+def report_on(study: Study, result: Result, storage: str | None = None) -> Report:
+    """A report on a stored study whose result is known; `storage` is what its commands are told, if not where it is kept."""
     handling = msgspec.to_builtins(study.settings.handling)
     beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
-    where = ["--storage", study.store.shown]
+    where = ["--storage", study.store.shown if storage is None else storage]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    few = len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
-    result = study.result(history=True, record=few)
-    if few:
+    if len(result.labels) + len(study.items) <= MOST_ARMS_NAMED:
         commands |= _anew(study, where) | _check_yourself(result, study, where)
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
@@ -86,7 +90,7 @@ def report_of_study(study: Study) -> Report:
 
 
 def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str, str]:
-    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier."""
+    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier and all was recorded."""
     try:
         known_by = decision_of(result).known_by
     except UsageError:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from surest.core.problem import labels_of
 from surest.core.tickets import Ticket
 from surest.errors import TicketError, UsageError
 from surest.study.log import Item, Log, Place, Store, StoredTicket
+from surest.study.settings import differences
+
+if TYPE_CHECKING:
+    from surest.study.study import Study
 
 MOST_ARMS = 10**7
 
@@ -123,6 +127,21 @@ def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
             return unknown_study(store, name, log)
     there = log.study_names()
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
+
+
+def check_agrees(
+    study: "Study", given: dict[str, Any], labels: tuple[str, ...] | None, listed: tuple[Item, ...]
+) -> None:
+    """Refuse what is said otherwise than when the study was made."""
+    differ = differences(given, study.settings)
+    if labels is not None and labels != study.labels[: len(labels)]:
+        differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
+    if listed and listed != study.items:
+        differ += f"{', ' if differ else ''}items {keys_of(study.items)}, not {keys_of(listed)}"
+    if differ:
+        raise UsageError(
+            f"study {study.name!r} was made with {differ}; leave these out, or give the study another name"
+        )
 
 
 def ticket_of(place: Place, label: str) -> Ticket:

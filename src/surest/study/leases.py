@@ -9,25 +9,27 @@ from surest.study.study import Study
 from surest.study.workers import gone, own_name
 
 
-def renew(study: Study, numbers: Sequence[int]) -> None:
+def renew(study: Study, numbers: Sequence[int], worker: str | None = None) -> None:
     """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
     if not numbers:
         return
+    who = own_name() if worker is None else worker
     with study.store.writing() as log:
         until = log.time() + study.lease_seconds
         found = log.read_tickets(study.id, numbers).values()
-        ours = [t.number for t in found if t.worker == own_name() and t.reward is None and t.lease != 0]
+        ours = [t.number for t in found if t.worker == who and t.reward is None and t.lease != 0]
         log.set_leases(study.id, ours, until)
 
 
-def give_back(study: Study, numbers: Sequence[int]) -> None:
+def give_back(study: Study, numbers: Sequence[int], worker: str | None = None) -> None:
     """Let tickets that this process no longer evaluates be handed out again at once."""
     if not numbers:
         return
+    who = own_name() if worker is None else worker
     with study.store.writing() as log:
         at = log.time()
         found = log.read_tickets(study.id, numbers).values()
-        ours = [t for t in found if t.worker == own_name() and t.reward is None and t.lease != 0]
+        ours = [t for t in found if t.worker == who and t.reward is None and t.lease != 0]
         for ticket in ours:
             lease = Lease(study.id, ticket.worker, at)
             log.write_event(lease, ticket.number, ticket.arm, "interrupted", "its worker was stopped")

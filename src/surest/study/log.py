@@ -142,6 +142,12 @@ class Log(Protocol):
     def has_study(self, study: int) -> bool:
         """Whether it is still there."""
 
+    def is_paused(self, study: int) -> bool:
+        """Whether no tickets are handed out."""
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
         """Write arms, numbered from `first` on, which count from ticket `added_at` on."""
 
@@ -226,8 +232,8 @@ class Log(Protocol):
     def last_reasons(self, study: int) -> dict[int, str]:
         """What the last failure of each arm said, where it said something."""
 
-    def read_history(self, study: int) -> Iterator[Sequence[History]]:
-        """All tickets in order, a portion at a time, every reward checked."""
+    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
+        """The tickets from a number on, in order, a portion at a time, every reward checked."""
 
     def read_events(self, study: int) -> list[Event]:
         """All events in order."""

@@ -42,6 +42,7 @@ class _Kept:
     cells: set[tuple[int, int]] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
     snapshot: tuple[str, str] = ("", "")
+    paused: bool = False
 
 
 class MemoryStore:
@@ -145,6 +146,14 @@ class MemoryLog:
         return study in self._store._studies
 
     has_study = lock_study
+
+    def is_paused(self, study: int) -> bool:
+        """Whether no tickets are handed out."""
+        return self._of(study).paused
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+        self._changed(study).paused = paused
 
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
         """Write arms, numbered from `first` on."""
@@ -296,12 +305,12 @@ class MemoryLog:
             if event.kind not in NO_FAILURES and event.reason
         }
 
-    def read_history(self, study: int) -> Iterator[Sequence[History]]:
-        """All tickets in order."""
+    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
+        """The tickets from a number on, in order."""
         kept = self._of(study)
         yield [
             History(t.arm, t.reward, t.attempts, t.worker, kept.told.get(t.number), t.failures, t.item)
-            for t in kept.tickets
+            for t in kept.tickets[first:]
         ]
 
     def read_events(self, study: int) -> list[Event]:

@@ -7,7 +7,17 @@ from surest.study.log import Store
 STORAGE = "sqlite:///surest.db"
 """Where studies are, if nothing else is said."""
 MEMORY = "memory:"
+SERVICES = ("http://", "https://")
 _memory: dict[str, Store] = {}
+
+
+def is_service(storage: object) -> bool:
+    """Whether a storage is the URL of a service.
+
+    >>> is_service("http://localhost:8080"), is_service("sqlite:///studies.db")
+    (True, False)
+    """
+    return isinstance(storage, str) and storage.lower().startswith(SERVICES)
 
 
 def store_of(storage: "str | Store") -> Store:

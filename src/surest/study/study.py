@@ -12,23 +12,21 @@ import numpy as np
 from surest.core.problem import default_algorithm, labels_of, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
-from surest.errors import RewardError, TicketError, UsageError
+from surest.errors import RewardError, UnknownStudyError, UsageError
 from surest.study.checks import (
-    check_holder,
+    check_agrees,
     checked_items,
     checked_labels,
     checked_number,
-    keys_of,
-    never,
-    some,
     storable,
     ticket_of,
     unknown_study,
 )
-from surest.study.log import NO_FAILURES, Item, Lease, Log, Store
+from surest.study.log import Item, Lease, Log, Store
 from surest.study.records import parsed
-from surest.study.settings import checked_settings, differences, spoken
-from surest.study.stores import store_of
+from surest.study.settings import checked_settings, spoken
+from surest.study.stores import is_service, store_of
+from surest.study.telling import Failure, write_failure, write_told
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
@@ -60,8 +58,8 @@ def open_study(
     Parameters
     ----------
     storage : str or Store
-        ``sqlite:///file.db``, ``postgresql://user@host/name`` for workers on several machines, ``memory:`` for trying out, or a
-        store of your own (`surest.study.log.Store`).
+        ``sqlite:///file.db``, ``postgresql://user@host/name`` for workers on several machines, ``http://host:8080`` for a
+        service (``surest serve``), ``memory:`` for trying out, or a store of your own (`surest.study.log.Store`).
     name : str
         The study's name in that database.
     arms : int or sequence of str, optional
@@ -98,13 +96,17 @@ def open_study(
     listed = checked_items(items)
     given |= {"items": len(listed)} if listed else {}
     storable(name, "a study's name")
+    if is_service(storage):
+        from surest.study.remote import open_remote
+
+        return open_remote(str(storage), name, labels, listed, given, load_if_exists)
     store = store_of(storage)
     store.prepare(create=arms is not None)
     with store.reading() as log:
         there = log.find_study(name) is not None
     if not there:
         if labels is None:
-            raise UsageError(unknown_study(store, name) + "; give its arms to make it")
+            raise UnknownStudyError(unknown_study(store, name) + "; give its arms to make it")
         import secrets
 
         asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given})
@@ -116,13 +118,7 @@ def open_study(
     if not load_if_exists:
         raise UsageError(f"there is already a study {name!r} in {store.shown}; open it with load_if_exists=True")
     study = Study(store, name)
-    differ = differences(given, study.settings)
-    if labels is not None and labels != study.labels[: len(labels)]:
-        differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
-    if listed and listed != study.items:
-        differ += f"{', ' if differ else ''}items {keys_of(study.items)}, not {keys_of(listed)}"
-    if differ:
-        raise UsageError(f"study {name!r} was made with {differ}; leave these out, or give the study another name")
+    check_agrees(study, given, labels, listed)
     return study
 
 
@@ -136,12 +132,10 @@ class Study:
             if row is not None:
                 self._arms, self.items = log.read_arms(row.id), tuple(log.read_items(row.id))
         if row is None:
-            raise UsageError(unknown_study(store, name))
+            raise UnknownStudyError(unknown_study(store, name))
         self.id = row.id
         self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
-        handling = self.settings.handling
-        self.lease_seconds, self.seed = handling.lease_seconds, self.settings.problem.seed
-        self._on_failure, self._retries = handling.on_failure, handling.retries
+        self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._begin_here()
 
     def _begin_here(self) -> None:
@@ -192,7 +186,8 @@ class Study:
         storable(who, "a worker's name")
         with self._writing() as (log, follower):
             lease = Lease(self.id, who, log.time())
-            handed = follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
+            paused = log.is_paused(self.id)
+            handed = [] if paused else follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
             if any(place.arm >= len(self._arms) for place in handed):
                 self._arms = log.read_arms(self.id)
         self._holders |= {} if worker is None else {place.number: who for place in handed}
@@ -210,21 +205,7 @@ class Study:
 
     def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
         with self.store.writing() as log:
-            told = log.read_tickets(self.id, [checked_number(number) for number in numbers])
-            fresh: dict[int, float] = {}
-            for number, reward in zip(map(int, numbers), rewards, strict=True):
-                if number not in told:
-                    raise never(number)
-                value = self._checked(number, told[number].arm, reward)
-                earlier = fresh.get(number, told[number].reward)
-                if earlier is not None and value != earlier:
-                    raise TicketError(
-                        f"ticket {number} was already told {earlier} (by worker {told[number].worker!r}); it cannot "
-                        f"become {value}. The first reward counts"
-                    )
-                if earlier is None:
-                    fresh[number] = value
-            log.write_rewards(self.id, fresh)
+            fresh = write_told(self, log, numbers, rewards)
             answered = self._follower is not None and self._follower.answered(log)
         for number in fresh:
             self._holders.pop(number, None)
@@ -259,27 +240,23 @@ class Study:
             Who says so: the name given to `ask`, or else this process. Only who holds a ticket can fail it. If the lease ran out
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
+        if worker is None:
+            worker = self._holders.get(checked_number(ticket), own_name())
         with self.store.writing() as log:
-            number = checked_number(ticket)
-            found = log.read_tickets(self.id, [number]).get(number)
-            if found is None:
-                raise never(ticket)
-            stated = None if reward is None else self._checked(number, found.arm, reward)
-            check_holder(found, self._holders.get(number, own_name()) if worker is None else worker, reason)
-            lease, failures = Lease(self.id, found.worker, log.time()), found.failures
-            if found.lease != 0:  # else it was said before
-                log.write_event(lease, number, found.arm, kind, str(reason))
-                if kind not in NO_FAILURES:
-                    log.count_failure(self.id, number)
-                    failures += 1
-            if stated is None and failures > self._retries:
-                stated = self._on_failure
-            if stated is None:
-                log.set_leases(self.id, [number], 0.0)
-            else:
-                log.write_event(lease, number, found.arm, "imputed", f"counted as {stated}")
-                log.write_rewards(self.id, {number: stated})
+            number = write_failure(self, log, Failure(ticket, reason, reward, kind, worker))
         self._holders.pop(number, None)
+
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Lengthen the leases of tickets that a worker, or this process, is still busy with."""
+        from surest.study.leases import renew
+
+        renew(self, numbers, worker)
+
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Let tickets that a worker, or this process, no longer evaluates be handed out again at once."""
+        from surest.study.leases import give_back
+
+        give_back(self, numbers, worker)
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.
@@ -291,6 +268,21 @@ class Study:
             trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
             self._arms = log.read_arms(self.id)
+
+    @property
+    def paused(self) -> bool:
+        """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
+        with self._reading() as (log, _):
+            return log.is_paused(self.id)
+
+    def pause(self, paused: bool = True) -> None:
+        """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
+        with self._writing() as (log, _):
+            log.set_paused(self.id, paused)
+
+    def resume(self) -> None:
+        """Hand out tickets again."""
+        self.pause(False)
 
     def status(self) -> "Progress":
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
@@ -359,7 +351,7 @@ class Study:
             try:
                 with self.store.writing() as log:
                     if not log.lock_study(self.id):
-                        raise UsageError(unknown_study(self.store, self.name, log) + " any more")
+                        raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
                     yield log, follower
             except BaseException:
                 follower.forget()  # it may be ahead of what was not written after all
@@ -370,7 +362,7 @@ class Study:
         """The study at one moment."""
         with self._alone() as follower, self.store.reading() as log:
             if not log.has_study(self.id):
-                raise UsageError(unknown_study(self.store, self.name, log) + " any more")
+                raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
             yield log, follower
 
     def _current(self) -> "Session":
@@ -380,6 +372,10 @@ class Study:
 
 def list_studies(storage: str | Store) -> list[Study]:
     """All studies of a database, by name."""
+    if is_service(storage):
+        from surest.study.remote import list_remote
+
+        return list_remote(str(storage))
     store = store_of(storage)
     store.prepare(create=False)
     with store.reading() as log:
@@ -389,8 +385,12 @@ def list_studies(storage: str | Store) -> list[Study]:
 
 def delete_study(storage: str | Store, name: str) -> None:
     """Delete a study and all that was told to it."""
+    if is_service(storage):
+        from surest.study.remote import delete_remote
+
+        return delete_remote(str(storage), name)
     store = store_of(storage)
     store.prepare(create=False)
     with store.writing() as log:
         if not log.delete_study(name):
-            raise UsageError(unknown_study(store, name, log))
+            raise UnknownStudyError(unknown_study(store, name, log))

@@ -17,7 +17,7 @@ from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, S
 from surest.study.records import arms_of
 from surest.study.replay import Departure, later_arms, replay, requests_ahead, script_of
 from surest.study.settings import checked_settings
-from surest.study.stores import store_of
+from surest.study.stores import is_service, store_of
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -146,6 +146,10 @@ def import_study(storage: str | Store, document: bytes | str, name: str | None =
     study = _decoded(document)
     called = study.name if name is None else name
     storable(called, "a study's name")
+    if is_service(storage):
+        from surest.study.remote import import_remote
+
+        return import_remote(str(storage), document, called)
     settings = checked_settings(study.settings)
     _check_counts(study)
     _check_course(study)

@@ -14,7 +14,7 @@ from surest.drivers.desk import Hook
 from surest.drivers.executor import LOOK, Workers, drive
 from surest.drivers.failures import Failures, kind_of
 from surest.errors import EvaluationError, RewardError, TicketError
-from surest.study.leases import give_back, renew, spare_a_replay, take_over
+from surest.study.leases import spare_a_replay, take_over
 from surest.study.study import Study
 
 RENEWALS = 4
@@ -84,7 +84,7 @@ class StudyDesk:
         self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
         self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
         self._keep = _every(
-            study.settings.handling.lease_seconds / RENEWALS, lambda held: renew(study, [t.id for t in held])
+            study.settings.handling.lease_seconds / RENEWALS, lambda held: study.renew([t.id for t in held])
         )
         take_over(study)
 
@@ -134,7 +134,7 @@ class StudyDesk:
 
     def give_back(self, tickets: Collection[Ticket]) -> None:
         """Let tickets be handed out again at once."""
-        give_back(self.study, [ticket.id for ticket in tickets])
+        self.study.give_back([ticket.id for ticket in tickets])
         spare_a_replay(self.study)  # the last thing that a worker does
 
     def wait_for_others(self) -> None:

@@ -70,6 +70,11 @@ def study_is_kept_by_name(make: Callable[[], Store]) -> None:
         assert "kept" in log.study_names(), "study_names leaves a study out"
         assert log.has_study(number), "has_study must be true of a study that is there"
     with make().writing() as log:
+        assert not log.is_paused(number), "a new study is not paused"
+        log.set_paused(number, True)
+    with make().reading() as log:
+        assert log.is_paused(number), "set_paused must be kept"
+    with make().writing() as log:
         assert log.delete_study("kept"), "delete_study must say True when it deleted"
         assert not log.delete_study("kept"), "delete_study must say False when there is nothing to delete"
         assert not log.lock_study(number), "lock_study must say False of a study that is gone"
@@ -247,6 +252,8 @@ def history_goes_out_and_in(make: Callable[[], Store]) -> None:
     with make().reading() as log:
         found = [tuple(ticket) for portion in log.read_history(study) for ticket in portion]
         assert found == [tuple(ticket) for ticket in tickets], f"read_history gave {found}"
+        later = [tuple(ticket) for portion in log.read_history(study, 1) for ticket in portion]
+        assert later == found[1:], f"read_history from ticket 1 on gave {later}"
         assert log.count_events(study) == [(0, "failed", 1)]
         assert log.count_open(study, log.time()) == 1, "an imported ticket without a reward can be handed out at once"
     _gone(store, "moved")

@@ -112,12 +112,12 @@ class SqlBulk:
         query = "SELECT arm, reason FROM surest_events WHERE study = ? AND kind NOT IN (?, ?, ?, ?) AND reason <> '' ORDER BY id"
         return dict(self.execute(query, study, *NO_FAILURES).fetchall())
 
-    def read_history(self, study: int) -> Iterator[Sequence[History]]:
-        """All tickets in order, a portion at a time, every reward checked."""
+    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
+        """The tickets from a number on, in order, a portion at a time, every reward checked."""
         columns = "id, arm, reward, seal, attempts, worker, told, failures, item"
-        query = f"SELECT {columns} FROM surest_tickets WHERE study = ? ORDER BY id"
-        rows, at = self.cursor.connection.cursor(), 0  # one of its own: others may be used meanwhile
-        rows.execute(self.driver.statement(query), (study,))
+        query = f"SELECT {columns} FROM surest_tickets WHERE study = ? AND id >= ? ORDER BY id"
+        rows, at = self.cursor.connection.cursor(), first  # one of its own: others may be used meanwhile
+        rows.execute(self.driver.statement(query), (study, first))
         while portion := rows.fetchmany(MANY):
             numbers, arms, rewards, seals, *more, items = zip(*portion, strict=True)
             if numbers[0] != at or numbers[-1] != at + len(portion) - 1:  # they are whole, and rise

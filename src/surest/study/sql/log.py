@@ -79,6 +79,14 @@ class SqlLog(SqlBulk):
         """Whether it is still there."""
         return self.value("SELECT id FROM surest_studies WHERE id = ?", study) is not None
 
+    def is_paused(self, study: int) -> bool:
+        """Whether no tickets are handed out."""
+        return bool(self.value("SELECT paused FROM surest_studies WHERE id = ?", study))
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+        self.execute("UPDATE surest_studies SET paused = ? WHERE id = ?", int(paused), study)
+
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
         """Write arms, numbered from `first` on."""
         rows = [(study, arm, label, added_at, seal(arm, label, added_at)) for arm, label in enumerate(labels, first)]

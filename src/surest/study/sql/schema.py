@@ -20,6 +20,7 @@ studies = sa.Table(
     sa.Column("settings", sa.Text, nullable=False),  # JSON: see `study.settings`
     sa.Column("created", _Real, nullable=False),  # seconds since 1970, as all times here
     sa.Column("seal", _Number, nullable=False),
+    sa.Column("paused", sa.Integer, nullable=False, server_default="0"),  # 1 while no tickets are handed out
     sqlite_autoincrement=True,  # a deleted study's number is not used again
 )
 arms = sa.Table(

@@ -1,0 +1,104 @@
+"""``surest serve``: pages to watch studies, and a door for workers in any language."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from surest.cli.study import say, storage_option
+from surest.errors import UsageError
+
+TOKENS = "SUREST_TOKENS"
+
+
+def tokens_file() -> Path:
+    """Where tokens are kept unless told otherwise."""
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(base).expanduser() / "surest" / "tokens.json"
+
+
+tokens_option = click.option(
+    "--tokens",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    envvar=TOKENS,
+    show_envvar=True,
+    help="Where tokens are kept, as digests. [default: ~/.config/surest/tokens.json]",
+)
+
+
+@click.group(invoke_without_command=True)
+@storage_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@tokens_option
+@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+@click.pass_context
+def serve(ctx: click.Context, storage: str, host: str, port: int, tokens: Path | None, quiet: bool) -> int | None:
+    """Serve the studies of a database over HTTP: pages for people, JSON for workers in any language.
+
+    Without tokens only this machine is served. 'surest serve token' makes one:
+
+    \b
+      surest serve --storage sqlite:///studies.db
+      surest serve token ann --role work
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    try:
+        from surest.service import server
+        from surest.service.app import make_app
+    except ImportError as error:
+        raise UsageError(
+            f"the service needs packages that are not installed ({error}); pip install 'surest[serve]'"
+        ) from None
+    from surest.service.limits import Limits
+    from surest.service.tokens import Tokens
+
+    known = Tokens(tokens or tokens_file())
+    if not known and not server.is_local(host):
+        raise UsageError(
+            f"nobody has a token yet, and {host} can be reached by others; make one first ('surest serve token NAME'), or listen "
+            "on 127.0.0.1"
+        )
+    limits = Limits()
+    app = make_app(storage, tokens=known, limits=limits)
+    listening = server.bound(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"surest serves http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends it)")
+    server.run(app, listening, limits, quiet=quiet)
+    return 0
+
+
+@serve.command()
+@click.argument("name", required=False)
+@click.option(
+    "--role",
+    type=click.Choice(["look", "work", "administer"]),
+    default="work",
+    show_default=True,
+    help="What its holder may do. Each role may do what those before it may.",
+)
+@click.option("--revoke", is_flag=True, help="Take the token away instead.")
+@tokens_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def token(name: str | None, role: Any, revoke: bool, tokens: Path | None, as_json: bool) -> int:
+    """Make a token called NAME; without a name, list those that there are.
+
+    The token is printed once. Only its digest is kept.
+    """
+    from surest.service.tokens import Tokens
+
+    known = Tokens(tokens or tokens_file())
+    if name is None:
+        rows = [{"name": kept.name, "role": kept.role, "made": kept.made} for kept in known.all()]
+        say(as_json, rows, "\n".join(f"{row['name']}\t{row['role']}" for row in rows) or "no tokens")
+        return 0
+    if revoke:
+        known.revoke(name)
+        say(as_json, {"revoked": name}, f"token {name} revoked")
+        return 0
+    made = known.add(name, role)
+    say(as_json, {"name": name, "role": role, "token": made}, made)
+    return 0

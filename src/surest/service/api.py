@@ -1,0 +1,377 @@
+"""HTTP for workers and programs: one table of endpoints, from which routes and the OpenAPI document are made."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from surest.algorithms import lookup
+from surest.errors import UsageError
+from surest.service import bodies
+from surest.service.auth import needs
+from surest.service.desk import Desk
+from surest.service.errors import Refused
+from surest.service.events import Watches
+from surest.service.exporting import exported
+from surest.service.studies import Studies
+from surest.service.tokens import Role
+from surest.study.batch import Handed
+from surest.study.leases import give_back, renew
+from surest.study.log import Store
+from surest.study.study import Study
+from surest.study.telling import Failure
+from surest.study.transfer import import_study
+
+HEALTH_SECONDS = 5.0
+"""In which the database must answer."""
+Answer = Callable[[Request], Awaitable[Any]]
+
+
+class Endpoint(NamedTuple):
+    """What can be asked for: how, by whom, and what it does."""
+
+    method: str
+    path: str
+    role: Role | None
+    """None for what anybody may ask."""
+    answer: Answer
+    summary: str
+    body: Any = None
+    """The form of its body, or forms, if it has one."""
+    status: int = 200
+    query: tuple[tuple[str, str], ...] = ()
+    """Names and descriptions of what may follow a question mark."""
+    kind: str = "application/json"
+
+
+def studies_of(request: Request) -> Studies:
+    """The studies of the service."""
+    found: Studies = request.app.state.studies
+    return found
+
+
+def worker_of(request: Request, given: str | None) -> str:
+    """What the log calls a worker that does not say so itself."""
+    address = "?" if request.client is None else request.client.host
+    return f"{request.state.who.name}@{address}"[:500] if given is None else given
+
+
+async def list_studies(request: Request) -> Any:
+    """All studies by name."""
+    return {"studies": await studies_of(request).names()}
+
+
+async def create(request: Request) -> Any:
+    """Make a study."""
+    form = await bodies.read(request, bodies.CreateForm, request.app.state.limits.upload)
+    settings = dict(form.settings)
+    check_settings(settings)
+    items: Any = form.items
+    if isinstance(items, list):
+        items = [(item.key, item.payload) if isinstance(item, bodies.ItemForm) else item for item in items]
+    made = await studies_of(request).create(form.name, form.arms, items=items, **settings)
+    return facts_of(made)
+
+
+def check_settings(settings: dict[str, Any]) -> None:
+    """Refuse settings that would run a file of the service's machine, or that are no settings."""
+    own = {"name", "arms", "items", "storage", "load_if_exists"} & settings.keys()
+    if own:
+        raise UsageError(f"{', '.join(sorted(own))} cannot be given as settings")
+    if not isinstance(settings.get("options", {}), dict):
+        raise UsageError("options must be an object of names and values")
+    settings.update(settings.pop("options", {}))
+    check_algorithm(settings.get("algorithm"))
+
+
+def check_algorithm(algorithm: object) -> None:
+    """Refuse what is not the name of an algorithm: a file of the service's machine must not be run."""
+    if algorithm is not None:
+        if not isinstance(algorithm, str) or ".py" in algorithm:
+            raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
+        lookup(algorithm)
+
+
+def facts_of(study: Study) -> dict[str, Any]:
+    """What of a study never changes, and its arms."""
+    return {
+        "name": study.name,
+        "arms": list(study.labels),
+        "items": len(study.items),
+        "settings": msgspec.json.decode(study.settings.text()),
+        "lease_seconds": study.lease_seconds,
+    }
+
+
+def _looked_at(study: Study) -> dict[str, Any]:
+    finished, paused = study.finished, study.paused
+    return {**facts_of(study), "finished": finished, "paused": paused}
+
+
+async def import_(request: Request) -> Any:
+    """Put an exported study into the store."""
+    data = await bodies.json_of(request, request.app.state.limits.upload)
+    studies, name = studies_of(request), request.query_params.get("name")
+    return {"name": await studies.call(_imported, studies.store, data, name)}
+
+
+def _imported(store: Store, document: bytes, name: str | None) -> str:
+    found = msgspec.json.decode(document)
+    settings = found.get("settings") if isinstance(found, dict) else None
+    if isinstance(settings, dict):
+        check_algorithm(settings.get("algorithm"))
+    return import_study(store, document, name)
+
+
+async def look(request: Request) -> Any:
+    """A study's settings and arms, and whether it is finished."""
+    return await studies_of(request).with_study(name_of(request), _looked_at)
+
+
+def name_of(request: Request) -> str:
+    """The study that the address names."""
+    return str(request.path_params["name"])
+
+
+async def items(request: Request) -> Any:
+    """The items of a study."""
+    study = await studies_of(request).study(name_of(request))
+    return {
+        "items": [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in study.items]
+    }
+
+
+async def delete(request: Request) -> Any:
+    """Delete a study."""
+    await studies_of(request).delete(name_of(request))
+    return {"deleted": name_of(request)}
+
+
+async def _desk(request: Request) -> Desk:
+    """The desk of a study that there is."""
+    studies, name = studies_of(request), name_of(request)
+    await studies.study(name)
+    return studies.desk(name)
+
+
+async def ask(request: Request) -> Any:
+    """Take tickets."""
+    form = await bodies.read(request, bodies.AskForm)
+    name, studies = name_of(request), studies_of(request)
+    wait = min(form.wait, request.app.state.limits.wait)
+    desk = await _desk(request)
+    asked = asyncio.ensure_future(desk.ask(form.k, worker_of(request, form.worker), wait, form.held))
+    handed = await _unless_gone(request, asked) if wait else await asked
+    study = await studies.study(name)
+    if request.headers.get("accept", "").startswith("text/plain"):
+        return PlainTextResponse(ticket_lines(study, handed))
+    return {
+        "tickets": [ticket_json(study, ticket) for ticket in handed.tickets],
+        "finished": handed.finished,
+        "paused": handed.paused,
+        "lease_seconds": study.lease_seconds,
+    }
+
+
+async def _unless_gone(request: Request, asked: "asyncio.Future[Handed]") -> Handed:
+    """Wait for tickets as long as whoever asked is there."""
+    leaves = asyncio.ensure_future(_left(request))
+    try:
+        tasks: set[asyncio.Future[Any]] = {asked, leaves}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise Refused(499, "the worker left")
+        return asked.result()
+    finally:
+        for task in (asked, leaves):
+            task.cancel()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def ticket_json(study: Study, ticket: Any) -> dict[str, Any]:
+    """A ticket: its number, the arm to evaluate, and the item with what its evaluation needs to know, if there is one."""
+    row = {"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label}
+    item = study.item_of(ticket)
+    if item is not None:
+        row |= {"item": item.key, "item_index": ticket.item}
+        if item.payload is not None:
+            row["payload"] = msgspec.Raw(item.payload.encode())
+    return row
+
+
+def ticket_lines(study: Study, handed: Handed) -> str:
+    """Tickets for a shell: on each line a number, the arm and the item, with tabs between; ``finished`` at the end."""
+    rows = ((ticket, study.item_of(ticket)) for ticket in handed.tickets)
+    lines = ["\t".join([str(t.id), t.label, *([] if item is None else [item.key])]) for t, item in rows]
+    return "\n".join(["finished"] if handed.finished else lines) + "\n"
+
+
+async def tell(request: Request) -> Any:
+    """Tell rewards."""
+    tickets, rewards = (await bodies.read(request, bodies.TellForm)).both()
+    await (await _desk(request)).tell(tickets, rewards)
+    return {"tickets": tickets, "rewards": rewards}
+
+
+async def fail(request: Request) -> Any:
+    """Say that an evaluation gave no reward."""
+    form = await bodies.read(request, bodies.FailForm)
+    worker = worker_of(request, form.worker)
+    failure = Failure(form.ticket, form.reason, form.reward, form.kind, worker)
+    await (await _desk(request)).fail(failure)
+    return {"ticket": form.ticket}
+
+
+async def lengthen(request: Request) -> Any:
+    """Lengthen leases."""
+    form = await bodies.read(request, bodies.HeldForm)
+    worker = worker_of(request, form.worker)
+    await studies_of(request).with_study(name_of(request), renew, form.tickets, worker)
+    return {"tickets": form.tickets}
+
+
+async def return_tickets(request: Request) -> Any:
+    """Let tickets be handed out again."""
+    form = await bodies.read(request, bodies.HeldForm)
+    studies, worker = studies_of(request), worker_of(request, form.worker)
+    await studies.with_study(name_of(request), give_back, form.tickets, worker)
+    studies.stir(name_of(request))
+    return {"tickets": form.tickets}
+
+
+async def add_arms(request: Request) -> Any:
+    """Add arms."""
+    form = await bodies.read(request, bodies.ArmsForm)
+    study = await studies_of(request).add_arms(name_of(request), form.labels)
+    return {"name": study.name, "arms": list(study.labels)}
+
+
+async def pause(request: Request) -> Any:
+    """Hand out no more tickets."""
+    await studies_of(request).pause(name_of(request), True)
+    return {"name": name_of(request), "paused": True}
+
+
+async def resume(request: Request) -> Any:
+    """Hand out tickets again."""
+    await studies_of(request).pause(name_of(request), False)
+    return {"name": name_of(request), "paused": False}
+
+
+def _status(study: Study) -> dict[str, Any]:
+    return {**study.status().to_json(), "paused": study.paused}
+
+
+async def status(request: Request) -> Any:
+    """How a study stands."""
+    return await studies_of(request).with_study(name_of(request), _status)
+
+
+def _result(study: Study, history: bool) -> dict[str, Any]:
+    return study.result(history=history).to_json()
+
+
+async def result(request: Request) -> Any:
+    """The verdict."""
+    history = request.query_params.get("history") == "1"
+    return await studies_of(request).with_study(name_of(request), _result, history)
+
+
+async def export(request: Request) -> Any:
+    """All of a study."""
+    return await exported(studies_of(request), name_of(request))
+
+
+async def events(request: Request) -> Any:
+    """What changes, as it changes."""
+    watches: Watches = request.app.state.watches
+    studies, name = studies_of(request), name_of(request)
+    await studies.study(name)
+    if watches.listeners >= request.app.state.limits.listeners:
+        raise Refused(503, f"{watches.listeners} watch already; try again later", retry_after=10)
+    return StreamingResponse(_lines(watches, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _lines(watches: Watches, name: str) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    async with contextlib.aclosing(watches.of(name).changes()) as changes:
+        async for moment in changes:
+            yield (
+                b": still here\n\n"
+                if moment is None
+                else b"event: change\ndata: " + msgspec.json.encode(moment.json()) + b"\n\n"
+            )
+
+
+async def healthz(request: Request) -> Any:
+    """Whether the service and its database work."""
+    if not await studies_of(request).answers(HEALTH_SECONDS):
+        raise Refused(503, f"the database did not answer within {HEALTH_SECONDS:g} seconds")
+    return {"status": "ok"}
+
+
+async def metrics(request: Request) -> Any:
+    """For Prometheus."""
+    state = request.app.state
+    return PlainTextResponse(state.metrics.text(state.studies, state.watches), media_type="text/plain; version=0.0.4")
+
+
+async def openapi(request: Request) -> Any:
+    """This document."""
+    from surest.service.openapi import document
+
+    return document(ENDPOINTS)
+
+
+NAME = ("name", "Another name than it had.")
+HISTORY = ("history", "1 adds the evidence over time.")
+STUDY = "/api/studies/{name:name}"
+ENDPOINTS = [
+    Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
+    Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201),
+    Endpoint("POST", "/api/import", "administer", import_, "Put an exported study into the store.", dict[str, Any], 201, (NAME,)),
+    Endpoint("GET", STUDY, "look", look, "A study's settings and arms, and whether it is finished."),
+    Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all that was told to it."),
+    Endpoint("GET", f"{STUDY}/items", "look", items, "The items of a study."),
+    Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm),
+    Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),
+    Endpoint("POST", f"{STUDY}/fail", "work", fail, "Say that an evaluation gave no reward.", bodies.FailForm),
+    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", bodies.HeldForm),
+    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Let tickets be handed out again.", bodies.HeldForm),
+    Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, "Add arms while a study runs.", bodies.ArmsForm),
+    Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
+    Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),
+    Endpoint("GET", f"{STUDY}/status", "look", status, "Who leads, how sure that is, how much is out."),
+    Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(HISTORY,)),
+    Endpoint("GET", f"{STUDY}/export", "look", export, "All of a study, as 'surest study export' writes it."),
+    Endpoint("GET", f"{STUDY}/events", "look", events, "Changes as server-sent events.", kind="text/event-stream"),
+    Endpoint("GET", "/healthz", None, healthz, "Whether the service and its database work."),
+    Endpoint("GET", "/metrics", "look", metrics, "Numbers for Prometheus.", kind="text/plain"),
+    Endpoint("GET", "/openapi.json", None, openapi, "This document."),
+]  # fmt: skip
+
+
+def routes() -> list[BaseRoute]:
+    """The endpoints as routes."""
+    return [_route(endpoint) for endpoint in ENDPOINTS]
+
+
+def _route(endpoint: Endpoint) -> Route:
+    async def respond(request: Request) -> Response:
+        found = await endpoint.answer(request)
+        if isinstance(found, Response):
+            return found
+        return Response(msgspec.json.encode(found), endpoint.status, media_type="application/json")
+
+    respond.__name__ = endpoint.answer.__name__
+    handler = respond if endpoint.role is None else needs(endpoint.role)(respond)
+    return Route(endpoint.path, handler, methods=[endpoint.method])

@@ -1,0 +1,117 @@
+"""What changes in a study, told to whoever watches: one look at the log for all of them, however many they are."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple
+
+from surest.errors import SurestError
+from surest.service.studies import Studies
+from surest.service.waiting import within
+from surest.study.study import Study
+
+LOOK_SECONDS = 1.0
+"""How often the log is looked at for what other processes did."""
+LEAST_SECONDS = 0.25
+"""Between two looks, however much happens here."""
+BEAT_SECONDS = 15.0
+"""After which a sign of life is sent, so that a lost connection is noticed."""
+
+
+class Moment(NamedTuple):
+    """What a look at the log sees: enough to know that something changed."""
+
+    told: int
+    out: int
+    arms: int
+    events: int
+    paused: bool
+
+    def json(self) -> dict[str, Any]:
+        """As plain data."""
+        return self._asdict()
+
+
+def moment_of(study: Study) -> Moment:
+    """How many rewards, tickets and arms there are: counted by the database, without a replay."""
+    with study.store.reading() as log:
+        handed, opened = log.next_ticket(study.id), log.count_open(study.id)
+        happened = sum(number for _, _, number in log.count_events(study.id))
+        return Moment(handed - opened, opened, log.count_arms(study.id), happened, log.is_paused(study.id))
+
+
+class Watch:
+    """All who watch one study in this process. It looks at the log as long as there is somebody."""
+
+    def __init__(self, studies: Studies, name: str) -> None:
+        self.studies, self.name = studies, name
+        self.listeners: set[asyncio.Queue[Moment | None]] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._last: Moment | None = None
+
+    async def changes(self) -> AsyncGenerator[Moment | None, None]:
+        """The present moment, then each that differs from the one before it; None as a sign of life. Ends with the study.
+
+        Who is slow sees the last one, and not those between.
+        """
+        queue: asyncio.Queue[Moment | None] = asyncio.Queue(maxsize=1)
+        self.listeners.add(queue)
+        try:
+            if self._last is not None:
+                queue.put_nowait(self._last)
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._look())
+            while not self.studies.closing.is_set():
+                try:
+                    moment = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
+                except TimeoutError:
+                    yield None
+                    continue
+                if moment is None:
+                    return
+                yield moment
+        finally:
+            self.listeners.discard(queue)
+
+    async def _look(self) -> None:
+        """Look at the log now and then, at once when something happened here, until nobody watches any more."""
+        stirred = self.studies.stirred(self.name)
+        while self.listeners and not self.studies.closing.is_set():
+            began = time.monotonic()
+            stirred.clear()
+            try:
+                moment = await self.studies.with_study(self.name, moment_of)
+            except SurestError:  # it is gone, or the database is: browsers connect again by themselves
+                break
+            if moment != self._last:
+                self._last = moment
+                self._publish(moment)
+            await asyncio.sleep(max(0.0, LEAST_SECONDS - (time.monotonic() - began)))
+            await within(stirred, LOOK_SECONDS - LEAST_SECONDS)
+        self._last = None
+        self._publish(None)
+
+    def _publish(self, moment: Moment | None) -> None:
+        for queue in self.listeners:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(moment)
+
+
+class Watches:
+    """Everybody who watches anything."""
+
+    def __init__(self, studies: Studies) -> None:
+        self.studies = studies
+        self._by_name: dict[str, Watch] = {}
+
+    @property
+    def listeners(self) -> int:
+        """How many watch."""
+        return sum(len(watch.listeners) for watch in self._by_name.values())
+
+    def of(self, name: str) -> Watch:
+        """Those who watch a study."""
+        for idle in [other for other, watch in self._by_name.items() if not watch.listeners and other != name]:
+            del self._by_name[idle]
+        return self._by_name.setdefault(name, Watch(self.studies, name))

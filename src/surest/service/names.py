@@ -1,0 +1,33 @@
+"""Names of studies in addresses: any text, percent-encoded, slashes too."""
+
+from urllib.parse import quote, unquote
+
+from starlette.convertors import Convertor
+
+from surest.errors import UsageError
+
+
+class NameConvertor(Convertor[str]):
+    """A part of a path that is one name. Paths are matched as they were sent, so ``%2F`` is no border."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """The name."""
+        try:
+            return unquote(value, errors="strict")
+        except UnicodeDecodeError:
+            raise UsageError(f"{value[:60]!r} in the address is not percent-encoded UTF-8") from None
+
+    def to_string(self, value: str) -> str:
+        """The name in an address."""
+        return quoted(value)
+
+
+def quoted(name: str) -> str:
+    """A name as a part of an address.
+
+    >>> quoted("a/b ü")
+    'a%2Fb%20%C3%BC'
+    """
+    return quote(name, safe="")

@@ -1,0 +1,88 @@
+"""What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from surest.report.page import to_html, to_markdown
+from surest.report.report import report_on, to_json
+from surest.service.auth import Handler, needs
+from surest.service.exporting import exported
+from surest.service.names import quoted
+from surest.service.pages_view import log_rows
+from surest.study.study import Study
+
+FORMS = {"html": (to_html, "text/html"), "md": (to_markdown, "text/markdown"), "json": (to_json, "application/json")}
+"""Forms of a report: how it is written, and what browsers call it."""
+
+
+def as_file(name: str, suffix: str) -> dict[str, str]:
+    """Headers by which a browser keeps a response as a file, and never shows it as a page of ours."""
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}{suffix}"}
+
+
+def report_as(form: str) -> Handler:
+    """A report, as a file of its own: a page with pictures, Markdown or JSON."""
+    write, kind = FORMS[form]
+
+    async def report(request: Request) -> Response:
+        name = request.path_params["name"]
+
+        def made(study: Study) -> str:
+            own = Study(study.store, study.name)  # its replay keeps nobody waiting
+            return write(report_on(own, own.result(history=True), service_of(request)))
+
+        text = await request.app.state.studies.with_study(name, made)
+        return Response(text.encode("utf-8", "replace"), media_type=kind, headers=as_file(name, f".{form}"))
+
+    return needs("look")(report)
+
+
+@needs("look")
+async def rewards(request: Request) -> Response:
+    """Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
+    name = request.path_params["name"]
+    text = await request.app.state.studies.with_study(name, lambda study: "".join(csv_of(study)))
+    return Response(text.encode("utf-8", "replace"), media_type="text/csv", headers=as_file(name, ".csv"))
+
+
+def csv_of(study: Study) -> Iterator[str]:
+    """The rewards of a study, a portion at a time.
+
+    >>> import surest
+    >>> study = surest.open_study("memory:csv", "demo", ["a, b", "c"], 0.1)
+    >>> ticket, = study.ask(worker="me")
+    >>> study.tell(ticket.id, 0.5)
+    >>> print("".join(csv_of(study)).splitlines()[1].rpartition(",")[0])
+    "a, b",0.5,0,me
+    """
+    heads = ["arm", *(["item"] if study.items else []), "value", "ticket", "worker", "told"]
+    yield _csv([heads])
+    with study.store.reading() as log:
+        first = 0
+        for portion in log.read_history(study.id):
+            told = [row for row in log_rows(study, portion, first) if row.reward is not None]
+            yield _csv(
+                [r.arm, *([r.item] if study.items else []), repr(r.reward), r.number, r.worker, r.told] for r in told
+            )
+            first += len(portion)
+
+
+def _csv(rows: object) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)  # type: ignore[arg-type]
+    return text.getvalue()
+
+
+@needs("look")
+async def export(request: Request) -> Response:
+    """All of a study, as ``surest study export`` writes it."""
+    return await exported(request.app.state.studies, request.path_params["name"])
+
+
+def service_of(request: Request) -> str:
+    """The address of the service, as whoever asks calls it."""
+    return str(request.base_url).rstrip("/")

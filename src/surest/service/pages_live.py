@@ -1,0 +1,235 @@
+"""The page of a study while it changes: its parts are made once for all who watch, and sent to them as they change."""
+
+import asyncio
+import contextlib
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from surest.errors import SurestError, UnknownStudyError
+from surest.report.live import seconds_words
+from surest.report.page import allocation_note, evidence_text, health, interval_note, summary
+from surest.result.words import verdict
+from surest.service import pages_plots as plots
+from surest.service.auth import identify, needs
+from surest.service.errors import Refused
+from surest.service.events import Moment, moment_of
+from surest.service.pages_curves import Curves
+from surest.service.pages_render import part, path_of
+from surest.service.pages_view import (
+    Seen,
+    arm_lines,
+    arms_with_verdict,
+    cell_table,
+    leaders,
+    level_of,
+    look,
+    state_words,
+)
+from surest.text import count, visible
+
+KEPT = 32
+"""Studies whose parts are kept."""
+MOST_OUT = 10
+"""Tickets that are out which a page shows."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of a page, by id, and what is said of the study in a sentence."""
+
+    seen: Seen
+    parts: dict[str, Markup]
+    says: str
+    """Short, and changed only when something happened: a screen reader speaks it."""
+    title: str
+
+    def event(self) -> str:
+        """As a server-sent event."""
+        data = {"parts": self.parts, "says": self.says, "title": self.title, "told": self.seen.progress.told}
+        return f"event: parts\ndata: {json.dumps(data)}\n\n"
+
+
+class Live:
+    """Pages of studies, each made once for everybody who looks at it at the same moment."""
+
+    def __init__(self) -> None:
+        self.curves = Curves()
+        self._kept: OrderedDict[tuple[str, bool], tuple[Moment, asyncio.Future[Shown]]] = OrderedDict()
+
+    async def show(self, request: Request, name: str, moment: Moment | None = None) -> Shown:
+        """The parts of a study's page now, or, if they were made for the same moment, those."""
+        may_work, path = request.state.who.may("work"), path_of(request, name)
+        there = self._kept.get((name, may_work))
+        if moment is not None and there is not None and there[0] == moment and not _failed(there[1]):
+            return await asyncio.shield(there[1])
+        making = asyncio.ensure_future(
+            request.app.state.studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
+        )
+        if moment is not None:
+            self._kept[name, may_work] = moment, making
+            self._kept.move_to_end((name, may_work))
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return await asyncio.shield(making)
+
+
+def _failed(making: "asyncio.Future[Shown]") -> bool:
+    return making.done() and (making.cancelled() or making.exception() is not None)
+
+
+def live_of(request: Request) -> Live:
+    """The parts that this service keeps."""
+    state = request.app.state
+    if not hasattr(state, "live"):
+        state.live = Live()
+    live: Live = state.live
+    return live
+
+
+def shown(seen: Seen, path: str, may_work: bool) -> Shown:
+    """All parts of a page that may change."""
+    state, result = state_words(seen.progress, seen.paused), seen.result
+    name, says = visible(seen.study.name), f"{state}. {_in_short(seen)}"
+    parts = {
+        "part-verdict": _verdict(seen, state),
+        "part-pictures": _pictures(seen),
+        "part-arms": _arms(seen),
+        "part-cells": part("part-cells.html", table=cell_table(result), path=path, paged=False),
+        "part-work": _work(seen, path, may_work),
+    }
+    return Shown(seen, parts, says, f"{name}: {state} – surest")
+
+
+def _in_short(seen: Seen) -> str:
+    """The verdict, or what of it changes seldom."""
+    result = seen.result
+    if seen.progress.finished:
+        return verdict(result)
+    if not plots.has_begun(result):
+        return "Nothing has been counted yet."
+    if result.problem.question.each_arm:
+        return f"Arms with a verdict: {' of '.join(map(str, arms_with_verdict(result)))}."
+    return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
+
+
+def _verdict(seen: Seen, state: str) -> Markup:
+    level, share = level_of(seen.result)
+    return part(
+        "part-verdict.html",
+        result=seen.result,
+        progress=seen.progress,
+        state=state,
+        says=verdict(seen.result),
+        summary=summary(seen.report),
+        level=level,
+        share=share,
+        forecast=_forecast(seen),
+    )
+
+
+def _forecast(seen: Seen) -> str:
+    """What is still needed, as far as it can be told."""
+    progress = seen.progress
+    if progress.finished:
+        return "nothing"
+    if progress.result.forecast is None:
+        return "not known yet"
+    left = progress.seconds_left
+    about = "" if left is None else f", {seconds_words(left)}"
+    return f"{count(progress.result.forecast)}{about}"
+
+
+def _pictures(seen: Seen) -> Markup:
+    result, against = seen.result, plots.compared_with(seen.result)
+    if not plots.has_begun(result):
+        return part("part-pictures.html", has_begun=False)
+    return part(
+        "part-pictures.html",
+        has_begun=True,
+        intervals=plots.intervals(result.arms),
+        interval_note=interval_note(seen.report),
+        differences=plots.differences(result),
+        against="" if against is None else str(result.labels[against]),
+        difference_note="Bounds of each arm's mean less that one's, for all arms at once, at any time.",
+        curve_drawn=plots.evidence(result.history),
+        evidence_note=evidence_text(seen.report),
+        allocation=plots.allocation(result.arms),
+        allocation_note=allocation_note(seen.report),
+        counted_as=result.arms.counted,
+    )
+
+
+def _arms(seen: Seen) -> Markup:
+    head, lines, rest = arm_lines(seen.report)
+    against = plots.compared_with(seen.result)
+    return part(
+        "part-arms.html",
+        head=head,
+        lines=lines,
+        rest=rest,
+        against=None if against is None or len(lines) < 2 else str(seen.result.labels[against]),
+        bounded=any(line.bounds for line in lines),
+    )
+
+
+def _work(seen: Seen, path: str, may_work: bool) -> Markup:
+    study, labels = seen.study, seen.study.labels
+    out: list[dict[str, Any]] = [
+        {
+            "number": ticket.number,
+            "arm": labels[ticket.arm],
+            "item": None if ticket.item is None else study.items[ticket.item].key,
+            "worker": ticket.worker,
+            "held": ticket.lease > seen.now,
+            "state": "with its worker" if ticket.lease > seen.now else "to be handed out again",
+        }
+        for ticket in ([] if seen.progress.finished and not study.items else seen.out[:MOST_OUT])
+    ]
+    return part(
+        "part-work.html",
+        workers=seen.workers,
+        out=out,
+        more_out=len(seen.out) - len(out) if out else 0,
+        health=health(seen.report),
+        recent=seen.recent,
+        has_items=bool(study.items),
+        may_work=may_work,
+        path=path,
+    )
+
+
+@needs("look")
+async def live(request: Request) -> Response:
+    """The parts of a study's page, sent as server-sent events whenever they change."""
+    name, watches = request.path_params["name"], request.app.state.watches
+    await request.app.state.studies.study(name)  # refused where there is none
+    if watches.listeners >= request.app.state.limits.listeners:
+        raise Refused(503, "too many browsers watch this service; try again later", retry_after=30)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(request, name), media_type="text/event-stream", headers=headers)
+
+
+async def _events(request: Request, name: str) -> AsyncIterator[str]:
+    yield "retry: 2000\n\n"
+    try:
+        async with contextlib.aclosing(request.app.state.watches.of(name).changes()) as changes:
+            async for moment in changes:
+                if identify(request, request.app.state.tokens) is None:
+                    return  # tokens were set meanwhile; one that was revoked is refused
+                yield "event: beat\ndata:\n\n" if moment is None else await _told(request, name, moment)
+        await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
+    except UnknownStudyError:
+        yield "event: gone\ndata:\n\n"
+    except SurestError:
+        return  # the browser says that the connection is lost, and connects again
+
+
+async def _told(request: Request, name: str, moment: Moment) -> str:
+    return (await live_of(request).show(request, name, moment)).event()

@@ -1,0 +1,130 @@
+"""Tokens, and what each may do. Only their digests are kept, in a file that its owner alone can read."""
+
+import hashlib
+import os
+import secrets
+import threading
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from surest.errors import UsageError
+from surest.study.checks import storable
+
+Role = Literal["look", "work", "administer"]
+ROLES: tuple[Role, ...] = ("look", "work", "administer")
+"""Each may do all that the ones before it may."""
+PREFIX = "surest-"
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who sends a request."""
+
+    name: str
+    role: Role
+
+    def may(self, role: Role) -> bool:
+        """Whether a role is theirs.
+
+        >>> Identity("ann", "work").may("look"), Identity("ann", "work").may("administer")
+        (True, False)
+        """
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A token as the file has it."""
+
+    name: str
+    role: Role
+    digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    made: float
+
+
+def digest_of(token: str) -> str:
+    """What is kept of a token. It is 256 random bits, so a fast digest is as good as a slow one."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Tokens:
+    """The tokens of a file, read again when it changes. Without a file, or with an empty one, there are none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._known: dict[str, Kept] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.all())
+
+    def all(self) -> list[Kept]:
+        """What is kept, in the order in which it was made."""
+        with self._lock:
+            self._refresh()
+            return list(self._known.values())
+
+    def identify(self, token: str) -> Identity | None:
+        """Whose token this is; None if nobody's. Digests are looked up, so the time says nothing about tokens."""
+        with self._lock:
+            self._refresh()
+            found = self._known.get(digest_of(token))
+        return None if found is None else Identity(found.name, found.role)
+
+    def add(self, name: str, role: Role) -> str:
+        """Make a token. It is returned once, and kept nowhere."""
+        storable(name, "a token's name")
+        there = self.all()
+        if any(kept.name == name for kept in there):
+            raise UsageError(f"there is already a token called {name!r}; revoke it first, or take another name")
+        token = PREFIX + secrets.token_urlsafe(32)
+        self._write([*there, Kept(name, role, digest_of(token), time.time())])
+        return token
+
+    def revoke(self, name: str) -> None:
+        """Take a token away. A running service heeds that with its next request."""
+        there = self.all()
+        left = [kept for kept in there if kept.name != name]
+        if len(left) == len(there):
+            names = ", ".join(kept.name for kept in there) or "none"
+            raise UsageError(f"there is no token called {name!r}; there are {names}")
+        self._write(left)
+
+    def _refresh(self) -> None:
+        if self.path is None:
+            return
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._known = None, {}
+            return
+        seen = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if seen != self._seen:
+            self._known = {kept.digest: kept for kept in self._read()}
+            self._seen = seen
+
+    def _read(self) -> list[Kept]:
+        assert self.path is not None
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=list[Kept])
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UsageError(f"the file of tokens {self.path} cannot be read: {error}") from None
+
+    def _write(self, tokens: list[Kept]) -> None:
+        """Put a new file in the place of the old one: nobody sees half of it."""
+        if self.path is None:
+            raise UsageError("there is no file for tokens; give one with --tokens")
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(tokens)))
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self.path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,295 @@
+"""A study behind a service: used like any other, from any machine, with nothing but the service's URL.
+
+What workers do goes to the service. What needs the log, as reports and replays do, is done here on a copy of it.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, SupportsFloat
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from surest.core.problem import plain
+from surest.core.protocol import Answer, FloatArray
+from surest.core.tickets import Ticket
+from surest.errors import StorageError, UnknownStudyError, UsageError
+from surest.study.checks import check_agrees, checked_labels, checked_number, storable
+from surest.study.connection import Connection, Unanswered, study_path
+from surest.study.log import Arm, Item, Log
+from surest.study.memory import MemoryStore
+from surest.study.settings import checked_settings
+from surest.study.study import Study
+from surest.study.workers import own_name
+
+if TYPE_CHECKING:
+    from surest.core.procedure import Running
+    from surest.result.data import Result
+    from surest.study.health import Health, Progress
+
+IDLE_SECONDS = 1.0
+"""For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
+FRESH_SECONDS = 2.0
+"""For which a look at the algorithm may be used again: it takes a copy of the log."""
+
+
+class RemoteStore:
+    """What is kept behind a service: it can be read, as a copy of one study; what is written goes another way."""
+
+    one_machine = False
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self.connection, self.name, self.shown = connection, name, connection.shown
+
+    def prepare(self, *, create: bool) -> None:
+        """The service sees to that."""
+
+    @contextmanager
+    def reading(self) -> Iterator[Log]:
+        """A copy of the study as it is now. Its number is always 1."""
+        from surest.study.transfer import import_study
+
+        copy = MemoryStore()
+        document = self.connection.get(study_path(self.name, "export"))
+        import_study(copy, json.dumps(document), self.name)
+        with copy.reading() as log:
+            yield log
+
+    @contextmanager
+    def writing(self, *, wait: bool = True) -> Iterator[Log]:
+        """Not by way of the log."""
+        raise StorageError(f"{self.shown} is a service; its log cannot be written from here")
+        yield
+
+    def check(self, log: Log) -> None:
+        """A copy was checked when it was read."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+
+class RemoteStudy(Study):
+    """A study behind a service. The one subclass there is: whatever takes a study takes this one."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        storable(name, "a study's name")
+        facts = connection.get(study_path(name))
+        self.name, self.id, self._connection = name, 1, connection
+        self.store = RemoteStore(connection, name)
+        self.settings = checked_settings(facts["settings"])
+        self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
+        self._take_arms(facts)
+        self.items = tuple(self._read_items()) if facts["items"] else ()
+        self._ask_lock = threading.Lock()
+        self._held: dict[int, str] = {}
+        self._ended, self._empty_at = False, -1.0
+        self._seen: tuple[float, Running[Answer]] | None = None
+        self._begin_here()
+
+    def _take_arms(self, facts: Any) -> None:
+        self._arms = [Arm(label, 0) for label in facts["arms"]]
+
+    def _read_items(self) -> Iterator[Item]:
+        for item in self._get("items")["items"]:
+            yield Item(item["key"], None if item["payload"] is None else json.dumps(item["payload"]))
+
+    def _get(self, what: str) -> Any:
+        return self._connection.get(study_path(self.name, what))
+
+    def _post(self, what: str, data: Any = None, *, again: bool = True) -> Any:
+        return self._connection.post(study_path(self.name, what), data, again=again)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to ask: as the last ask said, if that was just now."""
+        if not self._ended and time.monotonic() - self._empty_at > IDLE_SECONDS / 4:
+            self._ended = bool(self._get("")["finished"])
+        return self._ended
+
+    @property
+    def running(self) -> "Running[Answer]":
+        """The procedure as the log has moved it, a moment ago."""
+        if self._seen is None or time.monotonic() - self._seen[0] > FRESH_SECONDS:
+            self._seen = time.monotonic(), super().running
+        return self._seen[1]
+
+    def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
+        """Up to k tickets, leased to this worker. If an answer gets lost on the way, its tickets come with the next one."""
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError(f"asked for {k!r} tickets; ask for at least one")
+        who = own_name() if worker is None else worker
+        storable(who, "a worker's name")
+        with self._ask_lock:  # two lost answers at a time could not be told apart
+            answer = self._asked(int(k), who)
+            rows = answer["tickets"]
+            self._held |= {row["ticket"]: who for row in rows}
+        self._ended, self._empty_at = answer["finished"], -1.0 if rows else time.monotonic()
+        if any(row["index"] >= len(self._arms) for row in rows):
+            self._take_arms(self._get(""))
+        if worker is not None:
+            self._holders |= {row["ticket"]: who for row in rows}
+        return [_ticket(row) for row in rows]
+
+    def _asked(self, k: int, who: str) -> Any:
+        data: dict[str, Any] = {"k": min(k, 10_000), "worker": who, "wait": 0.0 if self._held else IDLE_SECONDS}
+        path, connection = study_path(self.name, "ask"), self._connection
+        try:
+            return connection.once("POST", path, data, data["wait"])
+        except Unanswered:
+            held = sorted(number for number, holder in self._held.items() if holder == who)
+            return connection.post(path, {**data, "held": held}, wait=data["wait"])
+
+    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
+        tickets = [checked_number(number) for number in numbers]
+        values = [self._value(*pair) for pair in zip(tickets, rewards, strict=True)]
+        if len(tickets) == 1:
+            self._post("tell", {"ticket": tickets[0], "reward": values[0]})
+        elif tickets:
+            self._post("tell", {"tickets": tickets, "rewards": values})
+        self._let_go(tickets)
+
+    def _value(self, ticket: int, reward: Any) -> float:
+        return self.settings.problem.scale.number(reward, f"ticket {ticket}")
+
+    def fail(
+        self,
+        ticket: int,
+        reason: str = "",
+        reward: SupportsFloat | None = None,
+        *,
+        kind: str = "failed",
+        worker: str | None = None,
+    ) -> None:
+        """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as a stated reward."""
+        number = checked_number(ticket)
+        who = self._holders.get(number, own_name()) if worker is None else worker
+        data = {"ticket": number, "reason": str(reason)[:10_000], "kind": kind, "worker": who}
+        self._post("fail", data | ({} if reward is None else {"reward": self._value(number, reward)}))
+        self._let_go([number])
+
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Lengthen the leases of tickets."""
+        if numbers:
+            self._post("renew", {"tickets": list(numbers), "worker": worker or own_name()})
+
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> None:
+        """Let tickets be handed out again."""
+        if numbers:
+            self._post("return", {"tickets": list(numbers), "worker": worker or own_name()})
+        self._let_go(numbers)
+
+    def _let_go(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self._held.pop(number, None)
+            self._holders.pop(number, None)
+
+    def add_arms(self, labels: Sequence[str]) -> None:
+        """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""
+        self._take_arms(self._post("arms", {"labels": list(checked_labels(labels))}, again=False))
+
+    @property
+    def paused(self) -> bool:
+        """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
+        return bool(self._get("")["paused"])
+
+    def pause(self, paused: bool = True) -> None:
+        """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
+        self._post("pause" if paused else "resume")
+
+    def status(self) -> "Progress":
+        """How the study stands, as the service says."""
+        from surest.study.health import Progress
+
+        raw = self._get("status")
+        names = ("finished", "told", "out", "waiting", "request_left", "per_second", "in_play", "health")
+        return Progress(name=self.name, result=self._result(raw), **{name: raw[name] for name in names})
+
+    def health(self) -> "Health":
+        """Failed, retried and expired evaluations by arm, where there were any."""
+        found: Health = self._get("status")["health"]
+        return found
+
+    def result(self, *, history: bool = False) -> "Result":
+        """The verdict; before the end, the answer so far, not certified. On a list of items it is made here, from all cells."""
+        if self.items:
+            return super().result(history=history)
+        return self._result(self._get(f"result{'?history=1' if history else ''}"))
+
+    def _result(self, raw: Any) -> "Result":
+        from surest.result.data import Result
+        from surest.result.json import from_json
+
+        return Result(**from_json(raw, f"what {self.store.shown} sent"))
+
+    def export(self) -> dict[str, Any]:
+        """All of the study as plain data."""
+        found: dict[str, Any] = self._get("export")
+        return found
+
+
+def _ticket(row: Any) -> Ticket:
+    place = (row["item_index"],) if "item_index" in row else ()
+    return Ticket(row["ticket"], row["index"], row["arm"], *place)
+
+
+def open_remote(
+    url: str,
+    name: str,
+    labels: tuple[str, ...] | None,
+    listed: tuple[Item, ...],
+    given: dict[str, Any],
+    load_if_exists: bool,
+) -> RemoteStudy:
+    """A study behind a service; made there if there is none of that name, and its arms are known."""
+    connection = Connection(url)
+    try:
+        found = RemoteStudy(connection, name)
+    except UnknownStudyError as unknown:
+        if labels is None:
+            raise UnknownStudyError(f"{unknown}; give its arms to make it") from None
+        return _made(connection, name, labels, listed, given)
+    if not load_if_exists:
+        raise UsageError(f"there is already a study {name!r} in {connection.shown}; open it with load_if_exists=True")
+    check_agrees(found, given, labels, listed)
+    return found
+
+
+def _made(
+    connection: Connection, name: str, labels: tuple[str, ...], listed: tuple[Item, ...], given: dict[str, Any]
+) -> RemoteStudy:
+    items = [{"key": i.key, **({} if i.payload is None else {"payload": json.loads(i.payload)})} for i in listed]
+    settings = {key: value for key, value in given.items() if key != "items"}
+    checked_settings(settings)  # what JSON cannot say is refused here
+    data = {"name": name, "arms": list(labels), "settings": settings, **({"items": items} if items else {})}
+    try:
+        connection.post("/api/studies", msgspec.json.encode(data, enc_hook=plain))
+    except UsageError:  # somebody else may have made it meanwhile, or our own first try did
+        with suppress(UnknownStudyError):
+            found = RemoteStudy(connection, name)
+            check_agrees(found, given, labels, listed)
+            return found
+        raise
+    return RemoteStudy(connection, name)
+
+
+def list_remote(url: str) -> "list[Study]":
+    """All studies of a service, by name."""
+    connection = Connection(url)
+    return [RemoteStudy(connection, name) for name in connection.get("/api/studies")["studies"]]
+
+
+def delete_remote(url: str, name: str) -> None:
+    """Delete a study behind a service."""
+    Connection(url).call("DELETE", study_path(name), again=False)
+
+
+def import_remote(url: str, document: bytes | str, name: str) -> str:
+    """Put an exported study into the store of a service; its name there."""
+    body = document.encode() if isinstance(document, str) else document
+    answer = Connection(url).call("POST", f"/api/import?name={quote(name, safe='')}", body, again=False)
+    return str(answer["name"])

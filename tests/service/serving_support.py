@@ -1,0 +1,146 @@
+"""What the tests of the service share: a service in a process of its own, and requests to it."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+SOURCES = HERE.parents[1] / "src"
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def reason(self) -> str:
+        return str(self.json["error"]["message"])
+
+
+class Service:
+    """`surest serve` in a process of its own. Its log goes to a file."""
+
+    def __init__(self, storage: str, folder: Path, *options: str, port: int = 0, tokens: Path | None = None) -> None:
+        self.storage, self.folder, self.options, self.port = storage, folder, options, port
+        self.tokens = folder / "tokens.json" if tokens is None else tokens
+        self.log = folder / "log.jsonl"
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> "Service":
+        command = [
+            sys.executable,
+            str(HERE / "serving.py"),
+            "serve",
+            "--storage",
+            self.storage,
+            "--port",
+            str(self.port),
+        ]
+        command += ["--tokens", str(self.tokens), *self.options]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"http://[^:]+:(\d+)/", line)
+        assert found is not None, line + self.log.read_text()
+        self.port = int(found[1])
+        return self
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        self._close()
+
+    def stop(self, sig: int = signal.SIGTERM, seconds: float = 60) -> int:
+        """Ask it to end, and its status."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        status = self.process.wait(seconds)
+        self._close()
+        return status
+
+    def _close(self) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def __enter__(self) -> "Service":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """One request on a connection of its own. What is not bytes is sent as JSON."""
+        sent = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
+        sent |= {} if token is None else {"Authorization": f"Bearer {token}"}
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, data, {**sent, **(headers or {})})
+            response = connection.getresponse()
+            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **how: Any) -> Answer:
+        return self.call("GET", path, **how)
+
+    def post(self, path: str, body: Any = None, **how: Any) -> Answer:
+        return self.call("POST", path, body, **how)
+
+    def events(self) -> list[dict[str, Any]]:
+        """The lines of its log."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+def until(seconds: float, true: Any) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.01)
+
+
+def raw(service: Service, data: bytes, seconds: float = 20) -> bytes:
+    """What comes back for bytes as they are."""
+    import socket
+
+    with socket.create_connection(("127.0.0.1", service.port), timeout=seconds) as connection:
+        connection.sendall(data)
+        parts = []
+        try:
+            while part := connection.recv(65536):
+                parts.append(part)
+        except ConnectionResetError:
+            pass
+        return b"".join(parts)

@@ -1,0 +1,232 @@
+"""A study behind a service is used like any other."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from serving_support import Service
+
+import surest
+from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
+from surest.report.page import to_html
+from surest.report.report import report_of_study
+from surest.service.tokens import Tokens
+from surest.study.connection import Connection
+from surest.study.remote import RemoteStudy
+from surest.study.study import Study
+
+
+def worked(study: Study, value: Any) -> None:
+    while not study.finished:
+        for ticket in study.ask(7):
+            study.tell(ticket.id, value(ticket))
+
+
+def same(one: surest.Result, other: surest.Result) -> None:
+    assert {**one.to_json(), "seconds": 0} == {**other.to_json(), "seconds": 0}
+
+
+def test_the_course_is_that_of_the_library(service: Service) -> None:
+    """The same seed and rewards give the same tickets, the same result and the same export."""
+    studies = [
+        surest.open_study(where, "course", ["a", "b", "c"], 0.1, seed=3, batch=8) for where in (service.url, "memory:c")
+    ]
+    for study in studies:
+        worked(study, lambda ticket: (ticket.id * 7 % 11) / 11 * (0.3 + 0.35 * ticket.arm))
+    remote, local = studies
+    assert isinstance(remote, RemoteStudy)
+    same(remote.result(), local.result())
+    assert remote.result(history=True).history[-1] == local.result(history=True).history[-1]
+    same(remote.status().result, local.status().result)
+    assert remote.status().told == local.status().told
+    there, here = remote.export(), local.export()
+    assert [t[:2] for t in there["tickets"]] == [t[:2] for t in here["tickets"]]
+    assert there["requests"] == here["requests"]
+    assert remote.session().running.pulls == local.session().running.pulls
+    assert remote.running.pulls == local.running.pulls
+    assert "course" in to_html(report_of_study(remote))
+
+
+def test_lists_of_items(service: Service) -> None:
+    items = [(f"q{i}", {"n": i}) for i in range(12)]
+    studies = [
+        surest.open_study(where, "list", ["a", "b"], 0.1, seed=3, items=items) for where in (service.url, "memory:i")
+    ]
+    for study in studies:
+        worked(study, lambda ticket: ticket.arm)
+    remote, local = studies
+    assert remote.items == local.items
+    same(remote.result(), local.result())
+    assert remote.result().table == local.result().table
+
+
+def test_executors_and_functions(service: Service) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        result = surest.identify(
+            {"low": lambda: 0.2, "high": lambda: 0.9},
+            name="functions",
+            storage=service.url,
+            executor=pool,
+            in_flight=4,
+            seed=1,
+        )
+    assert (result.best, result.certified) == ("high", True)
+    listed = surest.evaluate(
+        {"low": lambda x: 0.0, "high": lambda x: 1.0}, list(range(20)), name="cells", storage=service.url, seed=1
+    )
+    assert listed.best == "high"
+
+
+def test_opening(service: Service) -> None:
+    with pytest.raises(UnknownStudyError, match="give its arms to make it"):
+        surest.open_study(service.url, "not there")
+    surest.open_study(service.url, "there", ["a", "b"], 0.1, batch=4, bounds=(0, 5))
+    again = surest.open_study(service.url, "there", ["a", "b"], batch=4)
+    assert again.settings.problem.bounds == (0, 5)
+    with pytest.raises(UsageError, match=r"delta 0.1, not 0.2"):
+        surest.open_study(service.url, "there", delta=0.2)
+    with pytest.raises(UsageError, match="arms a, b, not x, y"):
+        surest.open_study(service.url, "there", ["x", "y"])
+    with pytest.raises(UsageError, match="already a study"):
+        surest.open_study(service.url, "there", ["a", "b"], load_if_exists=False)
+    with pytest.raises(UsageError, match="delta is 2"):
+        surest.open_study(service.url, "new", ["a", "b"], 2)
+    assert "there" in [study.name for study in surest.list_studies(service.url)]
+    document = (service.get("/api/studies/there/export")).body
+    assert surest.import_study(service.url, document, "there too") == "there too"
+    surest.delete_study(service.url, "there")
+    with pytest.raises(UnknownStudyError):
+        again.ask()
+
+
+def test_refusals_are_the_errors_of_the_library(service: Service) -> None:
+    study = surest.open_study(service.url, "refusals", ["a", "b"], 0.1, algorithm="naive-best-arm")
+    (ticket,) = study.ask(worker="ann")
+    with pytest.raises(RewardError, match="not a number in"):
+        study.tell(ticket.id, 1.5)
+    with pytest.raises(RewardError):
+        study.tell(ticket.id, "much")  # type: ignore[arg-type]
+    with pytest.raises(TicketError, match="with worker 'ann'"):
+        study.fail(ticket.id, worker="bob")
+    study.fail(ticket.id, "flat tyre")
+    assert study.health() == {"a": {"failed": 1}}
+    (again,) = study.ask()
+    study.tell(again.id, 0.5)
+    study.tell(again.id, 0.5)
+    with pytest.raises(TicketError, match=r"cannot become 0.6"):
+        study.tell(again.id, 0.6)
+    with pytest.raises(UsageError, match="arms"):
+        study.add_arms(["c"])
+    study.pause()
+    assert study.paused
+    assert study.ask() == []
+    study.resume()
+    assert len(study.ask(3)) == 3
+    with pytest.raises(UsageError, match="asked for 0"):
+        study.ask(0)
+
+
+def test_arms_that_come_later(service: Service) -> None:
+    study = surest.open_study(service.url, "grows", ["a", "b"], 0.1, reserve=0.1, batch=4, seed=1)
+    other = surest.open_study(service.url, "grows")
+    study.add_arms(["c"])
+    assert study.labels == ("a", "b", "c")
+    worked(other, lambda ticket: ticket.arm / 2)
+    assert other.labels == ("a", "b", "c")
+    assert other.result().best == "c"
+
+
+def test_commands(service: Service, tmp_path: Path) -> None:
+    from surest.cli import cli
+
+    def surest_study(*words: str) -> Any:
+        return CliRunner().invoke(cli, ["study", *words], env={"SUREST_STORAGE": service.url}, standalone_mode=False)
+
+    assert (
+        surest_study("create", "commands", "--arm", "a", "--arm", "b", "--option", "batch=4", "--seed", "1").exception
+        is None
+    )
+    asked = surest_study("ask", "commands", "--worker", "me")
+    assert asked.output == "0 a\n"
+    assert surest_study("tell", "commands", "0", "0.5").output == "ticket 0: 0.5\n"
+    assert "1 reward" in surest_study("status", "commands").output
+    worked_out = surest_study("work", "commands", "--", "sh", "-c", "test {arm} = b && echo 1 || echo 0")
+    assert worked_out.return_value == 0, worked_out.output
+    assert "b is the best" in worked_out.output
+    assert surest_study("export", "commands", "--output", str(tmp_path / "x.json")).exception is None
+    assert surest_study("import", str(tmp_path / "x.json"), "--name", "imported").exception is None
+    assert surest_study("delete", "imported", "--yes").output == "study imported deleted\n"
+
+
+def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    service, tokens = guarded
+    with pytest.raises(UsageError, match=r"needs a token.*SUREST_TOKEN"):
+        surest.open_study(service.url, "mine")
+    boss = service.url.replace("//", f"//:{tokens['administer']}@")
+    study = surest.open_study(boss, "mine", ["a", "b"], 0.1)
+    assert tokens["administer"] not in study.store.shown
+    monkeypatch.setenv("SUREST_TOKEN", tokens["work"])
+    worker = surest.open_study(service.url, "mine")
+    (ticket,) = worker.ask()
+    worker.tell(ticket.id, 1)
+    with pytest.raises(UsageError, match="may administer"):
+        worker.pause()
+    monkeypatch.setenv("SUREST_TOKEN", "wrong-token")
+    with pytest.raises(UsageError, match="not known here") as refused:
+        surest.open_study(service.url, "mine")
+    assert "wrong-token" not in str(refused.value)
+
+
+def test_a_service_that_is_away(tmp_path: Path) -> None:
+    """A client goes on by itself when the service comes back; when it does not, it says so without its token."""
+    service = Service(f"sqlite:///{tmp_path}/studies.db", tmp_path).start()
+    study = surest.open_study(service.url, "away", ["a", "b"], 0.1, algorithm="naive-best-arm", lease_seconds=3600)
+    (first,) = study.ask()
+    service.kill()
+    told = threading.Thread(target=study.tell, args=(first.id, 0.5))
+    told.start()
+    service.start()
+    told.join(30)
+    assert not told.is_alive()
+    assert study.status().told == 1
+    service.stop()
+    away = Connection(service.url.replace("//", "//:surest-secret@"), patience=0.1)
+    with pytest.raises(StorageError, match="cannot be reached") as error:
+        away.get("/api/studies")
+    assert "surest-secret" not in str(error.value)
+
+
+def test_what_is_not_a_service(tmp_path: Path) -> None:
+    for url, said in [
+        ("http://", "is not a service's URL"),
+        ("http://host:port", "not a port number"),
+        ("http://host?x=1", "is not a service's URL"),
+        ("http://:a b@host", "characters that no token has"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            surest.open_study(url, "x")
+
+
+def test_tokens_are_kept_as_digests(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "deep" / "tokens.json")
+    assert not tokens
+    made = tokens.add("ann", "look")
+    assert made not in (tmp_path / "deep" / "tokens.json").read_text()
+    assert (tmp_path / "deep" / "tokens.json").stat().st_mode & 0o777 == 0o600
+    other = Tokens(tokens.path)
+    found = other.identify(made)
+    assert found is not None
+    assert (found.name, found.role) == ("ann", "look")
+    with pytest.raises(UsageError, match="already a token called 'ann'"):
+        tokens.add("ann", "work")
+    tokens.revoke("ann")
+    assert other.identify(made) is None, "a running service heeds it"
+    with pytest.raises(UsageError, match="there is no token called 'ann'"):
+        tokens.revoke("ann")
+    assert tokens.path is not None
+    tokens.path.write_text("{")
+    with pytest.raises(UsageError, match="cannot be read"):
+        other.all()
