@@ -35,7 +35,7 @@ def test_the_course_is_that_of_the_library(service: Service) -> None:
         surest.open_study(where, "course", ["a", "b", "c"], 0.1, seed=3, batch=8) for where in (service.url, "memory:c")
     ]
     for study in studies:
-        worked(study, lambda ticket: (ticket.id * 7 % 11) / 11 * (0.3 + 0.35 * ticket.arm))
+        worked(study, lambda ticket: (ticket.id * 7 % 11) / 110 + 0.45 * ticket.arm)
     remote, local = studies
     assert isinstance(remote, RemoteStudy)
     same(remote.result(), local.result())

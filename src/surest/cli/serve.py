@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from surest.cli.study import say, storage_option
+from surest.cli.study import say
 from surest.errors import UsageError
+from surest.study.stores import STORAGE
 
 TOKENS = "SUREST_TOKENS"
 
@@ -29,7 +30,15 @@ tokens_option = click.option(
 
 
 @click.group(invoke_without_command=True)
-@storage_option
+@click.option(
+    "--storage",
+    metavar="URL",
+    envvar="SUREST_STORAGE",
+    default=STORAGE,
+    show_default=True,
+    show_envvar=True,
+    help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @tokens_option

@@ -26,7 +26,7 @@ storage_option = click.option(
     default=STORAGE,
     show_default=True,
     show_envvar=True,
-    help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
+    help="sqlite:///FILE, postgresql://USER@HOST/NAME, or http://HOST:PORT of a service.",
 )
 
 

@@ -53,6 +53,18 @@ def bound(host: str, port: int) -> socket.socket:
     return listening
 
 
+def allow_files(most: int) -> None:
+    """Let this process have so many connections and files open, as far as the system allows it: often it is 1,024."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 class Patient(H11Protocol):
     """Connections that must send the head of a request in time, once they are made or have begun to send it."""
 
@@ -110,6 +122,7 @@ class Server(uvicorn.Server):
 def run(app: Starlette, listening: socket.socket, limits: Limits, *, quiet: bool = False) -> None:
     """Serve until SIGTERM or Ctrl-C, then finish what is in hand."""
     set_up(logging.WARNING if quiet else logging.INFO)
+    allow_files(limits.connections + 1000)
     protocol = type("Connection", (Patient,), {"header_seconds": limits.header_seconds})
     config = uvicorn.Config(
         app,
