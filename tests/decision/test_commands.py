@@ -85,6 +85,27 @@ def test_a_study_has_its_decision_while_it_runs(run: Run) -> None:
     assert earlier[:-2] == later[: len(earlier) - 2]
 
 
+def test_what_was_imputed_is_told_where_workers_evaluate_ahead(tmp_path: Path) -> None:
+    session = surest.Session(["a", "b"], seed=1, workers=4, record=True)
+    while not session.finished:
+        tickets = session.ask(4)
+        for ticket in reversed(tickets):  # what comes first does not matter
+            if ticket.id % 7 == 0:
+                session.note(ticket.id, "imputed")
+            session.tell(ticket.id, 0.9 - 0.7 * ticket.arm)
+    result = session.result()
+    path = tmp_path / "decision.jsonl"
+    result.write_decision(path)
+    assert verify(str(path))
+    places = [
+        (event["arm"], event["times"])
+        for event in map(json.loads, path.read_text().splitlines())
+        if event["kind"] == "event"
+    ]
+    counted = sum(place < result.arms[arm].pulls for _, place, arm, _ in result.events)
+    assert 0 < counted == sum(times for _, times in places) < len(result.events) + 1
+
+
 def test_what_cannot_be_checked_or_written_is_refused_before_the_work(run: Run) -> None:
     assert "no checker for lucb" in run("identify", "rewards.csv", "--algorithm", "lucb", "--decision", "x")[2]
     assert "no folder" in run("identify", "rewards.csv", "--decision", "none/x")[2]

@@ -12,7 +12,7 @@ from math import isnan, nan
 import numpy as np
 
 from surest.core.procedure import statistic_of
-from surest.core.protocol import FloatArray, Pull, Reply
+from surest.core.protocol import FloatArray, IntArray, Pull, Reply
 from surest.core.tickets import check_size
 
 SPARE = 32
@@ -111,6 +111,10 @@ class ArmTickets:
     def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
         """The arms of tickets."""
         return [(number % self.n, None) for number in numbers]
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """How many rewards of its arm come before a ticket's."""
+        return number // self.n
 
     def is_current(self, number: int) -> bool:
         """Whether a ticket has not been counted yet."""

@@ -89,7 +89,7 @@ class Session:
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[Event] = []
-        """The same, one by one: what happened, to which ticket, arm and item."""
+        """The same, one by one."""
         self._tickets = self._desk()
         self._move_on()
 
@@ -236,7 +236,8 @@ class Session:
     def note(self, ticket: int, kind: str) -> None:
         """Count what happened to a ticket of the current request, for the health line."""
         ((arm, item),) = self._tickets.cells([ticket])
-        self.events.append((kind, ticket, arm, item))
+        place = 0 if item is not None else self._tickets.place(ticket, self.running.pulls_per_arm)
+        self.events.append((kind, place, arm, item))
         of_arm = self.health.setdefault(str(self.labels[arm]), {})
         of_arm[kind] = of_arm.get(kind, 0) + 1
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surest.core.procedure import statistic_of
-from surest.core.protocol import Cells, FloatArray, Pull, Reply
+from surest.core.protocol import Cells, FloatArray, IntArray, Pull, Reply
 from surest.errors import PullLimitError
 
 MOST_TICKETS = 10**8
@@ -106,6 +106,13 @@ class PullTickets:
         """The arms of tickets of the current request, and of those announced."""
         arms = self.arms[np.searchsorted(self.ends, numbers, side="right")]
         return [(arm, None) for arm in arms.tolist()]
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
+        k = int(np.searchsorted(self.ends, number, side="right"))
+        starts = np.concatenate([[self.first], self.ends[:-1]])
+        earlier = (self.ends - starts)[:k][self.arms[:k] == self.arms[k]].sum()
+        return int(counted[self.arms[k]] + earlier + number - starts[k])
 
     def is_current(self, number: int) -> bool:
         """Whether a ticket belongs to the current request, or to one that was announced."""

@@ -50,15 +50,14 @@ def decision_on_pulls(
     `additions` says how many arms were added, and how many requests had been answered then.
     """
     writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions))
-    waiting, tickets, pending = list(additions), 0, sorted(events, key=lambda event: event[1])
+    waiting, counted, pending = list(additions), Counter[int](), list(events)
     for place, (request, reply) in enumerate(transcript):
         while waiting and waiting[0][0] < place:
             writer.grow(waiting.pop(0)[1])
-        tickets += request.total
-        now = [event for event in pending if event[1] < tickets]
-        pending = pending[len(now) :]
-        writer.note(now)
         assert isinstance(request, Pull)
+        counted.update(dict(zip(request.arms.tolist(), request.times.tolist(), strict=True)))
+        writer.note(event for event in pending if event[1] < counted[event[2]])
+        pending = [event for event in pending if event[1] >= counted[event[2]]]
         assert isinstance(reply, Atoms)
         writer.count(request, reply)
     while waiting and waiting[0][0] < len(transcript):

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 Kind = Literal["intervals", "pulls", "evidence"]
 """The pictures there are of a result."""
 Event = tuple[str, int, int, int | None]
-"""What happened to an evaluation, such as retried or imputed; its ticket, its arm, and its item where there is one."""
+"""What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
+where there is one."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

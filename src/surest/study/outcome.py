@@ -1,5 +1,6 @@
 """What came of a study: its result, with evidence over time or a record of all that was counted, where that is asked for."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,12 @@ def outcome_of(study: "Study", history: bool, record: bool) -> Result:
 
 
 def events_of(study: "Study") -> tuple[Event, ...]:
-    """What was retried, imputed or failed, one by one; on a list of items, with the item."""
+    """What was retried, imputed or failed, one by one, and of which reward of its arm; on a list of items, with the item."""
     with study.store.reading() as log:
         events = list(log.read_events(study.id))
-        listed = bool(events and study.items)
-        items = [History(*row).item for part in log.read_history(study.id) for row in part] if listed else []
-    return tuple((event.kind, event.ticket, event.arm, items[event.ticket] if listed else None) for event in events)
+        tickets = [History(*row) for part in log.read_history(study.id) for row in part] if events else []
+    places, of_arm = list[int](), Counter[int]()
+    for ticket in tickets:
+        places.append(of_arm[ticket.arm])
+        of_arm[ticket.arm] += 1
+    return tuple((event.kind, places[event.ticket], event.arm, tickets[event.ticket].item) for event in events)

@@ -214,10 +214,13 @@ class RemoteStudy(Study):
         found: Health = self._get("status")["health"]
         return found
 
-    def result(self, *, history: bool = False) -> "Result":
-        """The verdict; before the end, the answer so far, not certified. On a list of items it is made here, from all cells."""
-        if self.items:
-            return super().result(history=history)
+    def result(self, *, history: bool = False, record: bool = False) -> "Result":
+        """The verdict; before the end, the answer so far, not certified.
+
+        On a list of items, or with `record`, it is made here, from a copy of the log.
+        """
+        if self.items or record:
+            return super().result(history=history, record=record)
         return self._result(self._get(f"result{'?history=1' if history else ''}"))
 
     def _result(self, raw: Any) -> "Result":
