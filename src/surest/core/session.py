@@ -98,13 +98,12 @@ class Session:
         problem, entry = self.problem, lookup(self.problem.algorithm)
         if problem.items is not None:
             return CellTickets(may_go_ahead=problem.budget is None)
-        workers = problem.options.get("workers", 1)
+        workers = problem.options.get("workers")
         may_grow = entry.growing and (entry.reserve is None or problem.options.get(entry.reserve))
-        if (
-            workers == 1 or problem.budget is not None or may_grow
-        ):  # under a budget nothing is evaluated that may not count
-            return PullTickets()
-        return ArmTickets(len(problem.labels), workers)
+        may_go_ahead = problem.budget is None and not may_grow  # under a budget nothing is evaluated that may not count
+        if may_go_ahead and isinstance(workers, int) and workers > 1:
+            return ArmTickets(len(problem.labels), workers)
+        return PullTickets()
 
     @property
     def labels(self) -> tuple[Any, ...]:
