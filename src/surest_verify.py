@@ -303,8 +303,8 @@ class Pulls:
         require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
         require(line["words"] == sentence(header, claim), "the words are not those of the claim")
         return [
-            f"{sum(line['counted'])} rewards of {n} arms; {len(self.slots)} nominations, with bets on later rewards only",
-            f"{len(found)} witnesses: their evidence is what is stated, and enough",
+            f"{sum(line['counted'])} rewards of {n} arms; nominations: {len(self.slots)}, with bets on later rewards only",
+            f"witnesses: {len(found)}; their evidence is what is stated, and enough",
         ]
 
 
