@@ -95,31 +95,21 @@ def sentence(header: Line, claim: Line) -> str:
     names, left = (", ".join(labels[arm] for arm in claim[some]) for some in ("arms", "contenders"))
     best = f"the {header['top']} best of {len(labels)} arms" if top else f"the best of {len(labels)} arms"
     verb, last = ("are", f"the last of {best}") if top else ("is", best)
-    said = (
-        f"{names} {verb} within {within!r} of {last}" if epsilon or not claim["certified"] else f"{names} {verb} {best}"
-    )
+    near = f"within {within!r} of {last}" if epsilon or not claim["certified"] else best
+    said = f"{names} {verb} {near}"
     if not claim["certified"]:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
-        said = (
-            f"{f'an arm within {epsilon!r} of {last}' if epsilon else 'each of ' * top + best} is among {left}{known}"
-        )
-    imputed = (
-        f"; {claim['events']['imputed']} rewards were not measured but imputed" if "imputed" in claim["events"] else ""
-    )
-    sure = (
-        "certain, whatever the other scores are"
-        if claim.get("exact")
-        else f"wrong with probability at most {claim['delta']!r}"
-    )
-    return f"{said}; {sure}{imputed}"
+        any_one = f"an arm within {epsilon!r} of {last}" if epsilon else "each of " * top + best
+        said = f"{any_one} is among {left}{known}"
+    certain, imputed = "certain, whatever the other scores are", claim["events"].get("imputed")
+    sure = certain if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
+    return f"{said}; {sure}" + (f"; {imputed} rewards were not measured but imputed" if imputed else "")
 
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
 
 W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part of B that does not bet
-WIDE = [
-    (0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)
-]  # the other bets α_k of B, and their weights
+WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # its other bets α_k, with weights
 TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
 BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
 WITNESS = {
@@ -303,8 +293,8 @@ class Pulls:
         require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
         require(line["words"] == sentence(header, claim), "the words are not those of the claim")
         return [
-            f"{sum(line['counted'])} rewards of {n} arms; {len(self.slots)} nominations, with bets on later rewards only",
-            f"{len(found)} witnesses: their evidence is what is stated, and enough",
+            f"{sum(line['counted'])} rewards of {n} arms; nominations: {len(self.slots)}, with bets on later rewards only",
+            f"witnesses: {len(found)}; their evidence is what is stated, and enough",
         ]
 
 
