@@ -221,10 +221,10 @@ class RemoteStudy(Study):
         found: Health = self._get("status")["health"]
         return found
 
-    def result(self, *, history: bool = False) -> "Result":
-        """The verdict; before the end, the answer so far, not certified. On a list of items it is made here, from all cells."""
-        if self.items:
-            return super().result(history=history)
+    def result(self, *, history: bool = False, **more: bool) -> "Result":
+        """The verdict; before the end, the answer so far, not certified. What takes all rewards is made here, from a copy."""
+        if self.items or more:
+            return super().result(history=history, **more)
         return self._result(self._get(f"result{'?history=1' if history else ''}"))
 
     def _result(self, raw: Any) -> "Result":
