@@ -61,6 +61,8 @@ def test_lists_of_items(service: Service) -> None:
     assert remote.items == local.items
     same(remote.result(), local.result())
     assert remote.result().table == local.result().table
+    gates = [surest.gate("a", "b", table=study) for study in studies]
+    assert str(gates[0]) == str(gates[1])
 
 
 def test_executors_and_functions(service: Service) -> None:

@@ -10,9 +10,11 @@ from surest.errors import RewardError, StorageError, SurestError, TicketError, U
 class Refused(SurestError):
     """A request that is refused, with the status of HTTP that says why."""
 
-    def __init__(self, status: int, reason: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, status: int, reason: str, *, retry_after: float | None = None, headers: dict[str, str] | None = None
+    ) -> None:
         super().__init__(reason)
-        self.status, self.retry_after = status, retry_after
+        self.status, self.retry_after, self.headers = status, retry_after, headers
 
 
 STATUSES: dict[type[Exception], int] = {

@@ -72,6 +72,8 @@ class Guard:
             raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
         if sum(len(name) + len(value) for name, value in request.scope["headers"]) > LARGEST_HEADERS:
             raise Refused(431, f"the headers are larger than {LARGEST_HEADERS} bytes")
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+            raise Refused(400, "the request states its length in two ways", headers={"Connection": "close"})
         if request.headers.getlist("host")[1:]:
             raise Refused(400, "the request has more than one Host")
         address = request.client.host if request.client is not None else "?"

@@ -4,6 +4,7 @@ What workers do goes to the service. What needs the log, as reports and replays 
 """
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -85,11 +86,15 @@ class RemoteStudy(Study):
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._take_arms(facts)
         self.items = tuple(self._read_items()) if facts["items"] else ()
-        self._ask_lock = threading.Lock()
-        self._held: dict[int, str] = {}
         self._ended, self._empty_at = False, -1.0
         self._seen: tuple[float, Running[Answer]] | None = None
         self._begin_here()
+
+    def _begin_here(self) -> None:
+        """What belongs to one process: locks, and the tickets that it holds."""
+        super()._begin_here()
+        self._ask_lock = threading.Lock()
+        self._held: dict[int, str] = {}
 
     def _take_arms(self, facts: Any) -> None:
         self._arms = [Arm(label, 0) for label in facts["arms"]]
@@ -124,6 +129,8 @@ class RemoteStudy(Study):
             raise UsageError(f"asked for {k!r} tickets; ask for at least one")
         who = own_name() if worker is None else worker
         storable(who, "a worker's name")
+        if self._pid != os.getpid():  # a child
+            self._begin_here()
         with self._ask_lock:  # two lost answers at a time could not be told apart
             answer = self._asked(int(k), who)
             rows = answer["tickets"]
