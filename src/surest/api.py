@@ -142,7 +142,7 @@ def identify(
     _check_how(source, executor if not kept else executor or Inline(), vectorised, seeded, retries, on_failure)
     if kept:
         asked = {"delta": delta, **({} if seed is None else {"seed": seed}), **settings}
-        how = {"executor": executor, "in_flight": in_flight, "retries": retries, "seeded": seeded}
+        how = {"executor": executor, "in_flight": in_flight, "retries": retries, "seeded": seeded, "record": record}
         return _in_study(storage, name, source, asked, on_failure, how, progress, on_request)
     if isinstance(source, Totals):
         return _of_totals(source, delta, {**settings, "seed": seed or 0})
@@ -205,12 +205,14 @@ def _in_study(
     progress: Progress | bool | None, on_request: Progress | None,
 ) -> Result:  # fmt: skip
     """A search whose rewards are kept in a study, made if it is not there."""
+    from surest.study.outcome import events_of
     from surest.study.study import open_study
     from surest.study.work import work_on
 
     if storage is None or name is None:
         raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='buttons'")
     executor, seeded, began, stopped = how.pop("executor"), how.pop("seeded"), time.perf_counter(), None
+    record = how.pop("record")
     how["in_flight"] = how["in_flight"] if executor is not None else 1
     busy = keep_busy(asked.get("algorithm") or default_algorithm(asked), how["in_flight"], asked)
     texts = [str(label) for label in source.labels]
@@ -221,7 +223,8 @@ def _in_study(
             work_on(study, work, Inline() if executor is None else executor, on_request=watched, **how)
         except Stop as stop:
             stopped = str(stop) or "stopped"
-    found = study.session().result(stopped=stopped)
+    found = study.session(record=record).result(stopped=stopped)
+    found = replace(found, events=events_of(study) if record else ())
     # Rewards that wait for others count as evaluations, too.
     found = replace(found, seconds=time.perf_counter() - began, evaluations=study.status().told)
     found = replace(found, problem=problem_of(source.labels, **study.settings.problem.settings()))

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,14 @@ def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
         surest.identify(arms, seed=1, algorithm="lucb", record=True).write_decision(tmp_path / "decision.jsonl")
     with pytest.raises(UsageError, match="cannot be written"):
         surest.identify(arms, seed=1, record=True).write_decision(tmp_path / "no folder" / "decision.jsonl")
+
+
+def test_a_search_that_is_kept_in_a_study_has_a_decision_too(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    arms = {"a": lambda: rng.random() < 0.8, "b": lambda: rng.random() < 0.2}
+    result = surest.identify(arms, storage=f"sqlite:///{tmp_path}/s.db", name="s", seed=1, record=True, progress=False)
+    path = tmp_path / "decision.jsonl"
+    assert "a is the best of 2 arms" in surest_verify.verify(str(path), result.write_decision(path))[-2]
 
 
 def test_strange_labels_are_written_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -337,6 +336,5 @@ def test_changes_of_other_kinds_of_decisions_are_seen(
 
 
 def test_there_are_two_hundred_kinds_of_tampering_and_more() -> None:
-    assert len(LEAVES) * len(WRONG) + len(SEEN) > 200
     assert len(SEEN) > 70
-    assert math.isfinite(len(LEAVES))
+    assert len(LEAVES) * len(WRONG) + len(SEEN) > 200
