@@ -42,7 +42,12 @@ class Answer:
     """What came back."""
 
     def __init__(self, status: int, headers: Any, body: bytes) -> None:
-        self.status, self.headers, self.text = status, headers, body.decode()
+        self.status, self.headers, self.raw = status, headers, body
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.raw.decode()
 
     @property
     def words(self) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 import surest
+import surest_verify
 from surest.service.pages_forms import settings_of
 from surest.service.tokens import Tokens
 from surest.study.log import Lease
@@ -281,6 +282,19 @@ def test_downloads(storage: str, visitor: Visitor) -> None:
     items = told(made(storage, "kept items", ["a", "b"], items=["q, 1", "q2"]), 2)
     assert visitor.get(f"{path('kept items')}/rewards.csv").text.splitlines()[0] == "arm,item,value,ticket,worker,told"
     assert items.items
+
+
+@pytest.mark.parametrize("items", [None, ["q1", "q2", "q3"]])
+def test_a_verdict_can_be_checked(storage: str, visitor: Visitor, tmp_path: Path, items: list[str] | None) -> None:
+    name = "listed and checked" if items else "checked: ü/x"
+    study = told(made(storage, name, ["a", "<b>"], **({} if items is None else {"items": items})), 5)
+    assert f"{path(name)}/check" in visitor.get(path(name)).text
+    shown = visitor.get(f"{path(name)}/check").text
+    file = tmp_path / "decision.jsonl.gz"
+    file.write_bytes(visitor.get(f"{path(name)}/decision.jsonl.gz").raw)
+    known_by = re.search(r"--hash ([0-9a-f]{64})", shown)[1]
+    assert surest_verify.verify(str(file), known_by)
+    assert study.result(record=True).write_decision(tmp_path / "own.jsonl") == known_by
 
 
 @pytest.mark.parametrize("name", ["it's mine", "-v"])

@@ -10,6 +10,8 @@ from surest.errors import UsageError
 from surest.result.data import Result, algorithm_name
 
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
+CHECKABLE = ON_PULLS + ON_ITEMS
+"""Algorithms whose decisions surest-verify checks."""
 
 
 def decision_of(result: Result) -> Chain:
@@ -24,10 +26,9 @@ def decision_of(result: Result) -> Chain:
 
 def check_algorithm(algorithm: Any) -> None:
     """Refuse an algorithm whose decisions cannot be checked."""
-    known = ON_PULLS + ON_ITEMS
-    if algorithm not in known:
+    if algorithm not in CHECKABLE:
         raise UsageError(
-            f"a decision can be checked where {', '.join(known)} made it; there is no checker for {algorithm_name(algorithm)}"
+            f"a decision can be checked where {', '.join(CHECKABLE)} made it; there is no checker for {algorithm_name(algorithm)}"
         )
 
 

@@ -70,23 +70,30 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
 
 def report_of_study(study: Study) -> Report:
     """A report on a stored study as it stands: its log is replayed, and checked on the way."""
-    few = len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
-    return report_on(study, study.result(history=True, record=few))
+    return report_on(study, study.result(history=True, record=_is_short(study)), check=True)
 
 
-def report_on(study: Study, result: Result, storage: str | None = None) -> Report:
-    """A report on a stored study whose result is known; `storage` is what its commands are told, if not where it is kept."""
+def report_on(study: Study, result: Result, storage: str | None = None, check: bool = False) -> Report:
+    """A report on a stored study whose result is known; `storage` is what its commands are told, if not where it is kept.
+
+    With `check` it has the commands by which somebody else can check a recorded result; that takes a replay.
+    """
     handling = msgspec.to_builtins(study.settings.handling)
     beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
     where = ["--storage", study.store.shown if storage is None else storage]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    if len(result.labels) + len(study.items) <= MOST_ARMS_NAMED:
-        commands |= _anew(study, where) | _check_yourself(result, study, where)
+    if _is_short(study):
+        commands |= _anew(study, where) | (_check_yourself(result, study, where) if check else {})
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
     return Report(result, study.name, beyond, commands, said)
+
+
+def _is_short(study: Study) -> bool:
+    """Whether a command can name all arms and items."""
+    return len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
 
 
 def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Pages for people: what studies there are, and how each stands. `pages_do` has those that change something."""
 
 import asyncio
+import json
 from pathlib import Path
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from surest.decision.write import CHECKABLE
 from surest.errors import SurestError
 from surest.report.page import question, reproduction, settings_rows
 from surest.report.report import report_on
@@ -86,8 +88,19 @@ async def study(request: Request) -> Response:
         notice=NOTICES.get(request.query_params.get("done", "")),
         joining=joining(seen.study, service, bool(request.app.state.tokens)),
         again=reproduction(report),
+        checkable=seen.result.problem.algorithm in CHECKABLE,
         settings=[(key, value) for key, value in settings_rows(report) if key != "note"],
     )
+
+
+@needs("look")
+async def check(request: Request) -> Response:
+    """The hash of a study's decision, and how somebody else can check it."""
+    name = request.path_params["name"]
+    chain = await request.app.state.studies.with_study(name, files.decided)
+    claim = json.loads(chain.lines[-2])["words"]
+    study = await request.app.state.studies.study(name)
+    return page(request, "check.html", study=study, path=path_of(request, name), claim=claim, known_by=chain.known_by)
 
 
 @needs("look")
@@ -160,6 +173,8 @@ def routes() -> list[BaseRoute]:
         Route(f"{STUDY}/leave", do.leave, methods=["POST"]),
         Route(f"{STUDY}/tickets/{{number:int}}/fail", do.fail, methods=["GET", "POST"]),
         Route(f"{STUDY}/export.json", files.export),
+        Route(f"{STUDY}/check", check),
+        Route(f"{STUDY}/decision.jsonl.gz", files.decision),
         Route(f"{STUDY}/rewards.csv", files.rewards),
         *(Route(f"{STUDY}/report.{form}", files.report_as(form)) for form in files.FORMS),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),

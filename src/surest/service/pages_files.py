@@ -1,12 +1,15 @@
 """What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
 
 import csv
+import gzip
 import io
 from collections.abc import Iterator
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from surest.decision.chain import Chain
+from surest.decision.write import decision_of
 from surest.report.page import to_html, to_markdown
 from surest.report.report import report_on, to_json
 from surest.service.auth import Handler, needs
@@ -33,12 +36,29 @@ def report_as(form: str) -> Handler:
 
         def made(study: Study) -> str:
             own = Study(study.store, study.name)  # its replay keeps nobody waiting
-            return write(report_on(own, own.result(history=True), service_of(request)))
+            return write(report_on(own, own.result(history=True, record=True), service_of(request), check=True))
 
         text = await request.app.state.studies.with_study(name, made)
         return Response(text.encode("utf-8", "replace"), media_type=kind, headers=as_file(name, f".{form}"))
 
     return needs("look")(report)
+
+
+@needs("look")
+async def decision(request: Request) -> Response:
+    """The verdict, or what is known so far, with all that it rests on."""
+    name = request.path_params["name"]
+    chain = await request.app.state.studies.with_study(name, decided)
+    return Response(
+        gzip.compress(b"".join(chain.lines), mtime=0),
+        media_type="application/gzip",
+        headers=as_file("decision", ".jsonl.gz"),
+    )
+
+
+def decided(study: Study) -> Chain:
+    """The decision of a study as it stands."""
+    return decision_of(Study(study.store, study.name).result(record=True))  # its replay keeps nobody waiting
 
 
 @needs("look")
