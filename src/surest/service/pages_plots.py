@@ -148,7 +148,7 @@ def evidence(history: Sequence[Point]) -> Curve | None:
         return None
     needed = history[-1].threshold
     across = Axis([0.0, max(points[-1][0], 1.0)], Curve.left, Curve.right)
-    up = Axis([0.0, 1.15 * max(needed, *(y for _, y in points if math.isfinite(y)))], Curve.bottom, Curve.top)
+    up = Axis([0.0, 1.15 * max([needed, *(y for _, y in points if math.isfinite(y))])], Curve.bottom, Curve.top)
     return Curve(
         [(across.place(x), up.place(min(y, up.high))) for x, y in points],  # what is certain has infinite evidence
         up.place(needed),
