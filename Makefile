@@ -7,9 +7,8 @@ READY := $(VENV)/.ready
 
 .PHONY: run test docs pictures coverage evidence benchmarks clean
 
-# As plain Python: for a single search that is quicker than to compile it first.
 run: $(INSTALLED)
-	NUMBA_DISABLE_JIT=1 $(BIN)/surest identify example1:100 --delta 0.1 --seed 1
+	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
 
 test: $(READY)
 	$(BIN)/ruff check .

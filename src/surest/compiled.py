@@ -9,6 +9,7 @@ import builtins
 import hashlib
 import importlib
 import math
+import os
 import threading
 import time
 import warnings
@@ -26,6 +27,9 @@ F = TypeVar("F", bound=Callable[..., object])
 PLAIN_STEPS = 300_000
 """Steps that run as plain Python before machine code is loaded: they take about as long as loading it, half a second.
 A step is a call of a kernel, by another one too, or of a function of `math`."""
+COLD_STEPS = 6_000_000
+"""Further ones in the first process that finds no machine code to load: to compile it takes ten seconds or more. The next
+process compiles: whoever comes twice comes again."""
 LARGE = 2**16
 """A call on so many numbers asks for machine code at once."""
 
@@ -131,7 +135,8 @@ class Kernel:
             try:
                 return run_plainly(self, args)
             except _Enough:
-                pass
+                if _goes_on(self):
+                    return self(*args)
             except (ArithmeticError, ValueError):  # what is an error in Python may be an infinity in machine code
                 if compiler() is None:
                     raise
@@ -176,11 +181,48 @@ class Kernel:
         return self._plain
 
 
+def _goes_on(kernel: Kernel) -> bool:
+    """Whether more may run as plain Python: once, where the kernel would have to be compiled."""
+    if _state.went_on or is_kept(kernel) or not _is_first():
+        return False
+    _state.went_on, _state.plain_steps_left = True, COLD_STEPS
+    return True
+
+
+def _is_first() -> bool:
+    """Whether no process has gone on as plain Python before; a file remembers it, where one can be written."""
+    mark = cache_folders(Path(__file__))[0] / "surest.plain"
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def is_kept(kernel: Kernel) -> bool:
+    """Whether there is machine code of a kernel on disk. Needs no compiler."""
+    function = kernel._function
+    name = f"*{function.__name__}_{fingerprint(function)[:16]}-*.nbi"
+    folders = cache_folders(Path(function.__code__.co_filename))
+    return any(True for folder in folders for _ in folder.rglob(name))
+
+
+def cache_folders(source: Path) -> list[Path]:
+    """Where numba keeps the machine code of a file: beside it, in the user's cache, or where NUMBA_CACHE_DIR says."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return [Path(os.environ["NUMBA_CACHE_DIR"])]
+    return [source.parent / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"]
+
+
 class _State:
     """What this process has done so far."""
 
     def __init__(self) -> None:
         self.plain_steps_left: float = PLAIN_STEPS
+        self.went_on = False
         self.seconds = 0.0
         self.keeps = True
         self.callbacks: list[Callable[[], None]] = []

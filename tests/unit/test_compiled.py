@@ -80,10 +80,42 @@ def test_small_work_is_done_without_machine_code(monkeypatch: pytest.MonkeyPatch
 
 def test_much_work_is_handed_to_machine_code_with_nothing_done_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surest.compiled._state, "plain_steps_left", 10)
+    monkeypatch.setattr(surest.compiled, "is_kept", lambda kernel: True)
     kernel, values = Kernel(halve_all.__wrapped__), np.ones(30)
     assert kernel(values, 2.0) == 0.5
     assert set(values) == {0.5}
     assert kernel._machine_code is not None
+
+
+def test_the_first_process_does_more_without_compiling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    state = surest.compiled._state
+    monkeypatch.setattr(state, "plain_steps_left", 10)
+    monkeypatch.setattr(state, "went_on", False)
+    monkeypatch.setattr(surest.compiled, "COLD_STEPS", 50)
+    monkeypatch.setattr(surest.compiled, "is_kept", lambda kernel: False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
+    kernel, values = Kernel(halve_all.__wrapped__), np.ones(30)
+    assert kernel(values, 2.0) == 0.5
+    assert set(values) == {0.5}
+    assert kernel._machine_code is None
+    kernel(values, 2.0)
+    assert set(values) == {0.25}
+    assert kernel._machine_code is not None
+    for name, value in (("went_on", False), ("plain_steps_left", 10)):  # as in another process, which compiles
+        monkeypatch.setattr(state, name, value)
+    kernel = Kernel(halve_all.__wrapped__)
+    kernel(values, 2.0)
+    assert kernel._machine_code is not None
+
+
+def test_machine_code_on_disk_is_found(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("from surest.compiled import compiled\n@compiled\ndef f(x):\n    return x + 1\n")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from surest import compiled; from one import f;"
+        "print(compiled.is_kept(f)); compiled.prefer_machine_code(); f(1); print(compiled.is_kept(f))"
+    )
+    assert run(code) == ["False", "True"]
+    assert run(code) == ["True", "True"]
 
 
 def test_large_arrays_go_to_machine_code_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
