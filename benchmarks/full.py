@@ -23,7 +23,7 @@ from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
 SEED = 2021
-EFFORT, OWN_EFFORT = 0.6, 3.0
+EFFORT, OWN_EFFORT = 0.6, 1.2
 """Seconds of processor a case may take, roughly, and one of Wager's, with which all others are compared."""
 LEAST, MOST, COSTLIEST = 5, 100, 3
 """Runs of a case at least, at most, and of one that takes seconds a run."""
