@@ -136,7 +136,7 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
     took = "" if minutes is None else f" in {minutes:.0f} minutes"
     parts = [
         "# Benchmarks",
-        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
+        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} process{'es' * (workers > 1)}{took}: "
         f"{sum(row.runs for row in unique):,} replications, {sum(row.seconds for row in unique) / 60:.0f} minutes of "
         "processor time. Every number below comes from them; "
         "each replication is the same on every machine and for any number of workers.",
@@ -175,7 +175,7 @@ def about_real(rows: list[Row]) -> str:
 
 def wrapped(part: str) -> str:
     """Lines of prose and of lists, broken where they are long; tables and headings stay as they are."""
-    if part.startswith(("#", "|", "<", "!")):
+    if part.startswith(("|", "<", "!")):
         return part
     lines = part.splitlines()
     return "\n".join(
