@@ -23,7 +23,7 @@ from surest.bench.suites import SUITES, Instance, instances_of
 from surest.bench.tables import Row, as_markdown, notes, rows_of
 
 SEED = 2021
-EFFORT, OWN_EFFORT = 0.6, 3.0
+EFFORT, OWN_EFFORT = 0.6, 1.2
 """Seconds of processor a case may take, roughly, and one of Wager's, with which all others are compared."""
 LEAST, MOST, COSTLIEST = 5, 100, 3
 """Runs of a case at least, at most, and of one that takes seconds a run."""
@@ -136,7 +136,7 @@ def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_ma
     took = "" if minutes is None else f" in {minutes:.0f} minutes"
     parts = [
         "# Benchmarks",
-        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} processes{took}: "
+        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} process{'es' * (workers > 1)}{took}: "
         f"{sum(row.runs for row in unique):,} replications, {sum(row.seconds for row in unique) / 60:.0f} minutes of "
         "processor time. Every number below comes from them; "
         "each replication is the same on every machine and for any number of workers.",
@@ -175,7 +175,7 @@ def about_real(rows: list[Row]) -> str:
 
 def wrapped(part: str) -> str:
     """Lines of prose and of lists, broken where they are long; tables and headings stay as they are."""
-    if part.startswith(("#", "|", "<", "!")):
+    if part.startswith(("|", "<", "!")):
         return part
     lines = part.splitlines()
     return "\n".join(
