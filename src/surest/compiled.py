@@ -6,10 +6,8 @@ is no compiler, all runs as plain Python; where machine code cannot be kept on d
 """
 
 import builtins
-import hashlib
 import importlib
 import math
-import os
 import threading
 import time
 import warnings
@@ -17,10 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, update_wrapper
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import numpy as np
+
+from surest.machine_code import fingerprint, globals_of, is_first, is_kept
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -175,7 +175,7 @@ class Kernel:
     def plain(self) -> Callable[..., Any]:
         """The function in plain Python, which treats numbers as machine code does, and counts steps."""
         if self._plain is None:
-            used = _globals_of(self._function).values()
+            used = globals_of(self._function).values()
             is_leaf = not any(isinstance(value, Kernel) or _plain_of(value) is not value for value in used)
             self._plain = _counted(_rebuilt(self._function, _plain_of), is_leaf)
         return self._plain
@@ -183,38 +183,10 @@ class Kernel:
 
 def _goes_on(kernel: Kernel) -> bool:
     """Whether more may run as plain Python: once, where the kernel would have to be compiled."""
-    if _state.went_on or is_kept(kernel) or not _is_first():
+    if _state.went_on or is_kept(kernel._function) or not is_first():
         return False
     _state.went_on, _state.plain_steps_left = True, COLD_STEPS
     return True
-
-
-def _is_first() -> bool:
-    """Whether no process has gone on as plain Python before; a file remembers it, where one can be written."""
-    mark = cache_folders(Path(__file__))[0] / "surest.plain"
-    try:
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
-def is_kept(kernel: Kernel) -> bool:
-    """Whether there is machine code of a kernel on disk. Needs no compiler."""
-    function = kernel._function
-    name = f"*{function.__name__}_{fingerprint(function)[:16]}-*.nbi"
-    folders = cache_folders(Path(function.__code__.co_filename))
-    return any(True for folder in folders for _ in folder.rglob(name))
-
-
-def cache_folders(source: Path) -> list[Path]:
-    """Where numba keeps the machine code of a file: beside it, in the user's cache, or where NUMBA_CACHE_DIR says."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return [Path(os.environ["NUMBA_CACHE_DIR"])]
-    return [source.parent / "__pycache__", Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "numba"]
 
 
 class _State:
@@ -249,53 +221,11 @@ def _jit(function: FunctionType) -> Any:
 
 def _rebuilt(function: FunctionType, replaced: Callable[[Any], Any]) -> FunctionType:
     """The same function with other values for the global names that it uses."""
-    names = {name: replaced(value) for name, value in _globals_of(function).items()}
+    names = {name: replaced(value) for name, value in globals_of(function).items()}
     names |= {"__name__": function.__module__, "__builtins__": builtins}
     twin = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     twin.__qualname__, twin.__doc__ = function.__qualname__, function.__doc__
     return twin
-
-
-def _globals_of(function: FunctionType) -> dict[str, Any]:
-    """The global names that a function uses, with their values."""
-    used = sorted({name for code in _codes(function.__code__) for name in code.co_names})
-    found = {**vars(builtins), **function.__globals__}
-    return {name: found[name] for name in used if name in found}
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def fingerprint(function: FunctionType) -> str:
-    """A digest of all that a function's machine code is made from: its code, constants, and the kernels that it calls.
-
-    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
-    False
-    """
-    digest = hashlib.sha256(function.__module__.encode())  # kept machine code imports the modules it came from
-    for code in _codes(function.__code__):
-        constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
-        digest.update(repr((code.co_code, constants, code.co_names, code.co_varnames)).encode())
-    for name, value in _globals_of(function).items():
-        digest.update(f"{name}={_described(value)};".encode())
-    return digest.hexdigest()
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, Kernel):
-        return fingerprint(value._function)
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
-    if isinstance(value, ModuleType):
-        return value.__name__
-    if isinstance(value, type):
-        return f"{value.__qualname__}{getattr(value, '_fields', '')}"
-    is_plain = isinstance(value, int | float | str | tuple | np.generic)
-    return repr(value) if is_plain else str(getattr(value, "__name__", type(value)))
 
 
 def run_plainly(kernel: Kernel, args: tuple[Any, ...]) -> Any:

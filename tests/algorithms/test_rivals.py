@@ -6,12 +6,12 @@ import pytest
 from agreement.interpreted_rivals import RIVALS
 from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.compiled import fingerprint
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.core.question import Question
 from surest.drivers.blocks import simulate_blocks
 from surest.drivers.simulate import simulate
 from surest.errors import UsageError
+from surest.machine_code import fingerprint
 
 EASY = bernoulli([0.2, 0.8, 0.5])
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])

@@ -11,8 +11,9 @@ import pytest
 
 import surest
 import surest.compiled
-from surest.compiled import LARGE, Kernel, compiled, fingerprint
+from surest.compiled import LARGE, Kernel, compiled
 from surest.evidence.kernels import kl
+from surest.machine_code import fingerprint
 
 FACTOR = 2.0
 
@@ -80,7 +81,7 @@ def test_small_work_is_done_without_machine_code(monkeypatch: pytest.MonkeyPatch
 
 def test_much_work_is_handed_to_machine_code_with_nothing_done_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surest.compiled._state, "plain_steps_left", 10)
-    monkeypatch.setattr(surest.compiled, "is_kept", lambda kernel: True)
+    monkeypatch.setattr(surest.compiled, "is_kept", lambda function: True)
     kernel, values = Kernel(halve_all.__wrapped__), np.ones(30)
     assert kernel(values, 2.0) == 0.5
     assert set(values) == {0.5}
@@ -92,7 +93,7 @@ def test_the_first_process_does_more_without_compiling(monkeypatch: pytest.Monke
     monkeypatch.setattr(state, "plain_steps_left", 10)
     monkeypatch.setattr(state, "went_on", False)
     monkeypatch.setattr(surest.compiled, "COLD_STEPS", 50)
-    monkeypatch.setattr(surest.compiled, "is_kept", lambda kernel: False)
+    monkeypatch.setattr(surest.compiled, "is_kept", lambda function: False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
     kernel, values = Kernel(halve_all.__wrapped__), np.ones(30)
     assert kernel(values, 2.0) == 0.5
@@ -112,7 +113,7 @@ def test_machine_code_on_disk_is_found(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("from surest.compiled import compiled\n@compiled\ndef f(x):\n    return x + 1\n")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from surest import compiled; from one import f;"
-        "print(compiled.is_kept(f)); compiled.prefer_machine_code(); f(1); print(compiled.is_kept(f))"
+        "print(compiled.is_kept(f.__wrapped__)); compiled.prefer_machine_code(); f(1); print(compiled.is_kept(f.__wrapped__))"
     )
     assert run(code) == ["False", "True"]
     assert run(code) == ["True", "True"]

@@ -15,7 +15,7 @@ from surest.algorithms.wager.ledger import Ledger
 from surest.arms import philox
 from surest.compiled import Kernel, run_plainly
 from surest.core.question import BEST, Question
-from surest.evidence import alike, apart, betting, certificate, digest
+from surest.evidence import alike, apart, betting, certificate, certificates, digest
 from surest.evidence.betting import wide_bets
 from surest.evidence.item_gate import bet_above
 
@@ -120,10 +120,10 @@ def test_certificates_are_alike(seed: int) -> None:
         both(certificate.log_value, x * (1 - book.epsilon), book.epsilon, pair)
         both(certificate.certificate, x, np.inf, book.epsilon, pair)
     for goal in (book.goal, np.inf):
-        both(certificate.raise_certificates, book.certified, book.minimisers, todo, goal, book.epsilon, evidence)
-        both(certificate._bounds_against, todo, book.minimisers[todo], goal, book.epsilon, evidence)
-    both(certificate.raise_weakest, book.certified, book.minimisers, todo, book.goal, book.epsilon, evidence)
-    both(certificate.smallest_epsilon, book.epsilon, todo[:2], book.goal, book.minimisers, evidence)
+        both(certificates.raise_certificates, book.certified, book.minimisers, todo, goal, book.epsilon, evidence)
+        both(certificates._bounds_against, todo, book.minimisers[todo], goal, book.epsilon, evidence)
+    both(certificates.raise_weakest, book.certified, book.minimisers, todo, book.goal, book.epsilon, evidence)
+    both(certificates.smallest_epsilon, book.epsilon, todo[:2], book.goal, book.minimisers, evidence)
     bets = [wide_bets(book.before.counts, book.before.sums, is_above) for is_above in (True, False)]
     both(apart._shortfall, 0, np.arange(n), evidence.before, *bets, book.goal)
 

@@ -19,7 +19,7 @@ from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, Statistic, a
 from surest.drivers.looks import history
 from surest.errors import SourceError
 from surest.evidence.alike import CROWD, kinds_of
-from surest.evidence.certificate import raise_alike, raise_certificates, raise_weakest
+from surest.evidence.certificates import raise_alike, raise_certificates, raise_weakest
 
 REWARDS = np.array([0.0, 1.0])
 

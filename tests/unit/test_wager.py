@@ -15,7 +15,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, atoms_of
 from surest.drivers.simulate import replay, simulate
 from surest.errors import UsageError
-from surest.evidence.certificate import raise_certificates
+from surest.evidence.certificates import raise_certificates
 from surest.evidence.digest import Digests
 from surest.evidence.kernels import k_inf
 

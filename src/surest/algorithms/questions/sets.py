@@ -25,7 +25,7 @@ from surest.algorithms.wager.sampling import update_optimistic
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
 from surest.evidence.apart import lead_of, runner_up
 from surest.evidence.betting import confidence_sequence, wide_bets
-from surest.evidence.certificate import Evidence, raise_certificates, smallest_epsilon
+from surest.evidence.certificates import Evidence, raise_certificates, smallest_epsilon
 
 LEAST_SEPARATION = 0.6
 """In nats: a set is nominated when each of its arms is so far from each arm outside, or further."""

@@ -15,7 +15,7 @@ from surest.core.protocol import Atoms, FloatArray, IntArray, Lead, Status
 from surest.evidence.alike import CROWD, kinds_of
 from surest.evidence.apart import lead_of, runner_up, shortfalls
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
-from surest.evidence.certificate import (
+from surest.evidence.certificates import (
     Evidence,
     most_reached,
     pair_kinds,
