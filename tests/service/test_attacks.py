@@ -86,7 +86,12 @@ def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service)
     """With a cookie, or without tokens on this machine, a browser can be made to send requests: it says from where."""
     guarded, tokens = study
     cookie = {"Cookie": f"surest_token={tokens['administer']}"}
-    elsewhere = [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}]
+    elsewhere = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://["},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+    ]
     service.post("/api/studies", {"name": "csrf", "arms": 2})
     for one, path, own in ((guarded, "/api/studies/s/pause", cookie), (service, "/api/studies/csrf/pause", {})):
         for headers in elsewhere:
@@ -105,6 +110,10 @@ def test_another_name_for_this_machine_is_refused_without_tokens(service: Servic
         assert service.get("/api/studies", headers={"Host": host}).status == 421, host
     for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
         assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
+    for host in ("[", "]", "[::1"):
+        assert service.get("/api/studies", headers={"Host": host}).status == 421, (
+            "what is not a host is no fault of ours"
+        )
     for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
         assert service.get("/api/studies", headers={"Host": host}).status == 200, host
 

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -70,12 +70,20 @@ def from_here(request: Request) -> bool:
     if site is not None and site not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or _parts(origin).netloc == request.headers.get("host")
 
 
 def host_of(request: Request) -> str:
     """The name under which the service was called, without its port."""
-    return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    return _parts(f"//{request.headers.get('host', '')}").hostname or ""
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address that somebody sent; none of what is not one, such as ``http://[``."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def csrf_of(request: Request) -> str:
