@@ -185,8 +185,9 @@ def test_a_mistake_is_told_beside_what_was_written(visitor: Visitor, fields: dic
 def test_a_name_is_taken_once(storage: str, visitor: Visitor) -> None:
     made(storage, "taken")
     page = visitor.send("/new", "/new", name="taken", arms="x\ny")
-    assert page.status in (400, 409)
+    assert page.status == 409
     assert "there is already a study" in page.words
+    assert "x\ny</textarea>" in page.text, "what was written is not lost"
 
 
 def test_arms_are_added_and_asking_is_paused(storage: str, service: str, visitor: Visitor) -> None:

@@ -57,7 +57,7 @@ async def create(request: Request) -> Response:
         made = await request.app.state.studies.create(
             text_of(form, "name"), labels, items=await items_of(form), **settings
         )
-    except UsageError as error:
+    except (UsageError, Refused) as error:  # refused: the name is taken
         return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error)
     finally:
         await form.close()
