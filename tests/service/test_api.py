@@ -242,6 +242,10 @@ def test_statuses_that_the_document_names_are_those_that_come(service: Service) 
     document = service.get("/openapi.json").json
     ask = document["paths"]["/api/studies/{name}/ask"]["post"]
     assert set(ask["responses"]) >= {"200", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503"}
+    copy = service.get(f"{made(service, name='documented')}/export").json
+    for path, body in (("/api/studies", {"name": "documented", "arms": 2}), ("/api/import", copy)):
+        refused(service.post(path, body), 409, "already a study")
+        assert "409" in document["paths"][path]["post"]["responses"]
     assert ask["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("AskForm")
 
 

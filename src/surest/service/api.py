@@ -19,7 +19,7 @@ from surest.service.errors import Refused
 from surest.service.events import Watches
 from surest.service.exporting import exported
 from surest.service.names import check_name
-from surest.service.studies import Studies
+from surest.service.studies import Studies, taken
 from surest.service.tokens import Role
 from surest.study.batch import Handed
 from surest.study.leases import give_back, renew
@@ -118,16 +118,20 @@ async def import_(request: Request) -> Any:
     """Put an exported study into the store."""
     data = await bodies.json_of(request, request.app.state.limits.upload)
     studies, name = studies_of(request), request.query_params.get("name")
-    return {"name": await studies.call(_imported, studies.store, data, name)}
+    there = await studies.names()
+    return {"name": await studies.call(_imported, studies.store, data, name, there)}
 
 
-def _imported(store: Store, document: bytes, name: str | None) -> str:
+def _imported(store: Store, document: bytes, name: str | None, there: list[str]) -> str:
     found = bodies.decoded(document, Any)
     settings = found.get("settings") if isinstance(found, dict) else None
     if isinstance(settings, dict):
         check_algorithm(settings.get("algorithm"))
     if isinstance(found, dict):
-        check_name(str(found.get("name")) if name is None else name)
+        called = str(found.get("name")) if name is None else name
+        check_name(called)
+        if called in there:
+            raise taken(called)
     return import_study(store, document, name)
 
 

@@ -23,6 +23,11 @@ OPEN_SECONDS = 60.0
 """After which a study that nobody used may be forgotten, where there are many."""
 
 
+def taken(name: str) -> Refused:
+    """What to say of a name that a study has already."""
+    return Refused(409, f"there is already a study {name!r:.100}; give this one another name")
+
+
 class Studies:
     """The studies of one store. All calls to it run in threads: nothing waits for a database in the event loop."""
 
@@ -113,14 +118,13 @@ class Studies:
     async def create(self, name: str, arms: int | list[str], **settings: Any) -> Study:
         """Make a study; refused where there is one of that name."""
         check_name(name)
-        taken = Refused(409, f"there is already a study {name!r:.100}; give this one another name")
         if name in await self.names():
-            raise taken
+            raise taken(name)
         try:
             await self.call(lambda: open_study(self.store, name, arms, load_if_exists=False, **settings))
         except UsageError:
             if name in await self.names():  # somebody else was faster
-                raise taken from None
+                raise taken(name) from None
             raise
         return await self.study(name)
 
