@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable
 from urllib.parse import SplitResult, urlsplit
@@ -71,6 +72,21 @@ def from_here(request: Request) -> bool:
         return False
     origin = request.headers.get("origin")
     return origin is None or _parts(origin).netloc == request.headers.get("host")
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("::1"), is_local("0.0.0.0"), is_local("example.org")
+    (True, True, True, False, False)
+    >>> is_local("::ffff:127.0.0.1"), is_local("192.0.2.7")
+    (True, False)
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def host_of(request: Request) -> str:
