@@ -31,7 +31,8 @@ def send(what, **data):
             if refused.code < 500 and refused.code != 429:
                 sys.exit(refused.read().decode())
         except OSError:
-            time.sleep(1)
+            pass
+        time.sleep(1)
 
 
 while not (answer := send("ask", worker=worker, wait=30, held=[]))["finished"]:

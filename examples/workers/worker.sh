@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Evaluates tickets of a study by a program, which is given an arm (and an item) and prints a reward.
-#   SUREST_TOKEN=… ./worker.sh http://host:8080 STUDY ./evaluate
+#   SUREST_TOKEN=… ./worker.sh http://host:8080 STUDY ./evaluate    (a name with spaces or slashes: percent-encoded)
 at="$1/api/studies/$2" worker="$(hostname)-$$"
 send() {
   curl --silent --show-error --fail-with-body --retry 20 --retry-connrefused --header "Authorization: Bearer $SUREST_TOKEN" \

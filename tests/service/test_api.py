@@ -4,12 +4,14 @@ import itertools
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from serving_support import Answer, Service, until
 
+import surest
 from surest.service import api
 from surest.service.app import make_app
 
@@ -68,6 +70,8 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
     refused(service.post(tell, {"ticket": -1, "reward": 0}), 422, "Expected `int` >= 0")
     refused(service.post(tell, {"ticket": 10**30, "reward": 0}), 422, "Expected `int` <= ")
     refused(service.post(tell, {"ticket": 0}), 422, "give a ticket and its reward")
+    both = {"ticket": 1, "tickets": [0], "rewards": [0.5]}
+    refused(service.post(tell, both), 422, "give a ticket and its reward")
     refused(service.post(tell, {"tickets": [0, 1], "rewards": [0]}), 422, "as many tickets as rewards")
     refused(service.post(tell, {"ticket": 0, "reward": 0.5, "worker": "x"}), 422, "unknown field `worker`")
     refused(service.post(tell, b'{"ticket": 0', headers={"Content-Type": "application/json"}), 400, "not JSON")
@@ -88,6 +92,11 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
     refused(service.get("/api/nothing"), 404, "openapi.json")
     refused(service.call("PUT", at), 405, "does not take that method")
     refused(service.post(f"{at}/arms", {"labels": ["c"]}), 400, "arms")
+    for own in ("storage", "name", "load_if_exists"):
+        hidden = {"name": "x", "arms": 2, "settings": {"options": {own: "y"}}}
+        refused(service.post("/api/studies", hidden), 400, f"{own} cannot be given")
+    for body in (b"", b"{", b"\xff", b"[" * 100_000):
+        refused(service.post("/api/import", body, headers={"Content-Type": "application/json"}), 400, "not JSON")
 
 
 def test_algorithms_of_files_are_not_run(service: Service) -> None:
@@ -233,6 +242,10 @@ def test_statuses_that_the_document_names_are_those_that_come(service: Service) 
     document = service.get("/openapi.json").json
     ask = document["paths"]["/api/studies/{name}/ask"]["post"]
     assert set(ask["responses"]) >= {"200", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503"}
+    copy = service.get(f"{made(service, name='documented')}/export").json
+    for path, body in (("/api/studies", {"name": "documented", "arms": 2}), ("/api/import", copy)):
+        refused(service.post(path, body), 409, "already a study")
+        assert "409" in document["paths"][path]["post"]["responses"]
     assert ask["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("AskForm")
 
 
@@ -274,9 +287,7 @@ def test_a_worker_that_leaves_while_it_waits_gets_no_ticket(service: Service) ->
     assert ticket["ticket"] == len(numbers)
 
 
-@pytest.mark.parametrize(
-    "name", ["..", ".", "%", "a;b", "'; DROP TABLE surest_studies; --", "<script>", "x" * 500, " "]
-)
+@pytest.mark.parametrize("name", ["...", "%", "a;b", "'; DROP TABLE surest_studies; --", "<script>", "x" * 500, " "])
 def test_any_name_is_a_name(service: Service, name: str) -> None:
     answer = service.post("/api/studies", {"name": name, "arms": 2})
     if not name.strip():
@@ -284,3 +295,25 @@ def test_any_name_is_a_name(service: Service, name: str) -> None:
     assert answer.status == 201
     assert service.get(f"/api/studies/{quote(name, safe='')}/status").json["name"] == name
     assert service.call("DELETE", f"/api/studies/{quote(name, safe='')}").status == 200
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_no_study_has_a_name_that_no_address_can_have(service: Service, name: str) -> None:
+    """Browsers and curl take such a part of an address for a folder: nobody could open the study."""
+    refused(service.post("/api/studies", {"name": name, "arms": 2}), 400, "no address leads to it")
+    document = service.get(f"{made(service)}/export").json
+    refused(service.post(f"/api/import?name={name}", document), 400, "no address leads to it")
+
+
+def test_a_name_that_many_want_at_once_is_taken_once(service: Service) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: service.post("/api/studies", {"name": "wanted", "arms": 2}), range(8)))
+    assert sorted(answer.status for answer in answers) == [201, *[409] * 7]
+
+
+def test_items_of_a_study_that_another_process_made_anew(service: Service) -> None:
+    at = made(service, name="anew")
+    assert service.get(f"{at}/items").json == {"items": []}
+    surest.delete_study(service.storage, "anew")
+    surest.open_study(service.storage, "anew", ["x", "y"], items=["q"])
+    assert service.get(f"{at}/items").json == {"items": [{"key": "q", "payload": None}]}

@@ -1,16 +1,20 @@
 """Nobody gets in where they do not belong. Each test is a line of the list in docs/reliability.md."""
 
+import asyncio
 import json
 import socket
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving_support import SOURCES, Service, raw
 
+from surest.service.app import make_app
 from surest.service.guard import HEADERS
+from surest.service.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
 LOOKING = ["/api/studies", "/api/studies/s", "/api/studies/s/status", "/api/studies/s/result", "/api/studies/s/export",
@@ -86,7 +90,12 @@ def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service)
     """With a cookie, or without tokens on this machine, a browser can be made to send requests: it says from where."""
     guarded, tokens = study
     cookie = {"Cookie": f"surest_token={tokens['administer']}"}
-    elsewhere = [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}]
+    elsewhere = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://["},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+    ]
     service.post("/api/studies", {"name": "csrf", "arms": 2})
     for one, path, own in ((guarded, "/api/studies/s/pause", cookie), (service, "/api/studies/csrf/pause", {})):
         for headers in elsewhere:
@@ -105,6 +114,10 @@ def test_another_name_for_this_machine_is_refused_without_tokens(service: Servic
         assert service.get("/api/studies", headers={"Host": host}).status == 421, host
     for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
         assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
+    for host in ("[", "]", "[::1"):
+        assert service.get("/api/studies", headers={"Host": host}).status == 421, (
+            "what is not a host is no fault of ours"
+        )
     for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
         assert service.get("/api/studies", headers={"Host": host}).status == 200, host
 
@@ -229,6 +242,36 @@ def test_only_this_machine_is_served_without_a_token(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "nobody has a token yet" in done.stderr
+
+
+@pytest.mark.parametrize("lost", ["revoked", "file"])
+def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: str) -> None:
+    """Without tokens this machine may do everything; a running service must not fall back to that."""
+    tokens = Tokens(tmp_path / "tokens.json")
+    token = tokens.add("ann", "administer")
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
+        assert service.get("/api/studies", token=token).status == 200
+        tokens.revoke("ann") if lost == "revoked" else (tmp_path / "tokens.json").unlink()
+        assert service.get("/api/studies", token=token).status == 401
+        assert service.get("/api/studies").status == 401
+        assert service.post("/api/studies", {"name": "s", "arms": 2}).status == 401
+
+
+@pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 421)])
+def test_who_says_localhost_from_afar_is_refused_without_tokens(tmp_path: Path, address: str, status: int) -> None:
+    """The name that a request calls is what its sender likes."""
+    app, said = make_app(f"sqlite:///{tmp_path}/s.db"), []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/openapi.json", "query_string": b"", "http_version": "1.1",
+             "headers": [(b"host", b"localhost")], "client": (address, 5), "scheme": "http"}  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert said[0]["status"] == status
 
 
 def test_faults_are_told_to_the_log_alone(service: Service, tmp_path: Path) -> None:

@@ -150,6 +150,12 @@ def test_items_come_by_upload(storage: str, visitor: Visitor) -> None:
     assert refused.status == 400
     assert "the file 'q.jsonl', line 1: not JSON" in refused.words
     assert "/tmp" not in refused.text
+    for nothing in (b"", b"\n"):
+        empty = visitor.upload("/new", "/new", ("items_file", "q.csv", nothing), name="uploaded empty", arms="a\nb")
+        assert empty.status == 400, "a list that was meant is not left out"
+    for unsaid in (b'{"id": "q", "x": NaN}', b'{"id": "q", "x": 1e999}'):
+        odd = visitor.upload("/new", "/new", ("items_file", "q.jsonl", unsaid), name="uploaded odd", arms="a\nb")
+        assert (odd.status, "JSON" in odd.words) == (400, True), "workers could not read it"
 
 
 @pytest.mark.parametrize(
@@ -179,12 +185,16 @@ def test_a_mistake_is_told_beside_what_was_written(visitor: Visitor, fields: dic
 def test_a_name_is_taken_once(storage: str, visitor: Visitor) -> None:
     made(storage, "taken")
     page = visitor.send("/new", "/new", name="taken", arms="x\ny")
-    assert page.status in (400, 409)
+    assert page.status == 409
     assert "there is already a study" in page.words
+    assert "x\ny</textarea>" in page.text, "what was written is not lost"
 
 
 def test_arms_are_added_and_asking_is_paused(storage: str, service: str, visitor: Visitor) -> None:
-    made(storage, "changing", ["a", "b"], reserve=0.1)
+    visitor.send("/new", "/new", name="changing", arms="a\nb", reserve="0.1")
+    assert "Add arms" in visitor.get(path("changing")).words
+    made(storage, "not changing", ["a", "b"])
+    assert "Add arms" not in visitor.get(path("not changing")).words, "nothing of delta was kept for them"
     page = visitor.send(f"{path('changing')}/arms", f"{path('changing')}/arms", arms="c\nd")
     assert "The arms are added" in page.words
     assert surest.open_study(storage, "changing").labels == ("a", "b", "c", "d")
@@ -211,8 +221,11 @@ def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
     assert held.number == number
     assert f"evaluate arm {study.labels[held.arm]} on item" in re.sub(r"\s+", " ", page.words)
     assert ("How much is 2 + 2?" if held.item == 0 else '"text": "3?"') in page.words
+    assert 'type="number"' not in page.text, (
+        "where it is not the decimal mark, browsers leave out a comma: 0,5 would be 5"
+    )
     assert f'name="ticket" value="{number}"' in visitor.get(here).text  # a reload shows the same one
-    for wrong, said in (("7", "7"), ("x", "the reward is 'x'"), ("nan", "nan")):
+    for wrong, said in (("7", "7"), ("x", "the reward is 'x'"), ("0,5", "the reward is '0,5'"), ("nan", "nan")):
         refused = visitor.send(f"{path('by hand')}/tell", here, ticket=str(number), reward=wrong)
         assert refused.status in (400, 422)
         assert said in refused.words
@@ -488,6 +501,8 @@ def test_odd_addresses(visitor: Visitor) -> None:
         "/studies/%ff",
         "/static/../pages.py",
         "/static/%2e%2e/x",
+        f"/studies/x/tickets/{'9' * 5000}/fail",
+        "/studies/x/tickets/x/fail",
     ):
         answer = visitor.get(target)
         assert answer.status in (400, 404)

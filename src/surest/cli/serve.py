@@ -62,11 +62,12 @@ def serve(ctx: click.Context, storage: str, host: str, port: int, tokens: Path |
         raise UsageError(
             f"the service needs packages that are not installed ({error}); pip install 'surest[serve]'"
         ) from None
+    from surest.service.auth import is_local
     from surest.service.limits import Limits
     from surest.service.tokens import Tokens
 
     known = Tokens(tokens or tokens_file())
-    if not known and not server.is_local(host):
+    if not known and not is_local(host):
         raise UsageError(
             f"nobody has a token yet, and {host} can be reached by others; make one first ('surest serve token NAME'), or listen "
             "on 127.0.0.1"

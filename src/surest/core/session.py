@@ -26,6 +26,12 @@ from surest.result.data import Event, Result
 from surest.result.making import listed_of, result_of, status_of
 
 
+def may_grow(problem: Problem) -> bool:
+    """Whether arms may be added while a search runs: its algorithm can, and a part of δ was kept for them if it needs one."""
+    entry = lookup(problem.algorithm)
+    return entry.growing and (entry.reserve is None or bool(problem.options.get(entry.reserve)))
+
+
 class Session:
     """Ask what to evaluate, tell what came of it, in any order and from any number of workers.
 
@@ -96,12 +102,12 @@ class Session:
 
     def _desk(self) -> Any:
         """What keeps the books of tickets."""
-        problem, entry = self.problem, lookup(self.problem.algorithm)
+        problem = self.problem
         if problem.items is not None:
             return CellTickets(may_go_ahead=problem.budget is None)
         workers = problem.options.get("workers")
-        may_grow = entry.growing and (entry.reserve is None or problem.options.get(entry.reserve))
-        may_go_ahead = problem.budget is None and not may_grow  # under a budget nothing is evaluated that may not count
+        # Under a budget nothing is evaluated that may not count.
+        may_go_ahead = problem.budget is None and not may_grow(problem)
         if may_go_ahead and isinstance(workers, int) and workers > 1:
             return ArmTickets(len(problem.labels), workers)
         return PullTickets()

@@ -18,11 +18,12 @@ from surest.service.desk import Desk
 from surest.service.errors import Refused
 from surest.service.events import Watches
 from surest.service.exporting import exported
-from surest.service.studies import Studies
+from surest.service.names import check_name
+from surest.service.studies import Studies, taken
 from surest.service.tokens import Role
 from surest.study.batch import Handed
 from surest.study.leases import give_back, renew
-from surest.study.log import Store
+from surest.study.log import Item, Store
 from surest.study.study import Study
 from surest.study.telling import Failure
 from surest.study.transfer import import_study
@@ -80,12 +81,12 @@ async def create(request: Request) -> Any:
 
 def check_settings(settings: dict[str, Any]) -> None:
     """Refuse settings that would run a file of the service's machine, or that are no settings."""
-    own = {"name", "arms", "items", "storage", "load_if_exists"} & settings.keys()
-    if own:
-        raise UsageError(f"{', '.join(sorted(own))} cannot be given as settings")
     if not isinstance(settings.get("options", {}), dict):
         raise UsageError("options must be an object of names and values")
     settings.update(settings.pop("options", {}))
+    own = {"name", "arms", "items", "storage", "load_if_exists"} & settings.keys()
+    if own:
+        raise UsageError(f"{', '.join(sorted(own))} cannot be given as settings")
     check_algorithm(settings.get("algorithm"))
 
 
@@ -117,14 +118,20 @@ async def import_(request: Request) -> Any:
     """Put an exported study into the store."""
     data = await bodies.json_of(request, request.app.state.limits.upload)
     studies, name = studies_of(request), request.query_params.get("name")
-    return {"name": await studies.call(_imported, studies.store, data, name)}
+    there = await studies.names()
+    return {"name": await studies.call(_imported, studies.store, data, name, there)}
 
 
-def _imported(store: Store, document: bytes, name: str | None) -> str:
-    found = msgspec.json.decode(document)
+def _imported(store: Store, document: bytes, name: str | None, there: list[str]) -> str:
+    found = bodies.decoded(document, Any)
     settings = found.get("settings") if isinstance(found, dict) else None
     if isinstance(settings, dict):
         check_algorithm(settings.get("algorithm"))
+    if isinstance(found, dict):
+        called = str(found.get("name")) if name is None else name
+        check_name(called)
+        if called in there:
+            raise taken(called)
     return import_study(store, document, name)
 
 
@@ -140,10 +147,13 @@ def name_of(request: Request) -> str:
 
 async def items(request: Request) -> Any:
     """The items of a study."""
-    study = await studies_of(request).study(name_of(request))
-    return {
-        "items": [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in study.items]
-    }
+    found = await studies_of(request).with_study(name_of(request), _items)
+    return {"items": [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in found]}
+
+
+def _items(study: Study) -> tuple[Item, ...]:
+    with study.at_one_moment():  # another process may have deleted the study and made it anew
+        return study.items
 
 
 async def delete(request: Request) -> Any:

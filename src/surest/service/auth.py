@@ -2,9 +2,10 @@
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -70,12 +71,35 @@ def from_here(request: Request) -> bool:
     if site is not None and site not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    return origin is None or _parts(origin).netloc == request.headers.get("host")
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("::1"), is_local("0.0.0.0"), is_local("example.org")
+    (True, True, True, False, False)
+    >>> is_local("::ffff:127.0.0.1"), is_local("192.0.2.7")
+    (True, False)
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def host_of(request: Request) -> str:
     """The name under which the service was called, without its port."""
-    return urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    return _parts(f"//{request.headers.get('host', '')}").hostname or ""
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address that somebody sent; none of what is not one, such as ``http://[``."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def csrf_of(request: Request) -> str:

@@ -51,8 +51,8 @@ class TellForm(Form):
 
     def both(self) -> tuple[list[int], list[float]]:
         """Tickets and their rewards."""
-        one = self.ticket is not None and self.reward is not None
-        if one == bool(self.tickets) or len(self.tickets) != len(self.rewards):
+        given = (self.ticket is not None) + (self.reward is not None)
+        if given != (0 if self.tickets else 2) or len(self.tickets) != len(self.rewards):
             raise Refused(
                 422, "give a ticket and its reward, or as many tickets as rewards; /openapi.json describes it"
             )
@@ -123,7 +123,11 @@ async def json_of(request: Request, most: int | None = None) -> bytes:
 
 async def read(request: Request, form: type[T], most: int | None = None) -> T:
     """The body of a request, read as a form."""
-    data = await json_of(request, most)
+    return decoded(await json_of(request, most), form)
+
+
+def decoded(data: bytes, form: type[T]) -> T:
+    """JSON, read as a form."""
     try:
         return msgspec.json.decode(data, type=form)
     except msgspec.ValidationError as error:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surest.errors import SurestError
-from surest.service.auth import LOCAL, host_of, identify
+from surest.service.auth import LOCAL, host_of, identify, is_local
 from surest.service.errors import Refused, respond, status_of
 from surest.service.limits import Limits, Rate
 from surest.service.logs import log
@@ -77,7 +77,8 @@ class Guard:
         if request.headers.getlist("host")[1:]:
             raise Refused(400, "the request has more than one Host")
         address = request.client.host if request.client is not None else "?"
-        if not self.tokens and (host_of(request) not in LOCAL or FORWARDED & set(request.headers)):
+        near = host_of(request) in LOCAL and (request.client is None or is_local(address))
+        if not self.tokens and (not near or FORWARDED & set(request.headers)):
             raise Refused(
                 421,
                 "without tokens only this machine is served: call it localhost, or make a token: surest serve token",

@@ -24,6 +24,12 @@ class NameConvertor(Convertor[str]):
         return quoted(value)
 
 
+def check_name(name: str) -> None:
+    """Refuse names that no address can have: browsers and curl take ``.`` and ``..``, percent-encoded too, for folders."""
+    if name in (".", ".."):
+        raise UsageError(f"a study of a service cannot be called {name!r}: no address leads to it; give another name")
+
+
 def quoted(name: str) -> str:
     """A name as a part of an address.
 

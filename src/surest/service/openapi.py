@@ -16,7 +16,7 @@ REFUSALS = {
     401: "A token is needed, or this one is not known.",
     403: "The token may not do that.",
     404: "There is no such study.",
-    409: "A ticket was never handed out, was told otherwise before, or is with another worker.",
+    409: "A ticket was never handed out, was told otherwise before, or is with another worker; or there is a study of that name.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "A reward outside of the bounds, or a body that does not fit.",
@@ -89,8 +89,10 @@ def _may(endpoint: "Endpoint", code: int) -> bool:
         return endpoint.role is not None
     if code in (400, 413, 415, 422):
         return endpoint.body is not None
-    if code in (404, 409):
-        return "{name" in endpoint.path and (code == 404 or endpoint.role == "work")
+    if code == 404:
+        return "{name" in endpoint.path
+    if code == 409:
+        return endpoint.role == "work" or endpoint.status == 201  # a ticket, or the name of a new study
     return True
 
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from surest.core.session import may_grow
 from surest.decision.write import CHECKABLE
 from surest.errors import SurestError
 from surest.report.page import question, reproduction, settings_rows
@@ -88,6 +89,7 @@ async def study(request: Request) -> Response:
         notice=NOTICES.get(request.query_params.get("done", "")),
         joining=joining(seen.study, service, bool(request.app.state.tokens)),
         again=reproduction(report),
+        may_grow=may_grow(seen.result.problem),
         checkable=seen.result.problem.algorithm in CHECKABLE,
         settings=[(key, value) for key, value in settings_rows(report) if key != "note"],
     )
@@ -171,7 +173,7 @@ def routes() -> list[BaseRoute]:
         Route(f"{STUDY}/ask", do.ask, methods=["POST"]),
         Route(f"{STUDY}/tell", do.tell, methods=["POST"]),
         Route(f"{STUDY}/leave", do.leave, methods=["POST"]),
-        Route(f"{STUDY}/tickets/{{number:int}}/fail", do.fail, methods=["GET", "POST"]),
+        Route(f"{STUDY}/tickets/{{number:name}}/fail", do.fail, methods=["GET", "POST"]),
         Route(f"{STUDY}/export.json", files.export),
         Route(f"{STUDY}/check", check),
         Route(f"{STUDY}/decision.jsonl.gz", files.decision),

@@ -57,7 +57,7 @@ async def create(request: Request) -> Response:
         made = await request.app.state.studies.create(
             text_of(form, "name"), labels, items=await items_of(form), **settings
         )
-    except UsageError as error:
+    except (UsageError, Refused) as error:  # refused: the name is taken
         return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error)
     finally:
         await form.close()
@@ -232,7 +232,7 @@ def _ticket(text: str) -> int:
 @needs("work")
 async def fail(request: Request) -> Response:
     """Say that an evaluation gave no reward: of one's own ticket, or of anybody's, for whoever administers the study."""
-    name, number = request.path_params["name"], request.path_params["number"]
+    name, number = request.path_params["name"], _ticket(request.path_params["number"])
     studies = request.app.state.studies
     if request.method == "POST":
         form = await form_of(request)

@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.datastructures import FormData, UploadFile
@@ -43,8 +42,9 @@ HANDLING = {
     "lease_seconds": (f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).", float),
     "on_failure": ("The reward as which a failed evaluation counts. Without it, failures are retried.", float),
     "retries": ("How often a failed evaluation is retried before that.", int),
+    "reserve": ("The part of δ kept for arms that are added later, such as 0.1. Without it, none can be added.", float),
 }
-"""Settings of a study that say what becomes of evaluations that fail."""
+"""Settings of a study that a problem does not have: what becomes of evaluations that fail, and of arms that come later."""
 FURTHER = tuple(name for name in (*SETTINGS, *HANDLING) if name not in FIRST)
 
 
@@ -160,13 +160,11 @@ def _value(name: str, text: str) -> Any:
 async def items_of(form: Mapping[str, Any]) -> list[Any] | None:
     """The items of a form, from its field or from a file: keys, or keys with what evaluations need to know."""
     listed, upload = lines_of(form, "items"), form.get("items_file")
-    data = await upload.read() if isinstance(upload, UploadFile) and upload.filename else b""
-    if data and listed:
-        raise UsageError("items are given as lines and as a file; give one of them")
-    if not data:
+    if not isinstance(upload, UploadFile) or not upload.filename:  # browsers send a nameless file where none was chosen
         return list(listed) or None
-    assert isinstance(upload, UploadFile)
-    return await anyio.to_thread.run_sync(items_in, data, upload.filename or "")
+    if listed:
+        raise UsageError("items are given as lines and as a file; give one of them")
+    return await anyio.to_thread.run_sync(items_in, await upload.read(), upload.filename)
 
 
 def items_in(data: bytes, name: str) -> list[Any]:
@@ -193,8 +191,10 @@ def safe_next(given: str, root: str) -> str:
 
     >>> safe_next("/studies/a?page=2", ""), safe_next("//evil.example/x", ""), safe_next("https://evil.example", "")
     ('/studies/a?page=2', '/', '/')
+    >>> safe_next("//[", ""), safe_next("/login?next=/", "")
+    ('/', '/')
     """
-    parts = urlsplit(given)
-    ours = given.startswith("/") and not given.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    ours = given.startswith("/") and not given.startswith(("//", "/\\"))  # so it has neither a scheme nor a host
     plain = all(" " < mark <= "~" and mark != "\\" for mark in given)
-    return given if ours and plain else f"{root}/"
+    to_login = given.partition("?")[0] == f"{root}/login"  # who has logged in would be asked to do so again
+    return given if ours and plain and not to_login else f"{root}/"

@@ -1,7 +1,6 @@
 """Run the service: a socket, limits that the application cannot keep, signals."""
 
 import asyncio
-import ipaddress
 import logging
 import signal
 import socket
@@ -24,18 +23,6 @@ GRACE_SECONDS = 30
 """In which requests in hand are finished after SIGTERM."""
 KEEP_ALIVE_SECONDS = 75
 """For which a connection is kept without a request: longer than most proxies keep theirs."""
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach a host.
-
-    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("::1"), is_local("0.0.0.0"), is_local("example.org")
-    (True, True, True, False, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def bound(host: str, port: int) -> socket.socket:

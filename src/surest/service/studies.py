@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from surest.errors import UnknownStudyError
+from surest.errors import UnknownStudyError, UsageError
 from surest.service.desk import Desk
 from surest.service.errors import Refused
 from surest.service.limits import Limits
+from surest.service.names import check_name
 from surest.study.log import Store
 from surest.study.stores import store_of
 from surest.study.study import Study, delete_study, open_study
@@ -20,6 +21,11 @@ from surest.study.study import Study, delete_study, open_study
 T = TypeVar("T")
 OPEN_SECONDS = 60.0
 """After which a study that nobody used may be forgotten, where there are many."""
+
+
+def taken(name: str) -> Refused:
+    """What to say of a name that a study has already."""
+    return Refused(409, f"there is already a study {name!r:.100}; give this one another name")
 
 
 class Studies:
@@ -111,9 +117,15 @@ class Studies:
 
     async def create(self, name: str, arms: int | list[str], **settings: Any) -> Study:
         """Make a study; refused where there is one of that name."""
+        check_name(name)
         if name in await self.names():
-            raise Refused(409, f"there is already a study {name!r:.100}; give this one another name")
-        await self.call(lambda: open_study(self.store, name, arms, load_if_exists=False, **settings))
+            raise taken(name)
+        try:
+            await self.call(lambda: open_study(self.store, name, arms, load_if_exists=False, **settings))
+        except UsageError:
+            if name in await self.names():  # somebody else was faster
+                raise taken(name) from None
+            raise
         return await self.study(name)
 
     async def add_arms(self, name: str, labels: list[str]) -> Study:

@@ -49,16 +49,22 @@ def digest_of(token: str) -> str:
 
 
 class Tokens:
-    """The tokens of a file, read again when it changes. Without a file, or with an empty one, there are none."""
+    """The tokens of a file, read again when it changes. Without a file, or with an empty one, there are none.
+
+    They are true where a token is needed: as soon as there is one, and from then on, even if the last one is revoked or the
+    file is lost. Else a running service would suddenly let everybody in.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
         self._known: dict[str, Kept] = {}
+        self._needed = False
 
     def __bool__(self) -> bool:
-        return bool(self.all())
+        self._needed = bool(self.all()) or self._needed
+        return self._needed
 
     def all(self) -> list[Kept]:
         """What is kept, in the order in which it was made."""

@@ -58,7 +58,7 @@ def _item(given: Any) -> Item:
         return Item(str(given))
     try:
         key, payload = given
-        return Item(str(key), None if payload is None else json.dumps(payload))
+        return Item(str(key), None if payload is None else json.dumps(payload, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise UsageError(f"item {short(given)}: {error}; give a key, or a key and what JSON can say") from None
 
