@@ -1,6 +1,7 @@
 """Tokens, and what each may do. Only their digests are kept, in a file that its owner alone can read."""
 
 import hashlib
+import logging
 import os
 import secrets
 import threading
@@ -11,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from surest.errors import UsageError
+from surest.service.logs import log
 from surest.study.checks import storable
 
 Role = Literal["look", "work", "administer"]
@@ -63,8 +65,10 @@ class Tokens:
         self._needed = False
 
     def __bool__(self) -> bool:
-        self._needed = bool(self.all()) or self._needed
-        return self._needed
+        with self._lock:
+            self._heed()
+            self._needed = bool(self._known) or self._needed
+            return self._needed
 
     def all(self) -> list[Kept]:
         """What is kept, in the order in which it was made."""
@@ -75,7 +79,7 @@ class Tokens:
     def identify(self, token: str) -> Identity | None:
         """Whose token this is; None if nobody's. Digests are looked up, so the time says nothing about tokens."""
         with self._lock:
-            self._refresh()
+            self._heed()
             found = self._known.get(digest_of(token))
         return None if found is None else Identity(found.name, found.role)
 
@@ -97,6 +101,15 @@ class Tokens:
             names = ", ".join(kept.name for kept in there) or "none"
             raise UsageError(f"there is no token called {name!r}; there are {names}")
         self._write(left)
+
+    def _heed(self) -> None:
+        """Read what is new. If it is damaged, nobody gets in until it is mended; the log says why, those who ask are not told."""
+        try:
+            self._refresh()
+        except UsageError as error:
+            if self._known or not self._needed:
+                log("tokens", level=logging.ERROR, reason=str(error))
+            self._known, self._needed = {}, True
 
     def _refresh(self) -> None:
         if self.path is None:
