@@ -61,7 +61,7 @@ def test_a_spent_budget_tells_what_is_certified(spent: Result) -> None:
 
 
 def test_nothing_certified_is_said_plainly() -> None:
-    result = surest.identify(bernoulli([0.5, 0.5]), 0.05, seed=1, budget=10)
+    result = surest.identify(bernoulli([0.5, 0.5]), 0.05, seed=1, budget=4)
     assert "Nothing is certified of it yet." in str(result)
     assert "error level 1 so far;" in str(result)
 

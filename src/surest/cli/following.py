@@ -106,8 +106,7 @@ def follow_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: 
 
         def take() -> bool:
             nonlocal seen, running
-            totals = told_totals(given, growing=True)
-            totals.since(seen, source)
+            totals = told_totals(given, growing=True).since(seen, source)
             seen, (running, _) = totals, judge_totals(totals, **settings)
             if watch.live is None and not given["quiet"]:
                 watch.show(running, status_of(running))
