@@ -196,12 +196,10 @@ class Pulls:
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, some, often))
         elif kind == "bets":
-            require(
-                not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0, "bets come twice, or lack weights"
-            )
-            require(
-                sum(map(Fraction, [line["idle"], *line["weights"]])) <= 1, "the weights of the bets sum to more than 1"
-            )
+            complete = not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0
+            require(complete, "bets come twice, or lack weights")
+            total = sum(map(Fraction, [line["idle"], *line["weights"]]))
+            require(total <= 1, "the weights of the bets sum to more than 1")
             self.bets = line
         elif kind == "nomination":
             require(self.bets != {} and line["slot"] == len(self.slots) + 1, "the slot is not the next, or has no bets")
@@ -238,9 +236,8 @@ class Pulls:
         grid, weights, idle, most = (self.bets[name] for name in ("grid", "weights", "idle", "most"))
         mine, others = ([min(most, nomination[s][arms.index(i)][j] * g) for g in grid] for s in ("on", "against"))
         before, since, nominee = self.side(j, 0, after), self.side(j, after, until), self.side(i, after, until, True)
-        own = sum(
-            prior(k)[0] for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top
-        )
+        its_own = [k for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top]
+        own = sum(prior(k)[0] for k in its_own)  # slots whose nominee is j itself
         base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
         wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
         total = sum(times for _, times in before + since + nominee)

@@ -28,7 +28,8 @@ from surest.drivers.simulate import simulate
 from surest.drivers.watching import watching
 from surest.errors import Interrupted, Stop, UsageError
 from surest.loading import entry_of, resolved
-from surest.result.data import Result, result_of
+from surest.result.data import Result
+from surest.result.making import result_of
 
 Progress = Callable[[Running[Answer]], None]
 

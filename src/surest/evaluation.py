@@ -27,7 +27,8 @@ from surest.drivers.executor import evaluate as evaluate_tickets
 from surest.drivers.watching import Watched, watching
 from surest.errors import Interrupted, Stop, UsageError
 from surest.loading import resolved
-from surest.result.data import Result, listed_of, result_of
+from surest.result.data import Result
+from surest.result.making import listed_of, result_of
 
 if TYPE_CHECKING:
     from surest.study.study import Study

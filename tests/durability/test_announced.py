@@ -106,7 +106,7 @@ def test_workers_go_on_with_what_another_version_announced(storage: str, monkeyp
 def test_a_log_goes_on_where_this_version_ends(storage: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
         later_end(other)
-        finish(open_study(storage, "s", 3, 0.05, workers=workers, seed=5), most=5)
+        finish(open_study(storage, "s", 3, 0.05, workers=workers, seed=6), most=5)
     document = open_study(storage, "s").export()
     if workers > 1:  # there are free places that nobody needs
         assert document["requests"][-1]["first"] + document["requests"][-1]["total"] > len(document["tickets"])

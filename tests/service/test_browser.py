@@ -185,7 +185,7 @@ def test_a_lost_connection_is_told_and_mended(storage: str, seen: Browser) -> No
     with serving(storage) as first:
         port = int(first.rpartition(":")[2])
         seen.open(f"{first}/studies/lost%20{seen.size}")
-        seen.wait(lambda: seen.text("#part-verdict"), "the page")
+        seen.wait(lambda: seen.script("return document.querySelector('[data-connected=yes]') !== null"), "a connection")
         assert seen.text("#connection") == ""
     seen.wait(lambda: "connection to the service is lost" in seen.text("#connection"), "the loss is told")
     (ticket,) = study.ask(1, "meanwhile")

@@ -104,7 +104,7 @@ def test_costs_lead_downwards() -> None:
     [
         ({"top": 2}, "b, the last of them, is ahead of the runner-up c by 0.08 (at most 0.19, 95 %)."),
         ({"control": "b", "margin": 0.05}, "a is ahead of b by 0.15 (at most 0.30, 95 %)."),
-        ({"budget": 300}, "a is ahead of b by 0.04 (-0.20 to 0.28, 95 %)."),
+        ({"budget": 300}, "a is ahead of b by 0.05 (-0.20 to 0.29, 95 %)."),
         ({"budget": 20}, ""),
         ({"above": 0.55, "epsilon": 0.03}, ""),
         ({"algorithm": "lucb"}, "a beats the runner-up b by 0.11."),

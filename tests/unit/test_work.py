@@ -43,7 +43,7 @@ def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
 def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[list[int]] = []
     monkeypatch.setattr("surest.study.work.RENEWALS", 10 * LEASE)
-    monkeypatch.setattr("surest.study.work.renew", lambda study, numbers: renewed.append(numbers))
+    monkeypatch.setattr(Study, "renew", lambda study, numbers: renewed.append(numbers))
 
     def arm(ticket: Ticket) -> float:
         if ticket.id == 0:

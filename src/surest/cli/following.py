@@ -22,7 +22,8 @@ from surest.core.session import Session
 from surest.drivers.recorded import Feeding, with_batch
 from surest.errors import SourceError, Stop
 from surest.loading import resolved
-from surest.result.data import Result, status_of
+from surest.result.data import Result
+from surest.result.making import status_of
 
 EVERY = 1.0
 """Seconds between two looks at a file."""

@@ -22,7 +22,8 @@ from surest.core.tickets import Cell, CellTickets, PullTickets
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
 from surest.loading import resolved
-from surest.result.data import Event, Result, listed_of, result_of, status_of
+from surest.result.data import Event, Result
+from surest.result.making import listed_of, result_of, status_of
 
 
 class Session:

@@ -4,7 +4,7 @@ import threading
 
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
-from surest.result.data import status_of
+from surest.result.making import status_of
 from surest.study.replay import later_arms
 from surest.study.study import Study
 

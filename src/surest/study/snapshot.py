@@ -8,7 +8,7 @@ asked next, always come from a replay.
 
 import json
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from surest.algorithms import lookup
 from surest.core.session import Session
 from surest.errors import StorageError
 from surest.result.data import Result
+from surest.result.lead import Lead
 from surest.study.log import Store
 from surest.study.settings import Settings
 
@@ -29,7 +30,7 @@ MOST_ARMS = 1000
 """Arms up to which one is kept."""
 CODE = ("core", "algorithms", "evidence", "result", "study", "theory")
 """The packages that decide what a replay says."""
-NOT_KEPT = {"problem", "transcript", "history", "health"}
+NOT_KEPT = {"problem", "transcript", "history", "health", "lead_bounds"}
 """Of a result: what the study has, what only a replay can give, and what may change between two requests."""
 
 
@@ -96,7 +97,8 @@ def keep(store: Store, study: int, look: Look) -> None:
 
 def text_of(look: Look) -> str:
     """A look as text, to the last digit."""
-    kept = {f.name: _written(getattr(look.result, f.name)) for f in fields(Result) if f.name not in NOT_KEPT}
+    found = replace(look.result, lead_told=look.result.lead)
+    kept = {f.name: _written(getattr(found, f.name)) for f in fields(Result) if f.name not in NOT_KEPT}
     return json.dumps([look.finished, look.in_play, look.total, kept])
 
 
@@ -105,6 +107,7 @@ def look_of(text: str, settings: Settings, labels: list[str]) -> Look:
     finished, in_play, total, kept = json.loads(text)
     problem = msgspec.structs.replace(settings.problem, labels=tuple(labels))
     values = {name: _read(value) for name, value in kept.items()}
+    values["lead_told"] = None if values["lead_told"] is None else Lead(*values["lead_told"])
     return Look(finished, in_play, total, Result(problem=problem, health={}, **values))
 
 

@@ -93,6 +93,7 @@
   };
   const connect = () => {
     source = new EventSource(host.dataset.live);
+    alive = Date.now();
     source.addEventListener("open", () => {
       connection.textContent = "";
       host.dataset.connected = "yes";
@@ -112,6 +113,7 @@
     source.addEventListener("beat", () => { alive = Date.now(); });
     source.addEventListener("gone", () => {
       source.close();
+      alive = Infinity;
       connection.textContent = "This study was deleted.";
       host.dataset.connected = "no";
     });
@@ -124,7 +126,7 @@
   };
   connect();
   setInterval(() => {
-    if (host.dataset.connected !== "yes" || Date.now() - alive < 45000) return;
+    if (Date.now() - alive < 45000) return;
     source.close(); // half open: nothing came for a long time, not even a sign of life
     lost();
     connect();

@@ -1,0 +1,108 @@
+"""A result from a procedure that has ended, or that is under way."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surest.core.problem import Problem
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
+from surest.result.advice import warnings_of
+from surest.result.data import Event, Result
+from surest.result.listed import Listed
+
+
+def result_of(
+    running: Running[Answer],
+    problem: Problem,
+    *,
+    standing: str,
+    seconds: float = float("nan"),
+    history: tuple[Point, ...] = (),
+    stopped: str | None = None,
+    health: dict[str, dict[str, int]] | None = None,
+    evaluations: int | None = None,
+    events: Sequence[Event] = (),
+) -> Result:
+    """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
+
+    Procedures work on [0, 1], where large is good; a result is in the user's units.
+    """
+    answer, state, scale, labels = running.value, status_of(running), problem.scale, problem.labels
+    indices = _chosen(running, problem, state)
+    status = scale.status(state if state is not None else Status(leader=_leader(running)))
+    certified = answer is not None and answer.certified
+    contenders = status.contenders if answer is None else answer.contenders
+    if contenders is None and certified:
+        contenders = indices
+    if history and status.evidence is not None and status.threshold is not None:
+        history = (*history, Point(running.pulls, status.evidence, status.threshold))
+    unfinished = "budget spent" if running.spent else stopped or "still running"
+    return Result(
+        problem=problem,
+        indices=indices,
+        certified=certified,
+        reason=answer.reason if answer is not None else unfinished,
+        standing=standing,
+        pulls=running.pulls,
+        rounds=running.rounds,
+        seconds=seconds,
+        pulls_per_arm=running.pulls_per_arm.copy(),
+        means=scale.from_unit(running.means),
+        contender_indices=contenders,
+        apart=status.apart,
+        verdicts=status.verdicts if answer is None else answer.verdicts,
+        achieved_delta=status.achieved_delta,
+        epsilon_certified=status.epsilon_certified,
+        nominees=tuple(labels[i] for i in status.nominees),
+        forecast=status.forecast,
+        intervals=status.intervals,
+        from_control=status.differences if problem.items is None else None,
+        lead_bounds=status.lead,
+        transcript=running.transcript,
+        additions=tuple(running.additions),
+        events=tuple(events),
+        history=history,
+        warnings=warnings_of(running, problem),
+        health=health,
+        evaluations=running.pulls if evaluations is None else evaluations,
+    )
+
+
+def listed_of(
+    running: Running[Answer],
+    problem: Problem,
+    items: Sequence[Any],
+    cells: tuple[IntArray, IntArray, FloatArray],
+) -> Listed:
+    """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
+    status = status_of(running)
+    differences = None if status is None else problem.scale.status(status).differences
+    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
+
+
+def status_of(running: Running[Answer]) -> Status | None:
+    """The procedure's own word on its state, where it gives one."""
+    if running.value is not None:
+        return running.value.status
+    if running.request is not None and running.request.status is not None:
+        return running.request.status()
+    return running.status
+
+
+def _chosen(running: Running[Answer], problem: Problem, state: Status | None) -> tuple[int, ...]:
+    """The arms that answer the question, or would as things stand."""
+    if running.value is not None:
+        return running.value.arms
+    if state is None:
+        return (_leader(running),)
+    return (state.leader,) if problem.question.kind == "best" else state.chosen
+
+
+def _leader(running: Running[Answer]) -> int:
+    """The best guess of a procedure that says nothing itself: the largest mean among the arms it was last after."""
+    last = running.unanswered or running.request
+    candidates = last.arms if last is not None else np.arange(len(running.means))
+    means = np.nan_to_num(running.means[candidates], nan=-1.0)
+    return int(candidates[means.argmax()])
