@@ -155,3 +155,16 @@ def cost(result: "Result") -> str:
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
     return f"It took {pulls} in {rounds}{seconds}."
+
+
+def next_words(result: "Result") -> str:
+    """What to evaluate next, where what was recorded does not decide; empty where nothing is known of that."""
+    if result.certified or not (result.wanted or result.wanted_cells):
+        return ""
+    if result.wanted_cells:
+        arm, item = (visible(str(name)) for name in result.wanted_cells[0])
+        return f"Evaluate next: {arm} on {item} (`wanted_cells` lists what follows)."
+    often = [(visible(str(arm)), times) for arm, times in list(result.wanted.items())[:NAMED]]
+    named = [f"{arm} once" if times == 1 else f"{arm} {count(times)} times" for arm, times in often]
+    more = f" and {len(result.wanted) - NAMED:,} more arms" if len(result.wanted) > NAMED else ""
+    return f"Evaluate next: {', '.join(named)}{more} (as data: `wanted`)."
