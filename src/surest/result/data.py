@@ -308,7 +308,8 @@ class Result:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
         return (
-            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self), next_words(self)])) + f"{warned}\n\n{self.arms}{failed}"
+            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self), next_words(self)]))
+            + f"{warned}\n\n{self.arms}{failed}"
         )
 
 
