@@ -361,6 +361,9 @@ def main() -> int:
         return 2
     try:
         said = verify(given[0], given[2].lower() if len(given) == 3 else None)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        print(visible(f"surest-verify: {given[0]}: {error.strerror}; nothing was checked"), file=sys.stderr)
+        return 2
     except (OSError, EOFError, zlib.error, Invalid) as error:
         print(visible(f"NOT VALID: {error}"))
         return 1

@@ -82,7 +82,7 @@ def identify(
         Rewards are costs, times or losses: the arm of the smallest mean is the best.
     seed : int, optional
         Makes simulated draws, and random choices of the algorithm, repeatable. One is chosen, and reported, if not given; for a
-        file it is 0, so that a longer file continues the same run.
+        file and for recorded rewards it is 0, so that more of them continue the same run.
     columns : mapping, optional
         Other names of the columns of a file or a data frame: ``{"arm": "variant", "value": "clicked"}``; all others are ignored.
     vectorised : bool
@@ -147,7 +147,8 @@ def identify(
         return _in_study(storage, name, source, asked, on_failure, how, progress, on_request)
     if isinstance(source, Totals):
         return _of_totals(source, delta, {**settings, "seed": seed or 0})
-    chosen = seed if seed is not None else 0 if isinstance(arms, str | Path) else secrets.randbits(32)
+    again = isinstance(arms, str | Path) or isinstance(source, Records)  # a seed drawn at each look would be a lottery
+    chosen = seed if seed is not None else 0 if again else secrets.randbits(32)
     problem = problem_of(source.labels, delta=delta, seed=chosen, **resolved(settings))
     looks = history_hook() if history else None
     began, compiling = time.perf_counter(), compiled.seconds_spent()

@@ -75,7 +75,9 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, result: Any) -> None:
-        super().__init__(f"interrupted; the answer so far, not certified, is on this exception: {result!r}")
+        super().__init__(
+            f"interrupted; the answer so far, not certified, is the `result` of this exception: {result!r}"
+        )
         self.result = result
 
 

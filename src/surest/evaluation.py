@@ -13,7 +13,7 @@ import numpy as np
 
 from surest.algorithms import lookup, start_on
 from surest.arms.tables import Table, table_of
-from surest.core.problem import labels_of, problem_of, takes_items_settings
+from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import checked_scale
@@ -225,11 +225,19 @@ def table_seed(table: Table) -> int:
     return int.from_bytes(sha256(names.encode(errors="replace")).digest()[:4], "big")
 
 
+def _first_outside(table: Table, problem: Problem) -> str:
+    """The cell that a complaint is about: the first that is out of range."""
+    outside = np.argwhere((table.values < problem.scale.low) | (table.values > problem.scale.high))
+    if not len(outside):
+        return "a cell of the table"
+    arm, place = outside[0].tolist()
+    return f"arm {table.labels[arm]!r} on item {table.items[place]!r}"
+
+
 def _from_table(table: Table, given: Mapping[str, Any], hook: Hook | None) -> Result:
     problem = problem_of(list(table.labels), items=len(table.items), **given)
-    known = ~np.isnan(table.values)
-    units = np.full(table.values.shape, np.nan)
-    units[known] = problem.scale.to_unit(problem.scale.numbers(table.values[known], "a cell of the table"))
+    known, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
+    units[known] = problem.scale.to_unit(problem.scale.numbers(table.values[known], _first_outside(table, problem)))
     running: Running[Answer] = Running(
         start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
         items=problem.items,

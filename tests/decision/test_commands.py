@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import surest
+import surest_verify
 from surest.cli import main
 from surest_verify import verify
 
@@ -109,3 +110,13 @@ def test_what_was_imputed_is_told_where_workers_evaluate_ahead(tmp_path: Path) -
 def test_what_cannot_be_checked_or_written_is_refused_before_the_work(run: Run) -> None:
     assert "no checker for lucb" in run("identify", "rewards.csv", "--algorithm", "lucb", "--decision", "x")[2]
     assert "no folder" in run("identify", "rewards.csv", "--decision", "none/x")[2]
+
+
+def test_a_file_that_cannot_be_read_is_not_called_not_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (tmp_path / "missing.jsonl", tmp_path):
+        monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
+        assert surest_verify.main() == 2
+        out, err = capsys.readouterr()
+        assert (out, "nothing was checked" in err) == ("", True)

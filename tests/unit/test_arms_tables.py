@@ -87,7 +87,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
         (pd.DataFrame({**LONG, "value": [1, np.inf, 2, 3]}), "column 'value': inf at position 1 is not a finite number"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns 'a'"),
         (pd.DataFrame({"a": [1, 2]}, index=["x", "x"]), "item 'x' is there twice"),
-        (pd.DataFrame({"a": ["good"]}), "column 'a': 'good' at position 0 is not a number"),
+        (pd.DataFrame({"a": ["good"]}), "column 'a': 'good' at position 0 is not a number. Each column was taken for an arm"),
         (pd.DataFrame(), "0 arms and 0 items"),
         ({}, "0 arms and 0 items"),
         ({"a": {"x": "1"}}, "arm 'a': '1' at position 0 is not a number"),

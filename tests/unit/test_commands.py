@@ -106,6 +106,7 @@ def test_a_number_beyond_the_bounds_is_refused_or_clipped(capsys: pytest.Capture
         ("a=", "no command"),
         ("a='", "No closing quotation"),
         ("a=echo 1 | cat", r"\| needs a shell"),
+        ("a=echo 1; exit 3", "; needs a shell"),
         ("a=./no-such-program {seed}", "command 'a' cannot be started: ./no-such-program"),
         ("a=/etc/passwd", "cannot be started"),
     ],

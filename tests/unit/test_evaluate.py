@@ -425,3 +425,8 @@ def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:
         result = asyncio.run(surest.aevaluate(["terse", "kind"], list(range(60)), **how))
         assert (result.best, result.certified) == ("kind", True)
     assert len(calls) == 2 * len(set(calls))
+
+
+def test_a_cell_out_of_range_is_named() -> None:
+    with pytest.raises(SurestError, match=r"reward 7\.0 for arm 'b' on item 3 is not a number in"):
+        evaluate(pd.DataFrame({"a": [0.5] * 5, "b": [0.5, 0.5, 0.5, 7.0, 9.0]}))

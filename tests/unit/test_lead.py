@@ -151,3 +151,33 @@ def test_a_certified_arm_of_smaller_mean_has_no_sentence() -> None:
     object.__setattr__(result, "lead_told", Lead("a", "b", -0.01, -0.2, 0.1))
     result.__dict__.pop("lead", None)
     assert lead_words(result) == ""
+
+
+def totals(**pairs: tuple[int, int]) -> dict[str, dict[str, int]]:
+    return {name: {"successes": won, "trials": trials} for name, (won, trials) in pairs.items()}
+
+
+def test_arms_that_are_level_are_not_ahead_of_each_other() -> None:
+    level = totals(a=(300, 1000), b=(300, 1000), c=(100, 1000))
+    assert lead_words(surest.identify(level)).startswith("a and b have the same mean so far (difference -0.")
+    controlled = surest.identify(level, control="a", margin=0.2)
+    assert controlled.certified
+    assert lead_words(controlled).startswith("b and a have the same mean so far (")
+
+
+def test_the_one_best_is_not_the_last_of_them() -> None:
+    one = surest.identify(totals(a=(800, 1000), b=(300, 1000), c=(100, 1000)), top=1)
+    assert lead_words(one).startswith("a beats the runner-up b by 0.50 (")
+
+
+def test_what_is_said_of_the_leader_does_not_contradict_what_is_said_of_all_contenders() -> None:
+    """Nothing was certified of the leader alone, while all contenders were known to be close to the best."""
+    constant = surest.identify({"a": [0.0] * 150, "b": [0.0] * 150}, seed=1)
+    assert constant.apart is not None
+    assert constant.epsilon_certified is not None
+    assert constant.apart < 0.1 < constant.epsilon_certified
+    said = str(constant)
+    assert "Nothing is certified" not in said
+    assert "Both arms may still be the best. None of them is more than 0.0" in said
+    costs = surest.identify(totals(a=(100, 1000), b=(110, 1000)), minimise=True)
+    assert "above the best, 95 %" in str(costs)

@@ -1,6 +1,7 @@
 """What a notebook shows of a result."""
 
 import re
+from pathlib import Path
 
 import surest
 from surest.arms.finite import bernoulli
@@ -34,3 +35,8 @@ def test_a_study_in_a_notebook_before_and_after() -> None:
     assert "Arm a is the best" in shown
     assert "a beats the runner-up b by 1.00" in shown
     assert "<svg" in shown
+
+
+def test_a_study_in_a_line(tmp_path: Path) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "mine", ["a", "b"])
+    assert repr(study) == f"Study('mine', 2 arms, in sqlite:///{tmp_path}/s.db)"

@@ -61,7 +61,7 @@ def test_a_spent_budget_tells_what_is_certified(spent: Result) -> None:
 
 
 def test_nothing_certified_is_said_plainly() -> None:
-    result = surest.identify(bernoulli([0.5, 0.5]), 0.05, seed=1, budget=10)
+    result = surest.identify(bernoulli([0.5, 0.5]), 0.05, seed=1, budget=4)
     assert "Nothing is certified of it yet." in str(result)
     assert "error level 1 so far;" in str(result)
 
@@ -173,3 +173,22 @@ def test_a_result_is_a_snapshot() -> None:
     assert before.pulls == before.pulls_per_arm.sum() == 0
     assert before.reason == "still running"
     assert session.result().pulls == 4
+
+
+def test_recorded_rewards_that_do_not_decide_say_what_to_evaluate_next() -> None:
+    few = surest.identify({"x": [1.0, 1.0], "<y": [0.0, 0.0]}, seed=1)
+    assert f"Evaluate next: x {few.wanted['x']} times, <y {few.wanted['<y']} times (as data: `wanted`)." in str(few)
+    assert f"Evaluate next: x {few.wanted['x']} times, &lt;y {few.wanted['<y']} times" in few._repr_html_()
+    many = surest.identify({f"arm{k}": [0.5] for k in range(8)}, seed=1)
+    assert "arm4 once and 3 more arms (as data: `wanted`)." in str(many)
+    gap = surest.evaluate({"a": [1.0, 1.0], "b": [0.0, None]}, seed=2)
+    assert "Evaluate next: b on 1 (`wanted_cells` lists what follows)." in str(gap)
+    assert "Evaluate next" not in str(surest.evaluate({"a": [1.0, 1.0], "b": [0.0, 0.0]}, seed=2))
+
+
+def test_recorded_rewards_are_looked_at_with_one_seed() -> None:
+    """With a new seed at each look, looking again and again would find a verdict sooner or later."""
+    rewards = {"a": [0.0, 1.0] * 20, "b": [1.0, 1.0, 0.0] * 15}
+    first, second = surest.identify(rewards), surest.identify({arm: of + [0.0] for arm, of in rewards.items()})
+    assert first.seed == second.seed == 0
+    assert surest.identify(rewards, seed=3).seed == 3

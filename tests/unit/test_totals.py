@@ -115,7 +115,9 @@ def test_rows_of_an_arm_are_added_up_when_told(run: Run) -> None:
         ("arm,successes,trials\na,1,nan\n", "line 2: trials 'nan'"),
         ("arm,successes,trials\n ,1,2\n", "line 2: the arm has no name"),
         ("arm,successes,trials\n", "holds no totals"),
-        ("arm,successes,trials\na,1,2\nb,0,0\n", "1 of 2 arms have no trials yet"),
+        ("arm,successes,trials\na,0,0\nb,0,0\n", "none of the arms has a trial yet"),
+        ("arm;successes;trials\na;1;2\n", "separated by commas here, and not by ';'"),
+        ("arm,conversions,sessions\na,1,2\n", "Totals need arm,successes,trials"),
         ("arm,successes,trials,clicks,impressions\na,1,2,1,2\n", "successes of trials or clicks of impressions"),
     ],
 )
@@ -199,3 +201,29 @@ def test_the_worse_of_two_arms_is_named_at_any_look_at_most_as_often_as_allowed(
                 break
     assert wrong == 8
     assert wrong <= delta * runs
+
+
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"above": 0.2}, {"control": "old"}, {"control": "late"}])
+def test_an_arm_without_trials_is_open(asked: dict[str, Any]) -> None:
+    totals = {"old": (100, 1000), "new": (500, 1000), "late": (0, 0)}
+    found = identify({name: {"successes": won, "trials": of} for name, (won, of) in totals.items()}, **asked)
+    assert not found.certified
+    assert math.isnan(found.arms["late"].mean)
+    assert (found.arms["late"].low, found.arms["late"].high) == (0, 1)
+    if not asked:
+        assert found.contenders == ("new", "late")  # old is out, whatever is still to come of late
+
+
+def test_a_single_arm_has_its_mean() -> None:
+    found = identify({"a": {"successes": 30, "trials": 100}})
+    assert (found.certified, found.reason, found.pulls, found.arms["a"].mean) == (True, "the only arm", 100, 0.3)
+    assert 0.1 < found.arms["a"].low < 0.3 < found.arms["a"].high < 0.5
+    assert "nothing to compare" in str(found)
+
+
+def test_rows_may_come_in_another_order_and_no_arm_may_come_later() -> None:
+    before = totals_of({"a": (1, 2), "b": (3, 4)})
+    after = totals_of({"b": (5, 9), "a": (1, 2)}).since(before, "t.csv")
+    assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [1, 5], [2, 9])
+    with pytest.raises(SourceError, match="are a, b, c now; begin a new search"):
+        totals_of({"a": (1, 2), "b": (3, 4), "c": (0, 0)}).since(before, "t.csv")

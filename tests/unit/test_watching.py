@@ -122,3 +122,18 @@ def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:
         surest.identify(arms, storage=storage)
     with pytest.raises(UsageError, match="simulated arms need no executor, storage"):
         surest.identify(bernoulli([0.9, 0.1]), storage=storage, name="other")
+
+
+def test_nobody_leads_before_the_first_pull_and_no_arm_is_chosen_while_it_runs() -> None:
+    view, lines = View(("a", "b", "c"), Scale(0, 1)), []
+
+    def look(running: object) -> None:
+        lines.append(view.line(running, running.request.status()))
+
+    for top, word in ((1, "leader "), (2, "leading arms ")):
+        lines.clear()
+        surest.identify(bernoulli([0.9, 0.5, 0.1], ["a", "b", "c"]), seed=1, top=top, on_request=look)
+        assert "pulls 0" in lines[0]
+        assert "leader" not in lines[0]
+        assert word in lines[-1]
+        assert not any("chosen" in line for line in lines)

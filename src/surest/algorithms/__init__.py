@@ -207,7 +207,7 @@ def start(
     _check(entry, n, delta, epsilon, budget)
     _check_items(entry, items)
     _check_question(entry, question, n, items)
-    if n == 1 and question.kind == "best":
+    if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals

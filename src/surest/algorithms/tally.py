@@ -35,18 +35,21 @@ def tally(task: Task, trials: Sequence[int]) -> Procedure[Answer]:
         raise UsageError("a control takes no epsilon; differences that do not matter are those below the margin")
     if asked.kind == "above" and not 0 < asked.bar - epsilon <= asked.bar + epsilon < 1:
         raise UsageError(f"the zone of ε around the bar leaves the bounds; give an epsilon below {epsilon:g}")
-    if len(pulled) < len(trials):
-        raise UsageError(f"{len(trials) - len(pulled)} of {len(trials)} arms have no trials yet; leave them out")
-    rewards = yield Pull(task.arms, np.asarray(trials), Statistic.ATOMS)
+    if not len(pulled):
+        raise UsageError("none of the arms has a trial yet; look again once there are some")
+    arms = task.arms[pulled]
+    rewards = yield Pull(arms, np.asarray(trials)[pulled], Statistic.ATOMS)
     if asked.each_arm:
         n = len(trials)
         book = BarBook(n, task.delta, asked, epsilon) if asked.kind == "above" else ControlBook(n, task.delta, asked)
-        book.count(task.arms, rewards)
+        book.count(arms, rewards)
         status = book.status()
         decided = not book.open.any()
         return Answer(status.chosen, decided, "certified" if decided else MORE, status)
     digests = Digests(len(trials))
-    digests.add_atoms(task.arms, rewards)
+    digests.add_atoms(arms, rewards)
+    if len(trials) == 1:
+        return Answer(0, True, "the only arm", Status(leader=0, intervals=confidence_sequence(digests, task.delta)))
     status = _judged(digests, task.delta, epsilon, asked.top)
     decided = (status.achieved_delta or 0.0) <= task.delta
     reason = "certified" if epsilon == 0 else "certified ε-optimal"

@@ -197,7 +197,7 @@ class CsvFile:
         twice = next((name for name in names if names.count(name) > 1), None)
         if missing or twice is not None:
             problem = f"{twice!r} is there twice" if twice is not None else f"{missing[0]!r} is missing"
-            raise SourceError(f"{self.path}, line 1: columns {', '.join(names)}; {problem}. {self._wanted()}")
+            raise SourceError(f"{self.path}, line 1: columns {', '.join(names)}; {problem}. {self._wanted(names)}")
         if not self.mapping:
             self._refuse_near_misses(names)
         at = {ours[name]: place for place, name in enumerate(names) if name in ours}
@@ -213,12 +213,15 @@ class CsvFile:
             raise SourceError(f"{self.path} is empty; it needs a header{wanted} and rows below it")
         return names
 
-    def _wanted(self) -> str:
+    def _wanted(self, names: list[str]) -> str:
+        if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
+            return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
         may = f" and may have {' and '.join(self.optional)}" if self.optional else ""
         told = ", ".join(f"{name!r}: …" for name in self.needed)
         return (
             f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}, "
             f"on the command line {' '.join(f'--{name}-column …' for name in self.needed)}"
+            + (". Totals need arm,successes,trials" if self.needed == ("arm", "value") else "")
         )
 
     def _refuse_near_misses(self, names: list[str]) -> None:

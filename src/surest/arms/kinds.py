@@ -221,7 +221,8 @@ def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:
     if array.ndim != 1 or not array.size:
         raise UsageError(
             f"arm {label!r} is {_short(rewards)}; "
-            "give a callable that returns a reward, or an array of at least one recorded reward"
+            "give a callable that returns a reward, an array of at least one recorded reward, or totals such as "
+            "{'successes': 30, 'trials': 400}"
         )
     try:
         return scale.numbers(array, f"arm {label!r}")

@@ -222,7 +222,13 @@ def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
     item = columns.get("item")
     arms = [name for name in names if name != item]
     keys = list(frame[item]) if item is not None else list(getattr(frame, "index", range(len(frame))))
-    rows = [_numbers(frame[arm], f"column {arm!r}") for arm in arms]
+    try:
+        rows = [_numbers(frame[arm], f"column {arm!r}") for arm in arms]
+    except SourceError as error:
+        raise SourceError(
+            f"{error}. Each column was taken for an arm; columns={{'item': …}} names the one that holds items, and "
+            "columns={'arm': …, 'item': …, 'value': …} those of a table with a row for each score"
+        ) from None
     return _of_rows(tuple(arms), tuple(keys), rows)
 
 

@@ -39,10 +39,18 @@ class Totals:
         """What answers a request for all of them."""
         return Told(self, scale)
 
-    def since(self, before: "Totals", source: str) -> None:
-        """Refuse totals that cannot have grown out of earlier ones: trials do not come undone."""
-        if self.labels != before.labels:
-            raise SourceError(f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now")
+    def since(self, before: "Totals", source: str) -> "Totals":
+        """The same with the arms in the order of earlier totals. Refuse what cannot have grown out of them: trials do not come
+        undone."""
+        if set(self.labels) != set(before.labels):
+            raise SourceError(
+                f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now; begin a new search, with a "
+                "row for every arm from the start, of 0 trials if there are none yet"
+            )
+        order = [self.labels.index(label) for label in before.labels]
+        return Totals(before.labels, self.successes[order], self.trials[order])._not_fewer(before, source)
+
+    def _not_fewer(self, before: "Totals", source: str) -> "Totals":
         fewer = (self.successes < before.successes) | (self.trials - self.successes < before.trials - before.successes)
         if fewer.any():
             k = int(fewer.argmax())
@@ -50,6 +58,7 @@ class Totals:
                 f"{source}: arm {self.labels[k]!r} had {before.successes[k]:,} successes of {before.trials[k]:,} trials, and "
                 f"has {self.successes[k]:,} of {self.trials[k]:,} now; totals of a search can only grow. Begin a new one"
             )
+        return self
 
 
 _NOT_MORE = "give whole numbers from 0 on, and not more successes than trials"

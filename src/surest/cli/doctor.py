@@ -19,6 +19,8 @@ NEEDED = ("numpy", "numba", "click", "rich", "msgspec", "sqlalchemy", "alembic")
 OPTIONAL = {
     "matplotlib": "pictures (surest[plot])",
     "pandas": "data frames (surest[pandas])",
+    "polars": "data frames (surest[polars])",
+    "starlette": "studies over HTTP (surest[serve])",
     "psycopg": "studies on PostgreSQL (surest[postgresql])",
     "distributed": "Dask clusters (surest[dask])",
     "loky": "processes that are replaced when they die (surest[loky])",

@@ -71,6 +71,11 @@ def exit_status(result: Result, stopped_by: int | None) -> int:
     return 3 if stopped_by is None else SIGNALLED + stopped_by
 
 
+def _say_what_is_awaited(watch: Watch, source: str) -> None:
+    """A view that stands still should say what it waits for."""
+    watch.view.footing = f"waiting for more in {source}; {watch.view.footing}"
+
+
 def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> tuple[InOrder, int | None]:
     """Recorded rewards once they decide, or once a signal came: all that there are, and the signal."""
     source = given["source"]
@@ -79,6 +84,7 @@ def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale:
     session = Session.of(with_batch(problem))
     feeding, seen = Feeding(session), InOrder({}, ())
     with Watch(labels, scale, quiet=given["quiet"]) as watch:
+        _say_what_is_awaited(watch, source)
 
         def take() -> bool:
             nonlocal seen
@@ -104,11 +110,12 @@ def follow_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: 
     seen = told_totals(given, growing=True)
     running, _ = judge_totals(seen, **settings)
     with Watch(seen.labels, scale, quiet=given["quiet"]) as watch:
+        watch.view.counted = "trials"
+        _say_what_is_awaited(watch, source)
 
         def take() -> bool:
             nonlocal seen, running
-            totals = told_totals(given, growing=True)
-            totals.since(seen, source)
+            totals = told_totals(given, growing=True).since(seen, source)
             seen, (running, _) = totals, judge_totals(totals, **settings)
             if watch.live is None and not given["quiet"]:
                 watch.show(running, status_of(running))

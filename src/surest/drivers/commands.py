@@ -76,7 +76,11 @@ def parse_command(text: str) -> Command:
         raise SourceError(f"--command {text!r}: {error}") from None
     if not words or "\0" in line:
         raise SourceError(f"--command {text!r}: there is no command after {label}=")
-    operator = next((word for word in words if word in OPERATORS), None)
+    apart = shlex.shlex(
+        line, posix=True, punctuation_chars=";"
+    )  # a semicolon that is not quoted ends a word: 'echo 1; exit'
+    apart.whitespace_split, apart.commenters = True, ""
+    operator = next((word for word in [*words, *apart] if word in OPERATORS), None)
     if operator is not None:
         raise SourceError(f"--command {text!r}: {operator} needs a shell; write {label}=sh -c '…'")
     return checked_command(Command(label, words))

@@ -48,6 +48,8 @@ class View:
         self.labels, self.scale, self.clock = labels, scale, clock
         self.counted = "evaluations" if items else "pulls"
         self.began = clock()
+        self.footing = "Ctrl-C stops with the answer so far"
+        """The last line of the screen."""
 
     def facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
         """What there is to say, by name."""
@@ -62,9 +64,9 @@ class View:
         if status.verdicts is not None:
             declared = [sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0)]
             facts["declared"] = "{:,} yes, {:,} no, {:,} open".format(*declared)
-        elif status.chosen:
-            facts["chosen"] = names([self.labels[arm] for arm in status.chosen])
-        else:
+        elif len(status.chosen) > 1:
+            facts["leading"] = names([self.labels[arm] for arm in status.chosen])
+        elif running.pulls:
             facts["leader"] = visible(str(self.labels[status.leader]))
         left = status.contenders
         if left is not None and len(left) <= NAMED:
@@ -87,14 +89,14 @@ class View:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=60)
         for name, value in self.facts(running, status).items():
-            table.add_row(name, Text(value, style="bold" if name in ("leader", "chosen", "declared") else ""))
+            table.add_row(name, Text(value, style="bold" if name in ("leader", "leading", "declared") else ""))
         whole = self._whole(running, status)
         if whole is not None:
             table.add_row("", ProgressBar(total=whole, completed=running.pulls, width=40))
         parts: list[Any] = [table]
         if status is not None and running.pulls:
             parts.append(self._arms(running, status))
-        return Group(*parts, Text("Ctrl-C stops with the answer so far", style="dim"))
+        return Group(*parts, Text(visible(self.footing), style="dim"))
 
     def _arms(self, running: Running[Answer], status: Status) -> Table:
         """The arms that matter."""

@@ -9,7 +9,7 @@ from surest.report import plots
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.table import SHOWN
-from surest.result.words import cost, verdict
+from surest.result.words import cost, next_words, verdict
 from surest.study.study import Study
 from surest.text import counted, visible
 
@@ -21,7 +21,7 @@ CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 def to_fragment(result: Result) -> str:
     """The result as HTML to stand among other things: no script, nothing fetched, whatever a user named is escaped."""
-    said = [*filter(None, [lead_words(result)]), cost(result)]
+    said = [*filter(None, [lead_words(result)]), cost(result), *filter(None, [next_words(result)])]
     lines = [verdict(result), *said, *(f"Warning: {warning}" for warning in result.warnings)]
     words = "".join(f"<p style='margin:.2em 0'>{_b(text) if k == 0 else _e(text)}</p>" for k, text in enumerate(lines))
     drawn = ""

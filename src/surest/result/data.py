@@ -18,7 +18,7 @@ from surest.result.lead import Lead, lead_of, lead_words
 from surest.result.listed import Listed
 from surest.result.questions import verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import TOTALS, cost, health_line, verdict
+from surest.result.words import TOTALS, cost, health_line, next_words, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
@@ -308,7 +308,8 @@ class Result:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
         return (
-            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self)])) + f"{warned}\n\n{self.arms}{failed}"
+            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self), next_words(self)]))
+            + f"{warned}\n\n{self.arms}{failed}"
         )
 
 

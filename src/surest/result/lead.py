@@ -92,6 +92,8 @@ def lead_words(result: "Result") -> str:
     if (vague and not result.certified) or (not bounded and math.isnan(lead.difference)):
         return ""
     kind, sure = result.problem.question.kind, result.certified and result.epsilon == 0
+    if kind == "top" and len(result.chosen) == 1:
+        kind = "best"
     who = {
         "best": f"{arm} {'beats the runner-up' if sure else 'is ahead of'} {over} by",
         "top": f"{arm}, the last of them, is ahead of the runner-up {over} by"
@@ -105,6 +107,9 @@ def lead_words(result: "Result") -> str:
         return f"{who}{known}."
     if lead.high - lead.low <= 1e-9 * width:
         return f"{who}{known}, exactly."
+    if lead.difference == 0 and (kind == "control" or not sure):
+        apart = f"difference {_between(lead, places, False)}, {percent(1 - result.delta)}"
+        return f"{arm} and {over} have the same mean so far ({apart})."
     # A verdict says of itself that the lead is not below 0: an end there is not a second opinion.
     one_sided = lead.low < 0 and (sure if kind != "control" else lead.arm in result.chosen)
     return f"{who}{known} ({_between(lead, places, one_sided)}, {percent(1 - result.delta)})."

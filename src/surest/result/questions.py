@@ -74,9 +74,9 @@ def _top(result: "Result") -> str:
         return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
     if result.achieved_delta is not None:
-        said.append(
-            f"This set has error level {at_most(result.achieved_delta)} so far; {result.delta:g} was asked for."
-        )
+        near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
+        what, level = "This set" if m > 1 else f"Calling it {near}", at_most(result.achieved_delta)
+        said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
     return " ".join([*said, *_top_contenders(result)])
 
 

@@ -32,7 +32,7 @@ def _verdict(result: "Result") -> str:
     if result.listed is not None and result.certified and len(result.labels) > 1:
         return _on_items(result)
     if result.reason == "the only arm":
-        return f"{name} is the only arm: nothing had to be pulled."
+        return f"{name} is the only arm: {'nothing had to be pulled' if result.pulls == 0 else 'there is nothing to compare'}."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
@@ -101,37 +101,42 @@ def so_far(result: "Result") -> list[str]:
     epsilon, level = result.epsilon_certified, result.achieved_delta
     if result.listed is not None and level == 0:
         return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
-    sentences = []
-    if epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
+    sentences, proven = [], result.contenders is not None and result.standing == "proven"
+    if epsilon is not None and proven and epsilon >= _known_apart(result):
+        pass  # what is said of all contenders says more of this one
+    elif epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
         sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
     elif epsilon is not None:
         sentences.append("Nothing is certified of it yet.")
     if level is not None:
         what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
         sentences.append(f"Calling it {what} has error level {at_most(level)} so far; {result.delta:g} was asked for.")
-    if result.contenders is not None and result.standing == "proven":
+    if proven:
         sentences.append(contenders_left(result))
     return [sentence for sentence in sentences if sentence]
 
 
+def _known_apart(result: "Result") -> float:
+    """How far from the best any contender can be; infinite where it is not known, or says nothing."""
+    apart = result.apart
+    return math.inf if apart is None or not apart < 0.99 * result.problem.scale.width else apart
+
+
 def contenders_left(result: "Result") -> str:
     """Which arms may still be the best, and how far from it they can be; empty where nothing is known of that."""
-    left, apart = result.contenders or (), result.apart
+    left, apart = result.contenders or (), _known_apart(result)
     if not left:
         return ""
     best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-    known = apart is not None and apart < 0.99 * result.problem.scale.width
-    far = (
-        f" None of them is more than {at_most(apart)} below the best, {percent(1 - result.delta)}."
-        if apart is not None and known
-        else ""
-    )
+    below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
+    far = f" None of them is more than {at_most(apart)} {below} the best, {sure}." if apart < math.inf else ""
     if len(left) == len(result.labels):
-        return f"All {len(left):,} arms may still be {best}.{far}" if len(left) > 1 else ""
+        all_of = "Both" if len(left) == 2 else f"All {len(left):,}"
+        return f"{all_of} arms may still be {best}.{far}" if len(left) > 1 else ""
     names = [visible(str(label)) for label in left]
     which = listed_words(names) if len(left) <= NAMED else f"{len(left):,} arms"
     what = "The best is" if result.epsilon == 0 else f"An arm {best} is"
-    return f"{what} one of {which}: all others are out, {percent(1 - result.delta)}.{far}"
+    return f"{what} one of {which}: all others are out, {sure}.{far}"
 
 
 def cost(result: "Result") -> str:
@@ -150,3 +155,16 @@ def cost(result: "Result") -> str:
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
     return f"It took {pulls} in {rounds}{seconds}."
+
+
+def next_words(result: "Result") -> str:
+    """What to evaluate next, where what was recorded does not decide; empty where nothing is known of that."""
+    if result.certified or not (result.wanted or result.wanted_cells):
+        return ""
+    if result.wanted_cells:
+        arm, item = (visible(str(name)) for name in result.wanted_cells[0])
+        return f"Evaluate next: {arm} on {item} (`wanted_cells` lists what follows)."
+    often = [(visible(str(arm)), times) for arm, times in list(result.wanted.items())[:NAMED]]
+    named = [f"{arm} once" if times == 1 else f"{arm} {count(times)} times" for arm, times in often]
+    more = f" and {len(result.wanted) - NAMED:,} more arms" if len(result.wanted) > NAMED else ""
+    return f"Evaluate next: {', '.join(named)}{more} (as data: `wanted`)."

@@ -328,6 +328,9 @@ class Study:
 
         keep(self.store, self.id, look)
 
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, {len(self._arms):,} arms, in {self.store.shown})"
+
     def _repr_html_(self) -> str:
         return str(import_module("surest.report.notebook").study_fragment(self))  # found when asked, as by `Result`
 
