@@ -244,15 +244,22 @@ def test_only_this_machine_is_served_without_a_token(tmp_path: Path) -> None:
     assert "nobody has a token yet" in done.stderr
 
 
-@pytest.mark.parametrize("lost", ["revoked", "file"])
+@pytest.mark.parametrize("lost", ["revoked", "file", "damaged"])
 def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: str) -> None:
     """Without tokens this machine may do everything; a running service must not fall back to that."""
     tokens = Tokens(tmp_path / "tokens.json")
     token = tokens.add("ann", "administer")
     with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
         assert service.get("/api/studies", token=token).status == 200
-        tokens.revoke("ann") if lost == "revoked" else (tmp_path / "tokens.json").unlink()
-        assert service.get("/api/studies", token=token).status == 401
+        if lost == "revoked":
+            tokens.revoke("ann")
+        elif lost == "file":
+            (tmp_path / "tokens.json").unlink()
+        else:
+            (tmp_path / "tokens.json").write_text("what is this")
+        refused = service.get("/api/studies", token=token)
+        assert refused.status == 401
+        assert "tokens.json" not in str(refused.json)
         assert service.get("/api/studies").status == 401
         assert service.post("/api/studies", {"name": "s", "arms": 2}).status == 401
 
