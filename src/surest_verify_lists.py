@@ -308,7 +308,8 @@ class Race(Items):
         """Check what the file concludes; what was checked, in words."""
         claim, named = line["claim"], frozenset(line["claim"]["arms"])
         alive, inside = frozenset.union(*self.sets), frozenset.intersection(*self.sets)
-        require(len(named) == len(claim["arms"]) == self.top and named <= alive, "the answer has other arms")
+        fits = len(named) == len(claim["arms"]) == self.top and inside <= named <= alive
+        require(fits, "the answer has other arms than those that are left, or lacks one that is in")
         left, ended = alive, self.finite and self.t == self.total
         if claim["certified"] and ended:
             behind = [(other, self.lead(other, arm)) for other in alive - named for arm in named - inside]

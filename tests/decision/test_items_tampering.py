@@ -272,6 +272,18 @@ def test_a_decision_on_the_best_two_that_was_tampered_with_is_not_valid(change: 
     assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
 
 
+def test_an_arm_that_is_in_cannot_be_left_out_for_one_that_ties(tmp_path: Path) -> None:
+    """Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own."""
+    half = np.tile([0.5, 0.0, 0.0, 0.5], 15)
+    table, path = np.array([np.ones(60), half, half]), tmp_path / "decision.jsonl"
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2)))
+    assert refusal(lines, path) == ""
+    assert lines[-1]["counted"][0] < 60
+    assert 0 in lines[-1]["claim"]["arms"]
+    claimed(arms=[1, 2], contenders=[1, 2])(lines)
+    assert "lacks one that is in" in refusal(lines, path)
+
+
 def verdict(said: str, exact: bool = False) -> Change:
     """Change the verdict of a gate, with words that fit."""
 
