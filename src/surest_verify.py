@@ -296,8 +296,8 @@ class Pulls:
         require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
         require(line["words"] == sentence(header, claim), "the words are not those of the claim")
         slots = f"nominations: {len(self.slots)}, with bets on later rewards only"
-        seen = f"witnesses: {len(found)}; their evidence is what is stated, and enough"
-        return [f"{sum(line['counted'])} rewards of {n} arms; {slots}", seen]
+        enough = f"witnesses: {len(found)}; their evidence is what is stated, and enough"
+        return [f"{sum(line['counted'])} rewards of {n} arms; {slots}", enough]
 
 
 CHECKERS: dict[str, tuple[Any, Line, Line]] = {
