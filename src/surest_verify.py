@@ -16,6 +16,7 @@ import io
 import json
 import math
 import operator
+import os
 import sys
 import zlib
 from collections import Counter
@@ -24,19 +25,11 @@ from itertools import pairwise
 from typing import Any
 
 U = 2.0**-52
+LONGEST = 10**8  # bytes of a line
 Line = dict[str, Any]
 REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
-HEADER: Line = {
-    "version": (int, 1, 1),
-    "algorithm": str,
-    "labels": [str],
-    "delta": (float, 1e-300, 1 - U),
-    "epsilon": (float, 0, 1e15),
-    "bounds": [REAL],
-    "minimise": bool,
-    "seed": str,
-    "note": str,
-}
+HEADER: Line = {"version": (int, 1, 1), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U)}
+HEADER |= {"epsilon": (float, 0, 1e15), "bounds": [REAL], "minimise": bool, "seed": str, "note": str}
 CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": REAL, "delta": PART, "events": dict}
 
 
@@ -56,10 +49,8 @@ def check(value: Any, kind: Any, what: str = "the line") -> None:
         fits = type(value) in (int, kind[0]) and kind[1] <= value <= kind[2]
         require(fits, f"{what} is {value!r:.40}, not a number from {kind[1]} to {kind[2]}")
     elif isinstance(kind, dict):
-        require(
-            isinstance(value, dict) and value.keys() == kind.keys(),
-            f"{what} does not have the fields {', '.join(kind)}",
-        )
+        fits = isinstance(value, dict) and value.keys() == kind.keys()
+        require(fits, f"{what} does not have the fields {', '.join(kind)}")
         for name in kind:
             check(value[name], kind[name], name)
     else:
@@ -89,21 +80,43 @@ def parse(raw: bytes) -> Line:
     return dict(line)
 
 
+def quoted(labels: list[str], arms: list[int]) -> str:
+    """Labels in words: nothing in them can be taken for a part of the claim."""
+    return ", ".join(json.dumps(labels[arm], ensure_ascii=False) for arm in arms)
+
+
+def where(header: Line) -> str:
+    """What a mean is over."""
+    on = f" on these {len(header['items'])} items" if "items" in header else ""
+    return " in the population" if header.get("target") == "population" else on
+
+
+def surely(header: Line, claim: Line) -> str:
+    """How sure a claim is, the range of rewards or scores, and how many of them were not measured."""
+    sure = "certain" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
+    what, imputed = "scores" if "items" in header else "rewards", claim["events"].get("imputed")
+    low, high = (repr(end).removesuffix(".0") for end in header["bounds"])
+    more = f"; {imputed} of them were imputed, not measured" if imputed else ""
+    return f"{sure}; {what} are from {low} to {high}{more}"
+
+
 def sentence(header: Line, claim: Line) -> str:
     """A claim on arms in words. `header` has the labels of all arms, those that came later among them."""
-    labels, top, epsilon, within = header["labels"], "top" in header, header["epsilon"], claim["within"]
-    names, left = (", ".join(labels[arm] for arm in claim[some]) for some in ("arms", "contenders"))
-    best = f"the {header['top']} best of {len(labels)} arms" if top else f"the best of {len(labels)} arms"
-    verb, last = ("are", f"the last of {best}") if top else ("is", best)
-    near = f"within {within!r} of {last}" if epsilon or not claim["certified"] else best
-    said = f"{names} {verb} {near}"
+    labels, m, epsilon, within = header["labels"], header.get("top", 1), header["epsilon"], claim["within"]
+    arms, left, several = claim["arms"], claim["contenders"], header.get("top", 1) > 1
+    size = f"{'smallest' if header['minimise'] else 'largest'} mean{'s' * several}"
+    best = f"the {f'{m} ' * several}{size} of {len(labels)} arms{where(header)}"
+    last, has, mean = (f"the last of {best}", "have", "means") if several else (best, "has", "a mean")
+    said = f"{quoted(labels, arms)} {has} " + (f"{mean} within {within!r} of {last}" if within else best)
     if not claim["certified"]:
         known = f"; {said}" if within < header["bounds"][1] - header["bounds"][0] else ""
-        any_one = f"an arm within {epsilon!r} of {last}" if epsilon else "each of " * top + best
-        said = f"{any_one} is among {left}{known}"
-    certain, imputed = "certain, whatever the other scores are", claim["events"].get("imputed")
-    sure = certain if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
-    return f"{said}; {sure}" + (f"; {imputed} rewards were not measured but imputed" if imputed else "")
+        one = "any given one" if header["algorithm"] == "wager-top" else "each"  # race-top: all of them together
+        one = f"{one} of the arms" if several else "the arm"
+        any_one = f"an arm with a mean within {epsilon!r} of {last}" if epsilon else f"{one} with {best}"
+        said = f"{any_one} is among {quoted(labels, left)}{known}"
+    elif len(left) > len(arms):
+        said += f"; as good, up to 1e-9 of the range: {quoted(labels, [j for j in left if j not in arms])}"
+    return f"{said}; {surely(header, claim)}"
 
 
 # Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
@@ -112,15 +125,8 @@ W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part
 WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # its other bets α_k, with weights
 TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
 BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
-WITNESS = {
-    "arms": [COUNT],
-    "slot": (int, 1, 2**53),
-    "line": COUNT,
-    "levels": [PART],
-    "bets": (int, 1, 400),
-    "accuracy": (float, 0, 1e15),
-    "nats": REAL,
-}
+WITNESS: Line = {"arms": [COUNT], "slot": (int, 1, 2**53), "line": COUNT, "levels": [PART], "bets": (int, 1, 400)}
+WITNESS |= {"accuracy": (float, 0, 1e15), "nats": REAL}
 PULLS: Line = {
     "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
     "bets": {"grid": [BET], "weights": [WEIGHT], "idle": WEIGHT, "most": (float, 0, 0.99)},
@@ -196,8 +202,8 @@ class Pulls:
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, some, often))
         elif kind == "bets":
-            complete = not self.bets and len(line["weights"]) == len(line["grid"]) ** 2 > 0
-            require(complete, "bets come twice, or lack weights")
+            complete = at == 2 and len(line["weights"]) == len(line["grid"]) ** 2 > 0
+            require(complete, "bets are not the second line, or lack weights")
             total = sum(map(Fraction, [line["idle"], *line["weights"]]))
             require(total <= 1, "the weights of the bets sum to more than 1")
             self.bets = line
@@ -289,10 +295,9 @@ class Pulls:
         within = claim["within"] >= self.width or left_at(claim["within"]) == sorted(arms)
         require(header["epsilon"] <= claim["within"] and within, "within is not what the witnesses say")
         require(line["words"] == sentence(header, claim), "the words are not those of the claim")
-        return [
-            f"{sum(line['counted'])} rewards of {n} arms; nominations: {len(self.slots)}, with bets on later rewards only",
-            f"witnesses: {len(found)}; their evidence is what is stated, and enough",
-        ]
+        slots = f"nominations: {len(self.slots)}, with bets on later rewards only"
+        enough = f"witnesses: {len(found)}; their evidence is what is stated, and enough"
+        return [f"{sum(line['counted'])} rewards of {n} arms; {slots}", enough]
 
 
 CHECKERS: dict[str, tuple[Any, Line, Line]] = {
@@ -302,13 +307,27 @@ CHECKERS: dict[str, tuple[Any, Line, Line]] = {
 """What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
 
 
+def count_events(events: Counter[tuple[str, int]], line: Line) -> Counter[str]:
+    """How many events of each kind come right before a line with rewards or scores, which must have those of their arms."""
+    found = Counter[str]()
+    for (what, arm), times in events.items():
+        require(arm in line.get("arms", []), f"{what:.40}: an event of arm {arm} is not right before its rewards")
+        place = line["arms"].index(arm)
+        many = sum(line["times"][place]) if line.get("times") else len(line["values"][place]) if "times" in line else 1
+        require(what != "imputed" or times <= many, f"of {many} rewards of arm {arm}, {times} are said to be imputed")
+        found[what] += times
+    return found
+
+
 def verify(path: str, expected: str | None = None) -> list[str]:
     """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line."""
     said, events, before, kind, at, kinds = list[str](), Counter[str](), "", "", 0, Line()
+    latest = Counter[tuple[str, int]]()  # events whose rewards are to come next
     checker: Any = None
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            for at, raw in enumerate(file, 1):
+            for at, raw in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
+                require(len(raw) < LONGEST, "the line is too long")
                 line, last = parse(raw), kind
                 require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
                 kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
@@ -319,27 +338,30 @@ def verify(path: str, expected: str | None = None) -> list[str]:
                     require(known, "this is not a decision file, or its algorithm is not known here")
                     make, more, kinds = CHECKERS[line["algorithm"]]
                     check(line, HEADER | more)
-                    ends = [*map(Fraction, line["bounds"])]
+                    ends = line["bounds"]
                     require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
                     checker = make(line)
                 elif kind == "end" or last in ("conclusion", "end"):
                     require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
                     require(expected in (None, link), f"the hash of the decision is {link}, not {expected}")
-                    said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {link}")
+                    own = f"{link}, {'the one given' if expected else 'not compared: no --hash'}"
+                    said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {own}")
                 elif kind == "event":  # something was imputed or retried
-                    check(line, {"what": str, "arm": COUNT, "times": COUNT})
-                    events[line["what"]] += line["times"]
+                    check(line, {"what": str, "arm": COUNT, "times": (int, 1, 2**53)})
+                    latest[line["what"], line["arm"]] += line["times"]
                 else:
                     require(kind in kinds, f"a line of the kind {kind:.40} does not belong here")
                     check(line, kinds[kind])
                     if kind != "conclusion":
                         checker.take(at, kind, line)
-                        continue
-                    require(
-                        line["claim"]["events"] == events, "the claim says that other things were imputed or retried"
-                    )
-                    require(line["claim"]["delta"] == checker.header["delta"], "the claim has another δ")
-                    said = [*checker.conclude(line), f"Claim: {line['words']}"]
+                    events, latest = events + count_events(latest, line), Counter()
+                    if kind == "conclusion":
+                        claim, happened = line["claim"], sorted(events.items())
+                        same = repr(sorted(claim["events"].items())) == repr(happened)
+                        require(same, "the claim says that other things were imputed or retried")
+                        require(claim["delta"] == checker.header["delta"], "the claim has another δ")
+                        stated = ", ".join(f"{times} {what!r}" for what, times in happened) or "none"
+                        said = [*checker.conclude(line), f"Events: {stated}", f"Claim: {line['words']}"]
         require(kind == "end", "the file is cut after this line")
     except Invalid as error:
         raise Invalid(f"line {at}: {error}") from None
@@ -361,14 +383,15 @@ def main() -> int:
         return 2
     try:
         said = verify(given[0], given[2].lower() if len(given) == 3 else None)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        print(visible(f"surest-verify: {given[0]}: {error.strerror}; nothing was checked"), file=sys.stderr)
-        return 2
-    except (OSError, EOFError, zlib.error, Invalid) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, Invalid) as error:
         print(visible(f"NOT VALID: {error}"))
         return 1
-    except ModuleNotFoundError:
-        print("a decision on a list of items needs surest_verify_lists.py in the same folder", file=sys.stderr)
+    except (OSError, ModuleNotFoundError) as error:
+        missing = "a decision on a list of items needs surest_verify_lists.py in the same folder"
+        said_why = (
+            missing if isinstance(error, ModuleNotFoundError) else f"{given[0]}: {error.strerror}; nothing was checked"
+        )
+        print(visible(f"surest-verify: {said_why}"), file=sys.stderr)
         return 2
     print(*map(visible, said), "VALID", sep="\n")
     return 0
@@ -376,4 +399,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.modules["surest_verify"] = sys.modules["__main__"]  # the name by which the second file knows it
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # python -I does not look there
     sys.exit(main())

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, islice
 from typing import Any
 
-from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, require, sentence
+from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, quoted, require, sentence, surely, where
 
 # Every double is a whole number of 2^-1074, so that sums of scores are exact, and int / int is rounded correctly.
 UNIT = 1 << 1074
@@ -104,13 +104,14 @@ def bets_above(pairs: list[tuple[float, float]], total: int, level: float, first
 
 def gate_sentence(header: Line, claim: Line) -> str:
     """The claim of a gate in words."""
-    (baseline, candidate), more = header["labels"], f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
+    (old, new), sure = (quoted(header["labels"], [arm]) for arm in (0, 1)), surely(header, claim)
+    than = f"{'larger' if header['minimise'] else 'smaller'} than that of {old}"
+    more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
     if claim["verdict"] == "undecided":
-        return f"it is not known whether {candidate} is worse than {baseline}{more}"
-    worse = "is not worse" if claim["verdict"] == "pass" else "is worse"
-    more = more if claim["exact"] or claim["verdict"] == "pass" else ""
-    sure = "certain" if claim["exact"] else f"wrong with probability at most {claim['delta']!r}"
-    return f"{candidate} {worse} than {baseline}{more}; {sure}"
+        return f"it is not known whether the mean of {new} is {than}{more}{where(header)}; {sure.partition('; ')[2]}"
+    passed = claim["verdict"] == "pass"
+    more = more if claim["exact"] or passed else ""
+    return f"the mean of {new} is {'not ' * passed}{than}{more}{where(header)}; {sure}"
 
 
 class Items:
@@ -118,7 +119,8 @@ class Items:
 
     def __init__(self, header: Line) -> None:
         self.header, self.n, self.total, self.t = header, len(header["labels"]), len(header["items"]), 0
-        require(self.n > 0 and self.total > 0, "there are no arms or no items")
+        apart = len(set(header["labels"])) == self.n > 0 and len(set(header["items"])) == self.total > 0
+        require(apart, "a label or an item comes twice, or there is none")
         require(header["target"] in ("items", "population"), "the target is neither items nor population")
         self.finite, self.order, self.play = header["target"] == "items", self.ordered(), list(range(self.n))
         self.low, self.high = header["bounds"]
@@ -171,9 +173,8 @@ class Items:
         require(line["counted"] == seen, f"of the arms, {seen} scores counted")
         require(len(stated) == len(decided), f"stated is {stated!r:.200}, and decided was {decided!r:.200}")
         for one, found in zip(stated, decided, strict=True):
-            same = (
-                len(one) == len(found) and one[:-1] == found[:-1] and abs(one[-1] - found[-1]) < 1e-8 + 32 * U * self.t
-            )
+            same = len(one) == len(found) and one[:-1] == found[:-1]
+            same = same and abs(one[-1] - found[-1]) < 1e-8 + 32 * U * self.t
             require(same, f"stated is {one}, and decided was {found}")
         require(exact or not line["claim"]["exact"], "the claim is not certain: it rests on bets")
         require(line["words"] == words, f"the words are not those of the claim: {words}")
@@ -293,9 +294,14 @@ class Race(Items):
         self.decided += [[arm, at, nats] for arm in gone]
         self.play = [arm for arm in self.play if arm not in gone]
 
+    def reaches(self, i: int, j: int, within: float = 0.0, rounded: bool = True) -> bool:
+        """Whether j cannot be better than i by more than `within`, whatever the scores to come are; if `rounded`, up to 1e-9."""
+        lack = (self.total - self.t) * UNIT - self.exact[i] + self.exact[j] - self.total * units(within)
+        return self.finite and lack * 10**9 <= self.total * UNIT * rounded
+
     def near(self, i: int, j: int, some: frozenset[int]) -> bool:
         """Whether i may be named though a set with j instead is left: it is certified that j is not better by more than ε."""
-        if self.lead(i, j) + self.within >= -1e-9:
+        if self.reaches(i, j, self.within):
             return True
         part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
         if (i, j) not in self.pairs:
@@ -308,19 +314,22 @@ class Race(Items):
         """Check what the file concludes; what was checked, in words."""
         claim, named = line["claim"], frozenset(line["claim"]["arms"])
         alive, inside = frozenset.union(*self.sets), frozenset.intersection(*self.sets)
-        require(len(named) == len(claim["arms"]) == self.top and named <= alive, "the answer has other arms")
+        fits = len(named) == len(claim["arms"]) == self.top and inside <= named <= alive
+        require(fits, "the answer has other arms than those that are left, or lacks one that is in")
         left, ended = alive, self.finite and self.t == self.total
+        beside = [(arm, other) for arm in named - inside for other in alive - named]
         if claim["certified"] and ended:
-            behind = [(other, self.lead(other, arm)) for other in alive - named for arm in named - inside]
-            require(all(by <= 1e-9 for _, by in behind), "an arm that is left has a larger mean")
-            left = named | {other for other, by in behind if by >= -1e-9}
+            require(all(self.reaches(*pair) for pair in beside), "an arm that is left has a larger mean")
+            left = named | {other for arm, other in beside if self.reaches(other, arm)}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
             pairs = [(i, j, of) for of in others for i in named - of for j in of - named]
             right = named in self.sets and all(self.near(*pair) for pair in pairs)
             require(right, "the evidence does not suffice for the answer")
         require(claim["contenders"] == sorted(left), f"the arms that may be right are {sorted(left)}")
-        within = self.header["epsilon"] if claim["certified"] else self.high - self.low
+        up_to = any(self.reaches(*pair, self.within) > self.reaches(*pair, self.within, False) for pair in beside)
+        width = self.high - self.low  # what is not exact is said: the search, which adds up doubles, may be off by 1e-9
+        within = self.header["epsilon"] + 1e-9 * width * up_to if claim["certified"] else width
         require(claim["within"] == within, f"the answer is known to be within {within} of the best")
         exact = claim["certified"] and self.finite and self.least == math.inf and (ended or len(self.sets) == 1)
         self.agreed(line, sentence(self.header, claim), exact, self.decided)
@@ -367,27 +376,25 @@ class Gate(Items):
         lean, level = passed and margin > 0, -margin if passed else 0.0
         wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
         reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
-        exact = (passed and low >= -margin - 1e-9) or (failed and high < -margin - 1e-9)
+        exact = (passed and low >= -margin - 8 * U) or (failed and high < -margin)
         holds = claim["verdict"] == "undecided" or exact or reached or (failed and high < -1e-9)
         require(bool(holds), "the evidence does not suffice for the verdict")
         self.agreed(line, gate_sentence(self.header, claim), exact, [reached] if reached else [])
-        bets = (
-            f"bets suffice for the verdict after {reached[0]} items" if reached else "bets do not suffice for a verdict"
-        )
-        return self.checked(f"{bets}; the mean difference is certain to be from {low:.6f} to {high:.6f} of the range")
+        bets = f"bets suffice after {reached[0]} items" if reached else "bets do not suffice for a verdict"
+        bets, width = bets if passed or failed else "no verdict is claimed", self.high - self.low
+        by = f"by {low * width:.6g} to {high * width:.6g}"
+        return self.checked(f"{bets}; for certain, the mean of the second arm is better {by}")
 
 
 LISTED = {"items": [str], "target": str}
 VERDICT = {"verdict": str, "delta": PART, "events": dict}
+SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
+CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
 RACE, GATE = (
-    {
-        "conclusion": {"words": str, "claim": claim | {"exact": bool}, "counted": [COUNT], "decided": [[REAL]]},
-        "scores": {"item": COUNT, "arms": [COUNT], "values": [REAL]},
-    }
-    for claim in (CLAIM, VERDICT)
+    {"conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}, "scores": SCORES} for claim in (CLAIM, VERDICT)
 )
 CHECKERS: dict[str, tuple[Any, Line, Line]] = {
     "race": (Race, LISTED, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
-    "gate": (Gate, LISTED, GATE | {"known": GATE["scores"]}),
+    "gate": (Gate, LISTED, GATE | {"known": SCORES}),
 }

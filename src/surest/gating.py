@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surest.arms.pairs import Pair, has_value, in_both, named, of_length, pair_in, pair_of
+from surest.arms.pairs import Pair, has_value, in_both, named, of_length, pair_in, pair_of, row_of
 from surest.arms.tables import Table
 from surest.core.problem import problem_of
 from surest.core.protocol import Cells, FloatArray
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
-from surest.evidence.item_bets import TOLERANCE
 from surest.evidence.item_gate import Found, judge
 from surest.evidence.item_units import in_random_order
 from surest.result.gate import Gate, Verdict
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
+ROUNDED = 2.0**-50
+"""What rounding can make of a mean difference on [-1, 1]: sums are exact, differences and the margin are rounded once."""
 LOOKS = 50
 """How often, at least, it is seen whether functions have decided it, on the way through the list."""
 
@@ -164,6 +165,8 @@ def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
 
     An arm that came later may have been made with the first items of that order in view, so it gets an order of its own.
     """
+    from surest.study.outcome import events_of
+
     problem = study.settings.problem
     if problem.items is None:
         raise UsageError(f"study {study.name!r} is not on a list of items; a gate compares scores on the same items")
@@ -180,7 +183,11 @@ def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
     values = np.full((len(study.labels), len(keys)), nan)
     values[listed.arms, listed.places] = listed.values
     pair = pair_in(Table(study.labels, tuple(keys), values), baseline, candidate)
-    return replace(pair, items=tuple(keys[i] for i in order) if drawn else pair.items, drawn=drawn)
+    sides = {row_of(study.labels, label): side for side, label in enumerate((baseline, candidate))}
+    events = tuple(
+        (what, sides[arm], keys[item]) for what, _, arm, item in events_of(study) if arm in sides and item is not None
+    )
+    return replace(pair, items=tuple(keys[i] for i in order) if drawn else pair.items, drawn=drawn, events=events)
 
 
 def _refuse_unpaired(pair: Pair) -> None:
@@ -264,6 +271,8 @@ def _judged(pair: Pair, scale: Scale, margin: float, delta: float, target: str, 
     found = judge(apart[:counted], total, margin / scale.width, delta)
     verdict, exact = _verdict(found, apart[known], total, margin / scale.width)
     low, high = _interval(found, apart[known], total)
+    compared = {item for item, both in zip(pair.items, known.tolist(), strict=True) if both}
+    events = tuple((what, side, str(item)) for what, side, item in pair.events if item in compared)
     sign = -scale.width if scale.minimise else scale.width
     ends = sorted((sign * low + 0.0, sign * high + 0.0))  # -0.0 becomes 0.0
     means = [float(side[:counted].mean()) if counted else nan for side in values]
@@ -284,9 +293,10 @@ def _judged(pair: Pair, scale: Scale, margin: float, delta: float, target: str, 
         decided_after={"pass": found.above, "fail": found.below}.get(verdict),
         seed=seed,
         wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
-        notes=_notes(pair, values, counted, int(known.sum()), verdict),
+        notes=_notes(pair, values, counted, int(known.sum()), verdict) + _imputed(pair.names, events),
         bounds=(scale.low, scale.high),
         scores=tuple(zip(map(str, pair.items), *values.tolist(), strict=True)),
+        events=events,
     )
 
 
@@ -294,9 +304,9 @@ def _verdict(found: Found, known: FloatArray, total: float, margin: float) -> tu
     """The verdict, and whether it is certain whatever the missing values are."""
     if total < inf:
         least, most = _certain(known, total)
-        if least >= -margin - TOLERANCE:
+        if least >= -margin - ROUNDED:
             return "pass", True
-        if most < -margin - TOLERANCE:
+        if most < -margin - ROUNDED:
             return "fail", True
     if found.above is not None and (found.below is None or found.above <= found.below):
         return "pass", False
@@ -339,6 +349,16 @@ def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Ve
             f"{_items(known)} with both values, but {which}: the next item, {pair.items[counted]!r}, lacks one. Evaluate that "
             "next"
         )
+    return tuple(notes)
+
+
+def _imputed(names: tuple[str, str], events: tuple[tuple[str, int, str], ...]) -> tuple[str, ...]:
+    """A note for each side that has scores which were not measured."""
+    notes = []
+    for side, name in enumerate(names):
+        times = sum(what == "imputed" and at == side for what, at, _ in events)
+        if times:
+            notes.append(f"{_items(times)} of {name} with a score that was not measured but imputed")
     return tuple(notes)
 
 

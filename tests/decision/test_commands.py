@@ -52,7 +52,7 @@ def test_what_is_printed_checks_what_was_written(line: str, run: Run) -> None:
     assert status == 0
     check = " ".join(out[out.index("surest-verify") :].split())
     _, file, _, known_by = shlex.split(check)[:4]
-    assert any(said.endswith(known_by) for said in verify(file, known_by))
+    assert any(said.endswith(f"{known_by}, the one given") for said in verify(file, known_by))
 
 
 def test_json_has_the_hash_and_a_report_the_command(run: Run) -> None:
@@ -80,7 +80,7 @@ def test_a_study_has_its_decision_while_it_runs(run: Run) -> None:
     status, out, _ = run("study", "result", "s", *storage, "--decision", "later.jsonl", "--json")
     assert status == 0
     said = verify("later.jsonl", json.loads(out)["decision"]["hash"])
-    assert "rewards were not measured but imputed" in said[-2]
+    assert "of them were imputed, not measured" in said[-2]
     earlier, later = (Path(f"{name}.jsonl").read_bytes().splitlines() for name in ("earlier", "later"))
     assert verify("earlier.jsonl")
     assert earlier[:-2] == later[: len(earlier) - 2]

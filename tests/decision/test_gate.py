@@ -16,6 +16,7 @@ from statistical.test_gate import mutant
 from surest.decision.gate import decision_of_gate
 from surest.errors import UsageError
 from surest.evidence.item_gate import bet_above
+from surest_verify import verify
 
 
 def drawn_gate(seed: int) -> surest.Gate:
@@ -120,3 +121,50 @@ def decided_by_bets(seed: int) -> list[Line]:
     gate = surest.gate(scores[0], scores[1].get, 0.15, seed=str(seed))
     assert gate.verdict == ("pass" if seed % 2 else "fail")
     return lines_of(decision_of_gate(gate))
+
+
+def test_what_is_certain_is_exact(tmp_path: Path) -> None:
+    """A difference far below the range is a difference: this passed once, for certain, at a margin of 0."""
+    old, new = dict.fromkeys("abcd", 900.0), dict.fromkeys("abcd", 100.0)
+    gate = surest.gate(old, new, bounds=(0, 1e13))
+    lines = lines_of(decision_of_gate(gate))
+    assert (gate.verdict, gate.exact, refusal(lines, tmp_path / "gate.jsonl")) == ("fail", True, "")
+    lines[-1]["claim"]["verdict"] = "pass"
+    lines[-1]["words"] = verifier.gate_sentence(lines[0], lines[-1]["claim"])
+    assert "does not suffice" in refusal(lines, tmp_path / "gate.jsonl")
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.3, 0.7])
+def test_a_difference_that_is_the_margin_passes(margin: float, tmp_path: Path) -> None:
+    """Neither sums nor differences are whole numbers of anything here, and all are rounded."""
+    old = {f"q{i}": 0.8 + 0.01 * (i % 7) for i in range(70)}
+    gate = surest.gate(old, {item: score - margin for item, score in old.items()}, margin)
+    assert (gate.verdict, gate.exact) == ("pass", True)
+    assert refusal(lines_of(decision_of_gate(gate)), tmp_path / "gate.jsonl") == ""
+
+
+def test_an_undecided_gate_claims_nothing(tmp_path: Path) -> None:
+    gate = surest.gate(dict.fromkeys("abcd", 0.5), {"a": 0.5}, 0.1)
+    path = tmp_path / "gate.jsonl"
+    assert gate.verdict == "undecided"
+    assert "no verdict is claimed" in verify(str(path), gate.write_decision(path))[1]
+
+
+def test_imputed_scores_of_a_study_are_told(tmp_path: Path) -> None:
+    study = surest.open_study(
+        f"sqlite:///{tmp_path}/s.db", "s", ["old", "new"], items=[f"q{i}" for i in range(12)], retries=0, on_failure=1.0
+    )
+    while not study.finished:
+        for ticket in study.ask(2):
+            if ticket.label == "new":
+                study.fail(ticket.id, "no answer")
+            else:
+                study.tell(ticket.id, 0.5)
+    gate, path = surest.gate("old", "new", 0.4, 0.3, table=study), tmp_path / "gate.jsonl"
+    said = verify(str(path), gate.write_decision(path))
+    both = sum(old == old and new == new for _, old, new in gate.scores)
+    assert f"; {both} of them were imputed, not measured" in said[-2]
+    assert said[-3] == f"Events: {both} 'failed', {both} 'imputed'"
+    assert gate.notes == (f"{both} items of new with a score that was not measured but imputed",)
+    lines = [line for line in lines_of(decision_of_gate(gate)) if line.get("what") != "imputed"]
+    assert "other things were imputed" in refusal(lines, path)

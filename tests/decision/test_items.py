@@ -63,10 +63,13 @@ def test_the_command_says_what_was_checked(
     monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
     assert surest_verify.main() == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[1:3] == [
+    means = '"0" has the largest mean of 4 arms on these 300 items'
+    assert said[1:4] == [
         "1 of 4 possible answers are left",
-        "Claim: 0 is the best of 4 arms; wrong with probability at most 0.05",
+        "Events: none",
+        f"Claim: {means}; wrong with probability at most 0.05; scores are from 0 to 1",
     ]
+    assert said[4].endswith(", not compared: no --hash")
     assert said[-1] == "VALID"
 
 
@@ -282,4 +285,34 @@ def test_imputed_scores_are_told_alike_whoever_ran_the_search(tmp_path: Path) ->
     hashes = {result.write_decision(tmp_path / "decision.jsonl") for result in (ahead, kept)}
     assert len(hashes) == 1
     said = surest_verify.verify(str(tmp_path / "decision.jsonl"), hashes.pop())
-    assert "18 rewards were not measured but imputed" in said[2]
+    assert "18 'imputed'" in said[-3]
+    assert "smallest mean of 3 arms on these 60 items" in said[-2]
+    assert "18 of them were imputed, not measured" in said[-2]
+
+
+# --- what is exact, and what is not --------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_is_right_up_to_rounding_says_so(tmp_path: Path) -> None:
+    """Far less than the range apart: the search takes these for equal, the exact sums do not."""
+    table = {"bad": dict.fromkeys(range(20), 100.0), "good": dict.fromkeys(range(20), 900.0)}
+    result, path = surest.evaluate(table, seed=5, bounds=(0, 1e13)), tmp_path / "decision.jsonl"
+    lines = lines_of(decision_on_items(result))
+    assert refusal(lines, path) == ""
+    assert lines[-1]["words"].startswith('"bad" has a mean within 10000.0 of the largest mean of 2 arms')
+    assert 'as good, up to 1e-9 of the range: "good"' in lines[-1]["words"]
+    lines[-1]["claim"]["within"] = 0.0
+    lines[-1]["words"] = surest_verify.sentence(lines[0], lines[-1]["claim"])
+    assert "within 10000.0 of" in refusal(lines, path)
+
+
+def test_an_exact_tie_is_told(tmp_path: Path) -> None:
+    table = {"a": dict.fromkeys(range(20), 0.3), "b": dict.fromkeys(range(20), 0.3)}
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=5)))
+    assert refusal(lines, tmp_path / "d.jsonl") == ""
+    assert lines[-1]["words"].startswith('"a" has the largest mean of 2 arms on these 20 items; as good, up to 1e-9 of')
+
+
+def test_items_that_are_written_alike_are_refused() -> None:
+    with pytest.raises(UsageError, match="two items are written alike"):
+        decision_on_items(surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1))

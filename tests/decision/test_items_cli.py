@@ -42,7 +42,7 @@ def test_a_search_on_a_table(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: 
     status, shown, _ = run("evaluate", "scores.csv", "--seed", "1", "--decision", "decision.jsonl.gz")
     assert status == 0
     said = checked(shown, monkeypatch, capsys)
-    assert "kind is the best of 3 arms" in said
+    assert '"kind" has the largest mean of 3 arms on these 140 items' in said
     assert said.endswith("\nVALID\n")
 
 
@@ -50,7 +50,9 @@ def test_a_gate(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     arms = ("--baseline", "kind", "--candidate", "terse", "--margin", "0.2", "--decision", "gate.jsonl")
     status, shown, _ = run("gate", "scores.csv", *arms)
     assert status == 0
-    assert "terse is not worse than kind by more than 0.2" in checked(shown, monkeypatch, capsys)
+    assert 'the mean of "terse" is not smaller than that of "kind" by more than 0.2 on' in checked(
+        shown, monkeypatch, capsys
+    )
     decision = json.loads(run("gate", "scores.csv", *arms, "--json")[1])["decision"]
     assert decision["hash"] in shown
 
@@ -74,7 +76,7 @@ def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
     run("evaluate", "scores.csv", "--decision", "decision.jsonl")
     for name in ("surest_verify.py", "surest_verify_lists.py"):
         shutil.copy(Path(surest_verify.__file__ or "").with_name(name), tmp_path)
-    command = [sys.executable, "-S", "surest_verify.py", "decision.jsonl"]
+    command = [sys.executable, "-S", "-I", "surest_verify.py", "decision.jsonl"]
     done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
     assert done.stdout.endswith("\nVALID\n"), done.stderr
     (tmp_path / "surest_verify_lists.py").unlink()

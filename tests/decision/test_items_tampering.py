@@ -88,6 +88,22 @@ def exchanged_arms(lines: list[Line]) -> None:
         line["values"][:2] = line["values"][1::-1]
 
 
+IMPUTED = {"kind": "event", "what": "imputed", "arm": 0, "times": 1}
+
+
+def imputed(at: int, arm: int = 0, times: int = 1) -> Change:
+    """An event before a line, which the claim and its words have, too."""
+
+    def change(lines: list[Line]) -> None:
+        lines.insert(at, {**IMPUTED, "arm": arm, "times": times})
+        place = len(lines) + at - 1 if at < 0 else at
+        for one in lines[-1]["decided"]:
+            one[1] += one[1] > place
+        claimed(events={"imputed": times})(lines)
+
+    return change
+
+
 NOT_VALID: dict[str, Change] = {
     "a smaller delta": setting("delta", 0.01),
     "a smaller delta in the claim, too": lambda lines: [setting("delta", 0.01)(lines), claimed(delta=0.01)(lines)],
@@ -142,6 +158,13 @@ NOT_VALID: dict[str, Change] = {
     "an event that is hidden": lambda lines: lines.insert(
         3, {"kind": "event", "what": "imputed", "arm": 0, "times": 1}
     ),
+    "an event of an arm that is not there": imputed(3, arm=9),
+    "an event of an arm that is out": imputed(-2, arm=3),
+    "two imputed scores of one": imputed(3, times=2),
+    "an event after all scores": imputed(-1),
+    "an event that happened 0 times": lambda lines: lines.insert(3, {**IMPUTED, "times": 0}),
+    "two items of one name": lambda lines: lines[0]["items"].__setitem__(1, lines[0]["items"][0]),
+    "two arms of one name": lambda lines: lines[0]["labels"].__setitem__(3, lines[0]["labels"][2]),
     "an event that did not happen": claimed(events={"imputed": 1}),
     "a kind that is not known": lambda lines: lines[2].update(kind="rewards"),
     "a known score, as for a gate": lambda lines: lines[2].update(kind="known"),
@@ -190,6 +213,13 @@ def test_a_decision_that_was_tampered_with_is_not_valid(change: str, decision: l
 
 def test_the_decision_itself_is_valid(decision: list[Line], tmp_path: Path) -> None:
     assert refusal(decision, tmp_path / "decision.jsonl") == ""
+
+
+@pytest.mark.parametrize("at", [1, 3, -2])
+def test_an_event_in_its_place_is_valid(at: int, decision: list[Line], tmp_path: Path) -> None:
+    lines = deepcopy(decision)
+    imputed(at)(lines)
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
 
 
 def test_a_consistent_change_is_seen_by_the_hash(decision: list[Line], tmp_path: Path) -> None:
@@ -272,6 +302,18 @@ def test_a_decision_on_the_best_two_that_was_tampered_with_is_not_valid(change: 
     assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
 
 
+def test_an_arm_that_is_in_cannot_be_left_out_for_one_that_ties(tmp_path: Path) -> None:
+    """Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own."""
+    half = np.tile([0.5, 0.0, 0.0, 0.5], 15)
+    table, path = np.array([np.ones(60), half, half]), tmp_path / "decision.jsonl"
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2)))
+    assert refusal(lines, path) == ""
+    assert lines[-1]["counted"][0] < 60
+    assert 0 in lines[-1]["claim"]["arms"]
+    claimed(arms=[1, 2], contenders=[1, 2])(lines)
+    assert "lacks one that is in" in refusal(lines, path)
+
+
 def verdict(said: str, exact: bool = False) -> Change:
     """Change the verdict of a gate, with words that fit."""
 
@@ -294,6 +336,9 @@ GATE: dict[str, Change] = {
     "another seed": setting("seed", "other"),
     "an order that is stated": setting("seed", ""),
     "three arms": lambda lines: lines[0]["labels"].append("new"),
+    "two arms of one name": lambda lines: lines[0]["labels"].__setitem__(1, lines[0]["labels"][0]),
+    "two items of one name": lambda lines: lines[0]["items"].__setitem__(1, lines[0]["items"][0]),
+    "an event that is hidden": lambda lines: lines.insert(3, IMPUTED),
     "a name of an item changed": lambda lines: lines[0]["items"].__setitem__(0, "zzz"),
     "an item less": lambda lines: lines[0]["items"].pop(),
     "a score changed": score(1, 1, 0.5),

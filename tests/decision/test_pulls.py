@@ -22,6 +22,7 @@ from decisions import KINDS, lines_of, made, parsed
 from surest.decision.pulls import decision_on_pulls
 from surest.decision.write import decision_of
 from surest.errors import UsageError
+from surest_verify import sentence
 
 Verdict = Callable[..., str]
 
@@ -88,7 +89,7 @@ def test_the_command_prints_what_was_checked(tmp_path: Path) -> None:
     other = run(path, "--hash", "0" * 64)
     assert (other.returncode, other.stdout.startswith("NOT VALID: line ")) == (1, True)
     path.write_bytes(path.read_bytes()[:-20])
-    assert (run(path).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 1, 2)
+    assert (run(path).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 2, 2)
 
 
 def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
@@ -106,7 +107,22 @@ def test_a_search_that_is_kept_in_a_study_has_a_decision_too(tmp_path: Path) -> 
     arms = {"a": lambda: rng.random() < 0.8, "b": lambda: rng.random() < 0.2}
     result = surest.identify(arms, storage=f"sqlite:///{tmp_path}/s.db", name="s", seed=1, record=True, progress=False)
     path = tmp_path / "decision.jsonl"
-    assert "a is the best of 2 arms" in surest_verify.verify(str(path), result.write_decision(path))[-2]
+    assert '"a" has the largest mean of 2 arms;' in surest_verify.verify(str(path), result.write_decision(path))[-2]
+
+
+def test_words_say_which_means_and_whose() -> None:
+    header = {"labels": ["a", 'b" has', "c"], "algorithm": "wager-top", "top": 2, "epsilon": 0, "bounds": [0.0, 60]}
+    claim = {"arms": [0, 1], "contenders": [0, 1], "certified": True, "within": 0, "delta": 0.05, "events": {}}
+    ends = "; wrong with probability at most 0.05; rewards are from 0 to 60"
+    said = sentence({**header, "minimise": True}, claim)
+    assert said == '"a", "b\\" has" have the 2 smallest means of 3 arms' + ends
+    open_claim = {**claim, "certified": False, "contenders": [0, 1, 2], "within": 60.0}
+    said = sentence({**header, "minimise": False}, open_claim)
+    assert said.startswith("any given one of the arms with the 2 largest means of 3 arms is among ")
+    listed = {**header, "minimise": False, "algorithm": "race-top", "items": ["q"], "target": "population"}
+    assert sentence(listed, open_claim).startswith(
+        "each of the arms with the 2 largest means of 3 arms in the population"
+    )
 
 
 def test_strange_labels_are_written_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import surest_verify
 from decisions import Lines, lines_of, linked, parsed, rechained
+from surest_verify import sentence
 
 Verdict = Callable[..., str]
 SAMPLES = {"best": 0, "epsilon": 1, "contenders": 3, "top": 2, "growing": 0, "seconds": 1}
@@ -118,6 +120,13 @@ def test_lines_that_are_cut_moved_doubled_or_of_another_file_are_refused(verdict
     assert verdict([b"7\n"]) == "line 1: not a JSON object"
 
 
+def test_a_line_without_an_end_is_refused(verdict: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = list(lines_of("best", 0))
+    monkeypatch.setattr(surest_verify, "LONGEST", max(map(len, raw)) + 1)
+    assert verdict(raw) == "VALID"
+    assert verdict([raw[0], b" " * 10**6]) == "line 2: the line is too long"
+
+
 def test_whoever_makes_the_chain_anew_is_found_out_by_the_hash(verdict: Verdict) -> None:
     lines = parsed(lines_of("best", 0))
     known_by = lines[-1]["prev"]
@@ -186,6 +195,34 @@ def witness(name: str, new: Any, number: int = 0) -> Callable[[Lines], None]:
     return change
 
 
+def event(**fields: Any) -> Callable[[Lines], None]:
+    """Change the first event; the claim does not say of which arm events are."""
+    return lambda lines: lines[place(lines, "event")].update(fields)
+
+
+def of_another_arm(lines: Lines) -> None:
+    """Say of an event that it is of an arm which has no reward in the line that follows."""
+    at = next(
+        at for at, line in enumerate(lines) if line["kind"] == "event" and 0 < len(lines[at + 1].get("arms", [])) < 3
+    )
+    lines[at]["arm"] = min({0, 1, 2} - set(lines[at + 1]["arms"]))
+
+
+def imputed(times: int) -> Callable[[Lines], None]:
+    """So many imputed rewards where there was one, in the claim and its words, too."""
+
+    def change(lines: Lines) -> None:
+        line = next(line for line in lines if line.get("what") == "imputed")
+        claim, was = conclusion(lines)["claim"], line["times"]
+        line["times"], claim["events"]["imputed"] = times, claim["events"]["imputed"] + times - was
+        labels = lines[0]["labels"] + [
+            label for line in lines if line["kind"] == "addition" for label in line["labels"]
+        ]
+        conclusion(lines)["words"] = sentence({**lines[0], "labels": labels}, claim)
+
+    return change
+
+
 def more(value: float) -> float:
     return value * 1.01
 
@@ -228,6 +265,7 @@ SEEN: dict[str, Callable[[Lines], Any]] = {
     "bets dropped": drop_line("bets"),
     "bets twice": double_line("bets"),
     "bets after the nomination": lambda lines: lines.insert(place(lines, "nomination") + 1, lines.pop(1)),
+    "bets later": lambda lines: lines.insert(4, lines.pop(1)),
     "a weight larger": set_to("bets", "weights", 100, new=lambda w: w + 0.01),
     "the idle part larger": set_to("bets", "idle", new=lambda w: w + 1e-12),
     "the idle part smaller": set_to("bets", "idle", new=lambda w: w / 2),
@@ -322,6 +360,15 @@ def test_a_change_that_matters_is_seen_though_the_chain_was_made_anew(name: str,
             lines.remove(next(line for line in lines if line.get("what") == "imputed")),
         ]),
         ("growing", "an event doubled", double_line("event")),
+        ("growing", "an event of an arm that is not there", event(arm=999)),
+        ("growing", "an event of an arm without rewards", of_another_arm),
+        ("growing", "an event later", lambda lines: lines.insert(-2, lines.pop(place(lines, "event")))),
+        ("growing", "an event before a nomination", lambda lines: lines.insert(
+            place(lines, "nomination"), lines.pop(place(lines, "event"))
+        )),
+        ("growing", "more imputed than rewards", imputed(2**53)),
+        ("growing", "two imputed rewards of one", imputed(2)),
+        ("growing", "a true number of events", lambda lines: conclusion(lines)["claim"]["events"].update(imputed=True)),
         ("growing", "an event called something else", set_to("event", "what", new="retreid")),
         ("seconds", "a reward in other units", set_to("rewards", "values", 0, 0, new=lambda r: r / 60)),
         ("seconds", "rewards instead of costs", set_to("surest decision", "minimise", new=False)),

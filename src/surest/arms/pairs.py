@@ -30,6 +30,8 @@ class Pair:
     """How many further items are on the list."""
     drawn: bool = False
     """Whether the list stands in a random order that was drawn before anything was evaluated."""
+    events: tuple[tuple[str, int, Hashable], ...] = ()
+    """What happened to evaluations, such as imputed or retried; its side; its item."""
 
     @property
     def values(self) -> FloatArray:
@@ -112,14 +114,19 @@ def pair_in(table: Any, baseline: Hashable, candidate: Hashable, columns: Column
     [[1.0, 0.0], [1.0, 1.0]]
     """
     whole = table_of(table, columns)
-    rows = [_row(whole.labels, label) for label in (baseline, candidate)]
+    rows = [row_of(whole.labels, label) for label in (baseline, candidate)]
     if rows[0] == rows[1]:
         raise UsageError(f"{baseline!r} is both the baseline and the candidate; give two arms")
     first, second = (dict(zip(whole.items, whole.values[row].tolist(), strict=True)) for row in rows)
     return Pair((str(baseline), str(candidate)), (first, second), whole.items)
 
 
-def _row(labels: Sequence[Hashable], label: Hashable) -> int:
+def row_of(labels: Sequence[Hashable], label: Hashable) -> int:
+    """The place of an arm among those of a table or study.
+
+    >>> row_of(["old", "new"], "new")
+    1
+    """
     if label not in labels:
         some = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
         raise UsageError(f"there is no arm {label!r}; there are {some}")

@@ -58,6 +58,19 @@ class Chain:
             raise UsageError(f"the decision cannot be written to {path}: {error.strerror}") from None
 
 
+def check_apart(names: list[str], what: str) -> None:
+    """Refuse names that are written alike.
+
+    >>> check_apart(["1", "1"], "items")
+    Traceback (most recent call last):
+    surest.errors.UsageError: two items are written alike, so the decision would not tell which is which; name them apart
+    """
+    if len({name.encode(errors="replace") for name in names}) < len(names):
+        raise UsageError(
+            f"two {what} are written alike, so the decision would not tell which is which; name them apart"
+        )
+
+
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
     """What every decision states in its first line, and `more`. `labels` are those of the arms that were there at the start."""
     return {

@@ -1,13 +1,13 @@
 """The decision of a gate: both scores on each item, in the order in which items count."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from surest.core.scale import checked_scale
-from surest.decision.chain import VERSION, Chain
-from surest.errors import UsageError
+from surest.decision.chain import VERSION, Chain, check_apart
 from surest.evidence.item_gate import bet_above
 from surest.result.gate import Gate
 from surest_verify_lists import gate_sentence
@@ -38,11 +38,17 @@ def decision_of_gate(gate: Gate) -> Chain:
         "target": gate.target,
     }
     chain.add("surest decision", **header)
+    happened: dict[str, Counter[tuple[str, int]]] = {}
+    for what, arm, name in gate.events:
+        happened.setdefault(name, Counter())[what, arm] += 1
     for k, (name, baseline, candidate) in enumerate(gate.scores):
         if not math.isnan(baseline + candidate):
+            for (what, arm), times in sorted(happened.get(name, {}).items()):
+                chain.add("event", what=what, arm=arm, times=times)
             kind = "scores" if k < gate.items_counted else "known"
             chain.add(kind, item=place[name], arms=[0, 1], values=[baseline, candidate])
-    claim: dict[str, Any] = {"verdict": gate.verdict, "exact": gate.exact, "delta": gate.delta, "events": {}}
+    events = dict(sorted(Counter(what for what, *_ in gate.events).items()))
+    claim: dict[str, Any] = {"verdict": gate.verdict, "exact": gate.exact, "delta": gate.delta, "events": events}
     counted = [gate.items_counted] * 2
     chain.add("conclusion", words=gate_sentence(header, claim), claim=claim, counted=counted, decided=_decided(gate))
     chain.end()
@@ -52,8 +58,8 @@ def decision_of_gate(gate: Gate) -> Chain:
 def _names(gate: Gate) -> list[str]:
     """The list: sorted where an order was drawn from a seed, and otherwise in the order in which its items count."""
     names = [name for name, *_ in gate.scores]
-    if len(set(names)) < len(names):
-        raise UsageError("two items are written alike, so the decision would not tell which is which; name them apart")
+    check_apart(list(gate.names), "arms")
+    check_apart(names, "items")
     if gate.seed is not None:
         return sorted(names)
     return names + [f"(item {k + 1})" for k in range(len(names), gate.items or 0)]

@@ -9,8 +9,9 @@ import numpy as np
 
 from surest.core.problem import Problem
 from surest.core.protocol import FloatArray
-from surest.decision.chain import Chain, header_of
+from surest.decision.chain import Chain, check_apart, header_of
 from surest.errors import UsageError
+from surest.evidence.item_bets import TOLERANCE
 from surest.evidence.item_top import Sets
 from surest.evidence.item_top_verdict import Top
 from surest.evidence.item_units import in_random_order
@@ -19,6 +20,7 @@ from surest.evidence.items import Standings
 from surest.result.data import Result
 from surest.result.listed import Listed
 from surest_verify import sentence
+from surest_verify_lists import UNIT, units
 
 
 class Best:
@@ -57,6 +59,11 @@ class Best:
         evidence = self.evidence
         out = np.setdiff1d(np.arange(len(evidence.sums)), evidence.play)
         return float(evidence.most[out].min(initial=math.inf))
+
+    @property
+    def scores(self) -> FloatArray:
+        """The scores so far: a row an item, a column an arm."""
+        return self.evidence.scores[: self.evidence.t]
 
     def count(self, values: FloatArray) -> None:
         """Take in the next item."""
@@ -109,6 +116,11 @@ class Several:
         """The least evidence by which anything was decided; infinite where no bet was needed."""
         return self.evidence.share * self.sets.refuted
 
+    @property
+    def scores(self) -> FloatArray:
+        """The scores so far: a row an item, a column an arm."""
+        return self.evidence.scores.values[: self.evidence.t]
+
     def count(self, values: FloatArray) -> None:
         """Take in the next item."""
         self.evidence.count(values)
@@ -128,12 +140,13 @@ def decision_on_items(result: Result) -> Chain:
         raise UsageError(f"a decision on a list of items is by race or race-top; this one is by {result.algorithm}")
     _refuse_unknown(problem)
     labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
+    check_apart(items, "items")
     top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
     header = header_of(problem, labels, items=items, target=problem.target, **top)
     chain, evidence = Chain(), EVIDENCE[problem.algorithm](len(labels), len(items), problem)
     chain.add("surest decision", **header)
     counted, decided, events = _count(chain, evidence, result, listed)
-    claim = _claim(result, evidence, events, max(counted) == len(items))
+    claim = _claim(result, evidence, events, len(items))
     chain.add("conclusion", words=sentence(header, claim), claim=claim, counted=counted, decided=decided)
     chain.end()
     return chain
@@ -185,16 +198,31 @@ def _count(
     return counted, decided, events
 
 
-def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], all_seen: bool) -> dict[str, Any]:
+def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], total: int) -> dict[str, Any]:
     problem, arms = result.problem, sorted(result.indices)
-    ended = all_seen and problem.target == "items"
+    ended = len(evidence.scores) == total and problem.target == "items"
     right = (evidence.equal if ended else arms) if result.certified else evidence.left
+    within = problem.epsilon
+    if _is_rounded(evidence, arms, total, within / problem.scale.width) and problem.target == "items":
+        within += TOLERANCE * problem.scale.width
     return {
         "arms": arms,
         "certified": result.certified,
         "contenders": sorted(right),
-        "within": problem.epsilon if result.certified else problem.scale.width,
+        "within": within if result.certified else problem.scale.width,
         "delta": problem.delta,
         "events": dict(events),
         "exact": result.exact,
     }
+
+
+def _is_rounded(evidence: Best | Several, arms: list[int], total: int, epsilon: float) -> bool:
+    """Whether the answer is within ε of the best only up to `TOLERANCE`, which the search allows its sums of doubles.
+
+    Sums are exact here, as whole numbers of the smallest double.
+    """
+    undecided, scores = evidence.undecided, evidence.scores
+    sums = {arm: sum(map(units, scores[:, arm].tolist())) for arm in undecided}
+    to_come, room = (total - len(scores)) * UNIT, total * units(epsilon)
+    lacks = [to_come - sums[i] + sums[j] - room for i in arms for j in undecided if i in sums and j not in arms]
+    return any(0 < lack * 10**9 <= total * UNIT for lack in lacks)

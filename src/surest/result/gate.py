@@ -51,6 +51,9 @@ class Gate:
     scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
     """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
     gaps."""
+    events: tuple[tuple[str, int, str], ...] = field(default=(), repr=False, compare=False)
+    """What happened to evaluations on items that have both values, such as imputed or retried; 0 for the baseline, 1 for the
+    candidate; the item."""
 
     @property
     def passed(self) -> bool:
