@@ -15,8 +15,9 @@ import pytest
 import waiting
 from surest.algorithms.wager.ahead import window
 from surest.cli import main
+from surest.core.tickets import Ticket
 from surest.drivers.commands import Command, CommandFailed, Runner, Scale, commands_for, last_number, parse_command
-from surest.drivers.seeds import ticket_seed
+from surest.drivers.seeds import seed_of, ticket_seed
 from surest.errors import RewardError, SourceError, UsageError
 from surest.study.study import open_study
 from waiting import PATIENCE, line_with
@@ -401,7 +402,8 @@ def test_two_processes_share_a_named_study(draw: Path) -> None:
     assert found[0]["pulls_per_arm"] == found[1]["pulls_per_arm"]
     study = open_study("sqlite:///surest.db", "s")
     seeds = [int(line.split()[1]) for name in ("good", "bad") for line in Path(f"{name}.log").read_text().splitlines()]
-    assert {ticket_seed(4, ticket) for ticket in range(study.status().result.pulls)} <= set(seeds)
+    draws = [2 * place + arm for arm, pulls in enumerate(study.result().pulls_per_arm) for place in range(pulls)]
+    assert {seed_of(4, Ticket(0, 0, "", draw=int(draw))) for draw in draws} <= set(seeds)
     assert len(set(seeds)) == len(seeds)
     assert len({ticket[3] for ticket in study.export()["tickets"]}) == 2
 

@@ -104,6 +104,20 @@ class ArmTickets:
         self.pending += 1
         return place * self.n + arm
 
+    def adopt(self, arms: IntArray, values: FloatArray) -> IntArray:
+        """Take in tickets that others handed out, in that order: their arms and rewards, NaN if out; their numbers here."""
+        numbers, order = np.empty(len(arms), np.int64), np.argsort(arms, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(arms[order])) + 1) if len(arms) else ():
+            arm = int(arms[part[0]])
+            numbers[part] = arm + self.n * np.arange(self.handed[arm], self.handed[arm] + len(part))
+            self.handed[arm] += len(part)
+            self.rewards[arm].frombytes(values[part].tobytes())
+        told = ~np.isnan(values)
+        self.missing -= sum(number // self.n < self.ends.get(number % self.n, 0) for number in numbers[told].tolist())
+        self.pending += int((~told).sum())
+        self.evaluations += int(told.sum())
+        return numbers
+
     def is_out(self, number: int) -> bool:
         """Whether a ticket was ever handed out."""
         return 0 <= number < self.n * len(self.rewards[number % self.n])

@@ -32,7 +32,7 @@ MOST_ARMS = 1000
 CODE = ("core", "algorithms", "evidence", "result", "study", "theory")
 """The packages that decide what a replay says."""
 NOT_KEPT = {"problem", "transcript", "history", "health", "lead_bounds", "lead_told"}
-"""Of a result: what the study has, what only a replay can give, what may change between two requests, and how the lead is known."""
+"""Of a result: what the study has, what only a replay can give, what may change between two requests, and the lead."""
 
 
 class Look(NamedTuple):
