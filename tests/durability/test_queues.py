@@ -201,3 +201,11 @@ def test_a_lost_ticket_is_noticed(tmp_path: Any) -> None:
         base.commit()
     with pytest.raises(StorageError, match="damaged"):
         open_study(f"sqlite:///{tmp_path}/s.db", "s").result()
+
+
+def test_who_asks_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: Any) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.05, **ASKED)
+    (asked,) = study.session().ask(1)
+    assert asked.id == 0
+    work(study, random.Random(2))
+    assert told_of(study)[1] == expected()

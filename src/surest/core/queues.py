@@ -52,6 +52,7 @@ class ArmTickets:
             self.asked[new.arms] += new.times
             self.todo.extend(zip(new.arms.tolist(), self.asked[new.arms].tolist(), strict=True))
         self.seen = len(requests)
+        self._skip_handed()
         ends = self.counted[request.arms] + request.times
         self.ends = dict(zip(request.arms.tolist(), ends.tolist(), strict=True))
         self.missing = request.total - sum(len(part) - sum(map(isnan, part)) for part in self._current())
@@ -79,12 +80,16 @@ class ArmTickets:
         self.pending += len(again)
         fresh: list[int] = []
         while len(again) + len(fresh) < k:
-            while self.todo and self.handed[self.todo[0][0]] >= self.todo[0][1]:
-                self.todo.popleft()
+            self._skip_handed()
             if not self.todo and not self._may_go_ahead:
                 break
             fresh.append(self._next_of(self.todo[0][0] if self.todo else self._likely()))
         return again, fresh
+
+    def _skip_handed(self) -> None:
+        """Forget what is to be handed out where it is by now."""
+        while self.todo and self.handed[self.todo[0][0]] >= self.todo[0][1]:
+            self.todo.popleft()
 
     @property
     def _may_go_ahead(self) -> bool:

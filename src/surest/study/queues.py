@@ -51,7 +51,7 @@ class QueuesFollower:
 
     def _caught_up(self, log: Log) -> Session:
         session, self.session = self.session, None  # what fails half-way is started again
-        if session is None:
+        if session is None or session.evaluations + session.pending != self._seen:  # somebody else asked it for tickets
             session = self._begun(log, record=False)
         self._advance(log, session, None)
         self.session = session

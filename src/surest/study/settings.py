@@ -58,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True):
     @property
     def has_queues(self) -> bool:
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
-        if not self.may_announce:
+        if self.problem.options.get("workers", 1) == 1:  # the algorithm need not be found
             return False
         from surest.core.session import has_queues
         from surest.loading import resolved
