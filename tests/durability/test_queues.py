@@ -60,7 +60,7 @@ def work(study: Study, chance: random.Random) -> None:
 
 
 def check_workers(storage: Any, threads: int) -> Study:
-    study, failed = open_study(storage, "s", ARMS, lease_seconds=0.05, **ASKED), list[BaseException]()
+    study, failed = open_study(storage, "s", ARMS, lease_seconds=0.3, **ASKED), list[BaseException]()
 
     def go(number: int) -> None:
         try:
