@@ -15,8 +15,9 @@ from surest.algorithms import REGISTRY
 
 @pytest.fixture(autouse=True)
 def telltale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The algorithm that shows every reward lost, doubled or swapped, known while a test of this folder runs."""
-    monkeypatch.setitem(REGISTRY, support.TELLTALE, support.ENTRY)
+    """The algorithms that show every reward lost, doubled or swapped, known while a test of this folder runs."""
+    for entry in (support.ENTRY, support.QUEUES_ENTRY):
+        monkeypatch.setitem(REGISTRY, entry.name, entry)
 
 
 @pytest.fixture(scope="session")

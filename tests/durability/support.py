@@ -4,11 +4,13 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,9 +49,22 @@ ENTRY = Entry(
 )
 
 
+def telltale_queues(task: Task, workers: int, rounds: int = 40) -> Procedure[Answer]:
+    """The telltale for several workers, in a study whose arms have queues."""
+    return (yield from telltale(task, rounds))
+
+
+QUEUES_ENTRY = replace(ENTRY, name=f"{TELLTALE}-queues", start=telltale_queues, growing=False)
+
+
+def reward_at(draw: int) -> float:
+    """The reward of an arm at a place of its queue."""
+    return random.Random(draw).random()
+
+
 def register() -> None:
-    """Make the telltale known by its name, in a process of its own; tests use the fixture of conftest.py."""
-    REGISTRY[TELLTALE] = ENTRY
+    """Make the telltales known by their names, in a process of its own; tests use the fixture of conftest.py."""
+    REGISTRY.update({entry.name: entry for entry in (ENTRY, QUEUES_ENTRY)})
 
 
 def transcript(session: Session) -> list[tuple[str, list[float]]]:

@@ -10,7 +10,7 @@ import pytest
 from surest.algorithms import REGISTRY
 from surest.algorithms.wager import ahead, wager
 from surest.errors import TranscriptError
-from surest.study import following, snapshot
+from surest.study import following, queues, snapshot
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -133,20 +133,24 @@ def test_a_log_that_goes_on_is_refused_where_requests_matter(storage: str, monke
 
 def left_of(study: Study) -> int:
     """What the current request lacks, counted ticket by ticket."""
-    request, document = study.running.request, study.export()
+    request, tickets = study.running.request, study.export()["tickets"]
     if request is None:
         return 0
-    end = study.running.pulls + request.total
-    return end - sum(reward is not None for _, reward, *_ in document["tickets"][:end])
+    left = request.total
+    for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
+        begin = int(study.running.pulls_per_arm[arm])
+        queue = [reward for which, reward, *_ in tickets if which == arm]
+        left -= sum(reward is not None for reward in queue[begin : begin + times])
+    return left
 
 
 def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
     monkeypatch.setattr(snapshot, "LEAST", 10)
     replays, looks = [0], 0
-    caught_up = following.Pulls._caught_up
+    caught_up = queues.QueuesFollower._caught_up
 
-    def counted(self: following.Pulls, log: object) -> object:
+    def counted(self: queues.QueuesFollower, log: object) -> object:
         replays[0] += 1
         return caught_up(self, log)  # type: ignore[arg-type]
 
@@ -157,7 +161,7 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
         assert said(open_study(storage, "s")) == said(open_study(storage, "s"))
         assert open_study(storage, "s").status().request_left == left_of(open_study(storage, "s"))
         with monkeypatch.context() as watched:
-            watched.setattr(following.Pulls, "_caught_up", counted)
+            watched.setattr(queues.QueuesFollower, "_caught_up", counted)
             kept = said(open_study(storage, "s"))
             watched.setattr(snapshot, "LEAST", 10**9)
             assert kept == said(open_study(storage, "s"))
@@ -166,7 +170,7 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
     ended = said(open_study(storage, "s"))
     assert study.status().told > study.result().pulls
     with monkeypatch.context() as watched:
-        watched.setattr(following.Pulls, "_caught_up", counted)
+        watched.setattr(queues.QueuesFollower, "_caught_up", counted)
         before = replays[0]
         assert said(open_study(storage, "s")) == ended
         assert replays[0] == before

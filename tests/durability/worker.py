@@ -83,6 +83,32 @@ def kills(storage: str, acknowledged: str, times: str, longest: str, rounds: str
     print(done)
 
 
+def queues(storage: str, times: str) -> None:
+    """Work on a study whose arms have queues; be killed with rewards told ahead of a ticket that is held, again and again."""
+
+    def go(most: float) -> None:
+        study = open_study(storage, "s", 3, algorithm=support.QUEUES_ENTRY.name, workers=4, seed=3, lease_seconds=0.02)
+        rng = random.Random(os.urandom(8))
+        while not study.finished:
+            tickets = rng.sample(found := study.ask(5), len(found))
+            for ticket in tickets[1:] if most < float("inf") else tickets:
+                study.tell(ticket.id, support.reward_at(ticket.draw or 0))
+                most -= 1
+                if most <= 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(0.005)
+
+    done = 0
+    for _ in range(int(times)):
+        child = os.fork()
+        if child == 0:
+            go(random.Random(os.urandom(8)).randrange(1, 12))
+            os._exit(0)
+        done += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    go(float("inf"))
+    print(done)
+
+
 def work(storage: str, acknowledged: str, rounds: str) -> None:
     """One of several workers on a study."""
     loop(storage, Path(acknowledged), 1, 3600.0, int(rounds))
@@ -113,4 +139,4 @@ def openers(directory: str, rounds: str, processes: str, urls: str) -> None:
 
 if __name__ == "__main__":
     support.register()
-    {"kills": kills, "work": work, "openers": openers}[sys.argv[1]](*sys.argv[2:])
+    {"kills": kills, "work": work, "queues": queues, "openers": openers}[sys.argv[1]](*sys.argv[2:])

@@ -9,6 +9,9 @@ import pytest
 from simulated_workers import Workers
 from surest.core.session import Session
 from surest.drivers.desk import SessionDesk
+from surest.study.memory import MemoryStore
+from surest.study.study import Study, open_study
+from surest.study.work import StudyDesk
 
 Law = Callable[[np.random.Generator, int], Any]
 SECONDS: dict[str, Callable[[np.random.Generator], float]] = {
@@ -57,6 +60,25 @@ def together(laws: Sequence[Law], delta: float, seed: int, workers: int, seconds
     crew = Workers(workers, lambda ticket: (SECONDS[seconds](clock), float(rewards.take(ticket.arm)[0])))
     crew.work(SessionDesk(session))
     return session, crew
+
+
+def in_a_study(laws: Sequence[Law], delta: float, seed: int, workers: int, seconds: str) -> tuple[Study, Workers]:
+    """The same in a study."""
+    study, rewards = open_study(MemoryStore(), "s", len(laws), delta, seed=seed, workers=workers), Rewards(laws, seed)
+    clock = np.random.default_rng([seed, 5])
+    crew = Workers(workers, lambda ticket: (SECONDS[seconds](clock), float(rewards.take(ticket.arm)[0])))
+    crew.work(StudyDesk(study))
+    return study, crew
+
+
+@pytest.mark.parametrize("seconds", ["exponential", "log-normal"])
+def test_a_study_hands_out_what_a_session_does(seconds: str) -> None:
+    laws = bernoulli(0.35, 0.45, 0.3, 0.55, 0.7)
+    study, crew = in_a_study(laws, 0.05, 5000, 8, seconds)
+    session, same = together(laws, 0.05, 5000, 8, seconds)
+    assert crew.busy == same.busy
+    assert study.running.pulls_per_arm.tolist() == session.running.pulls_per_arm.tolist()
+    assert study.status().not_needed == study.status().told - session.running.pulls > 0
 
 
 @pytest.mark.slow

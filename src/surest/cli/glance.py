@@ -29,8 +29,11 @@ def show(progress: Progress) -> None:
     found, console = progress.result, Output(highlight=False)
     console.print(_headline(progress))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
     console.print(
-        Text(f"{counted(progress.told, 'reward')} told, {counted(progress.out, 'ticket')} with workers{waiting}.")
+        Text(
+            f"{counted(progress.told, 'reward')} told{spare}, {counted(progress.out, 'ticket')} with workers{waiting}."
+        )
     )
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))

@@ -10,7 +10,7 @@ from surest.cli.compiling import tell_of_compiling
 from surest.cli.streams import say
 from surest.core.session import Ticket
 from surest.drivers.commands import Command, Runner
-from surest.drivers.seeds import ticket_seed
+from surest.drivers.seeds import seed_of
 from surest.errors import UsageError
 from surest.study.study import Study
 from surest.study.work import work_on
@@ -64,7 +64,7 @@ def run_worker(
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
         item = study.item_of(ticket)
-        own = ticket_seed(study.seed, ticket.id)
+        own = seed_of(study.seed, ticket)
         return (
             runner.run,
             Command(ticket.label, words_for(words, ticket.label, None if item is None else item.key, own)),

@@ -52,6 +52,7 @@ class ArmTickets:
             self.asked[new.arms] += new.times
             self.todo.extend(zip(new.arms.tolist(), self.asked[new.arms].tolist(), strict=True))
         self.seen = len(requests)
+        self._skip_handed()
         ends = self.counted[request.arms] + request.times
         self.ends = dict(zip(request.arms.tolist(), ends.tolist(), strict=True))
         self.missing = request.total - sum(len(part) - sum(map(isnan, part)) for part in self._current())
@@ -79,12 +80,16 @@ class ArmTickets:
         self.pending += len(again)
         fresh: list[int] = []
         while len(again) + len(fresh) < k:
-            while self.todo and self.handed[self.todo[0][0]] >= self.todo[0][1]:
-                self.todo.popleft()
+            self._skip_handed()
             if not self.todo and not self._may_go_ahead:
                 break
             fresh.append(self._next_of(self.todo[0][0] if self.todo else self._likely()))
         return again, fresh
+
+    def _skip_handed(self) -> None:
+        """Forget what is to be handed out where it is by now."""
+        while self.todo and self.handed[self.todo[0][0]] >= self.todo[0][1]:
+            self.todo.popleft()
 
     @property
     def _may_go_ahead(self) -> bool:
@@ -103,6 +108,20 @@ class ArmTickets:
         self.rewards[arm].append(nan)
         self.pending += 1
         return place * self.n + arm
+
+    def adopt(self, arms: IntArray, values: FloatArray) -> IntArray:
+        """Take in tickets that others handed out, in that order: their arms and rewards, NaN if out; their numbers here."""
+        numbers, order = np.empty(len(arms), np.int64), np.argsort(arms, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(arms[order])) + 1) if len(arms) else ():
+            arm = int(arms[part[0]])
+            numbers[part] = arm + self.n * np.arange(self.handed[arm], self.handed[arm] + len(part))
+            self.handed[arm] += len(part)
+            self.rewards[arm].frombytes(values[part].tobytes())
+        told = ~np.isnan(values)
+        self.missing -= sum(number // self.n < self.ends.get(number % self.n, 0) for number in numbers[told].tolist())
+        self.pending += int((~told).sum())
+        self.evaluations += int(told.sum())
+        return numbers
 
     def is_out(self, number: int) -> bool:
         """Whether a ticket was ever handed out."""

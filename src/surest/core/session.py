@@ -5,7 +5,7 @@ Rewards count in the order in which they were asked for, whatever the order in w
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from math import isnan
+from math import isnan, nan
 from secrets import randbits
 from typing import Any, SupportsFloat
 
@@ -102,14 +102,10 @@ class Session:
 
     def _desk(self) -> Any:
         """What keeps the books of tickets."""
-        problem = self.problem
-        if problem.items is not None:
-            return CellTickets(may_go_ahead=problem.budget is None)
-        workers = problem.options.get("workers")
-        # Under a budget nothing is evaluated that may not count.
-        may_go_ahead = problem.budget is None and not may_grow(problem)
-        if may_go_ahead and isinstance(workers, int) and workers > 1:
-            return ArmTickets(len(problem.labels), workers)
+        if self.problem.items is not None:
+            return CellTickets(may_go_ahead=self.problem.budget is None)
+        if has_queues(self.problem):
+            return ArmTickets(len(self.problem.labels), self.problem.options["workers"])
         return PullTickets()
 
     @property
@@ -202,6 +198,37 @@ class Session:
         self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
         self._move_on()
 
+    def adopt(self, arms: IntArray, rewards: FloatArray) -> list[int]:
+        """Take in tickets that others handed out, in that order: their arms, and rewards, NaN if out; their numbers here.
+
+        Where each arm has a queue (`has_queues`). No request is answered by that: `answer` does it.
+        """
+        told = ~np.isnan(rewards)
+        values = np.full(len(rewards), nan)
+        values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
+        numbers: list[int] = self._tickets.adopt(arms, values).tolist()
+        return numbers
+
+    def hear(self, ticket: int, reward: SupportsFloat) -> None:
+        """Take the reward of a ticket that has none, without answering a request."""
+        self._tickets.put(ticket, self._value(ticket, reward))
+
+    @property
+    def answerable(self) -> bool:
+        """Whether all rewards of the current request are there."""
+        complete: bool = self._tickets.complete
+        return complete
+
+    @property
+    def missing(self) -> int:
+        """How many rewards the current request lacks."""
+        return 0 if self.finished else int(self._tickets.missing)
+
+    def answer(self) -> None:
+        """Answer the current request, whose rewards are all there, and go on to the next one."""
+        self.running.send(self._tickets.reply())
+        self._open()
+
     def items_met(self, out: Collection[Cell] = ()) -> int:
         """On a list of items: how many of them, in the algorithm's order, have a cell that is told, asked for or `out`."""
         met: int = self._tickets.met(self.problem.items, out)
@@ -289,8 +316,7 @@ class Session:
         if tickets.request is running.request and not tickets.complete:
             return
         while tickets.complete:
-            running.send(tickets.reply())
-            self._open()
+            self.answer()
         if tickets.request is not running.request:
             self._open()
 
@@ -346,3 +372,13 @@ class Session:
                 values: list[float] = self.scale.to_unit(numbers).tolist()
                 return values
         return [self._value(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
+
+
+def has_queues(problem: Problem) -> bool:
+    """Whether each arm has a queue of rewards, so that idle workers may go ahead: for several workers and fresh pulls.
+
+    Not under a budget, where nothing is evaluated that may not count, nor where arms may be added.
+    """
+    workers = problem.options.get("workers")
+    several = isinstance(workers, int) and workers > 1
+    return several and problem.items is None and problem.budget is None and not may_grow(problem)

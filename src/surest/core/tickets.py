@@ -31,6 +31,8 @@ class Ticket(NamedTuple):
     arm: int
     label: str
     item: int | None = None
+    draw: int | None = None
+    """Of a study whose arms have queues: the number of arms times the place in its queue, plus the arm. Seeds are made of it."""
 
     def __repr__(self) -> str:
         on = "" if self.item is None else f", item={self.item!r}"

@@ -11,7 +11,7 @@ import numpy as np
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.session import Session, Ticket
-from surest.drivers.seeds import ticket_seed
+from surest.drivers.seeds import seed_of
 from surest.errors import RewardError, UsageError
 
 PORTION = 10_000
@@ -37,13 +37,13 @@ def work_of(
     def with_item(ticket: Ticket) -> tuple[Any, ...]:
         place = getattr(ticket, "item", None)
         item = () if place is None or items is None else (items[place],)
-        number = (ticket_seed(seed, ticket.id),) if seeded else ()
+        number = (seed_of(seed, ticket),) if seeded else ()
         return functions[ticket.arm], *item, *number
 
     if items is not None:
         return with_item
     if seeded:
-        return lambda ticket: (functions[ticket.arm], ticket_seed(seed, ticket.id))
+        return lambda ticket: (functions[ticket.arm], seed_of(seed, ticket))
     return lambda ticket: (functions[ticket.arm],)
 
 

@@ -1,10 +1,28 @@
 """A number for each evaluation, so that a run on any number of workers can be repeated."""
 
+from surest.core.tickets import Ticket
 from surest.errors import UsageError
 
 BITS = 31
 """Seeds fit into a signed 32-bit integer: every language and every `--seed` option takes them."""
 _MASK = 2**BITS - 1
+BELOW = 2**27
+"""Seeds that only tickets without a `draw` have."""
+
+
+def seed_of(seed: int, ticket: Ticket) -> int:
+    """The seed of a ticket, made from its `draw`, if it has one, and else from its id.
+
+    The two share no seed: a study of an earlier version, whose tickets had no draw, may go on with tickets that have one.
+
+    >>> seed_of(7, Ticket(2, 0, "a")), seed_of(7, Ticket(5, 0, "a", draw=2)) == ticket_seed(7, 2**31 - 3)
+    (881096401, True)
+    """
+    if ticket.draw is None:
+        return ticket_seed(seed, ticket.id)
+    if ticket.draw > _MASK - BELOW:
+        raise UsageError(f"ticket {ticket.id}: there are only 2^{BITS} different seeds; run without seeds")
+    return ticket_seed(seed, _MASK - ticket.draw)
 
 
 def ticket_seed(seed: int, ticket: int) -> int:

@@ -40,7 +40,8 @@ def study_fragment(study: Study) -> str:
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     rewards, tickets = counted(progress.told, "reward"), counted(progress.out, "ticket")
     state = "is finished" if progress.finished else "is running"
-    line = f"Study {study.name} ({study.store.shown}) {state}: {rewards} told, {tickets} with workers{waiting}."
+    spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
+    line = f"Study {study.name} ({study.store.shown}) {state}: {rewards} told{spare}, {tickets} with workers{waiting}."
     return f"<div><p style='margin:.2em 0;opacity:.75'>{_e(line)}</p>{to_fragment(progress.result)}</div>"
 
 

@@ -210,6 +210,8 @@ async def _left(request: Request) -> None:
 def ticket_json(study: Study, ticket: Any) -> dict[str, Any]:
     """A ticket: its number, the arm to evaluate, and the item with what its evaluation needs to know, if there is one."""
     row = {"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label}
+    if ticket.draw is not None:
+        row["draw"] = ticket.draw
     item = study.item_of(ticket)
     if item is not None:
         row |= {"item": item.key, "item_index": ticket.item}

@@ -119,7 +119,10 @@ def _hand_out(study: Study, log: Log, follower: Follower, asks: Sequence[Any]) -
             none = Handed([], follower.catch_up(log).finished, paused)
         if places and max(place.arm for place in places) >= len(study._arms):
             study._arms = log.read_arms(study.id)
-        tickets = [ticket_of(place, study._arms[place.arm].label) for place in places]
+        tickets = [
+            ticket_of(place, study._arms[place.arm].label, draw)
+            for place, draw in zip(places, follower.draws(log, places), strict=True)
+        ]
         found.append(Handed(tickets, False, paused) if tickets or none is None else none)
     return found
 

@@ -81,6 +81,10 @@ class CellsFollower:
         log.lease_fresh(lease, fresh, until)
         return [Place(ticket.number, ticket.arm, ticket.item) for ticket in again] + fresh
 
+    def draws(self, log: Log, places: Sequence[Place]) -> list[int | None]:
+        """None: a seed is made from a ticket's number."""
+        return [None] * len(places)
+
     def grow(self, log: Log, labels: Sequence[str]) -> int:
         """Refuse arms that cannot be added now, or say after how many items, in the algorithm's order, they take part.
 

@@ -144,6 +144,6 @@ def check_agrees(
         )
 
 
-def ticket_of(place: Place, label: str) -> Ticket:
+def ticket_of(place: Place, label: str, draw: int | None) -> Ticket:
     """A ticket as users see it."""
-    return Ticket(place.number, place.arm, label, *(() if place.item is None else (place.item,)))
+    return Ticket(place.number, place.arm, label, place.item, draw)

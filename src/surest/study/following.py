@@ -24,7 +24,7 @@ from surest.study.log import (
     handed_out_again,
     rewards_left,
 )
-from surest.study.replay import Departure, later_arms, replay, requests_ahead, script_of, unneeded
+from surest.study.replay import Departure, check_under_way, later_arms, replay, requests_ahead, script_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ LARGE = 1000
 
 
 class Follower(Protocol):
-    """What a study needs of a session in step with its log: one kind for fresh pulls, one for cells of a list of items."""
+    """What a study needs of a session in step with its log: for fresh pulls, queues of them, or cells of a list."""
 
     def forget(self) -> None:
         """Begin anew next time."""
@@ -55,6 +55,9 @@ class Follower(Protocol):
 
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
         """Lease up to so many tickets: first those to be handed out again, then fresh ones."""
+
+    def draws(self, log: Log, places: Sequence[Place]) -> list[int | None]:
+        """Of tickets that are out: what seeds are made from, where that is not their number."""
 
     def grow(self, log: Log, labels: Sequence[str]) -> int:
         """Refuse arms that cannot be added now, or say from which ticket on they count."""
@@ -76,6 +79,10 @@ def follower_of(store: Store, study: int, settings: Settings, items: int) -> Fol
         from surest.study.cells import CellsFollower
 
         return CellsFollower(store, study, settings, items)
+    if settings.has_queues:
+        from surest.study.queues import QueuesFollower
+
+        return QueuesFollower(store, study, settings)
     return Pulls(store, study, settings)
 
 
@@ -130,15 +137,8 @@ class Pulls:
 
     def _check_under_way(self, log: Log, session: "Session") -> None:
         """See that the requests which are being answered are those of the session, where this can be mended."""
-        written, asked = log.read_requests(self.study, self.position), requests_ahead(session, self.position)
-        fits = written[: len(asked)] == asked[: len(written)]  # some are not written down yet, or others have gone on
-        if session.finished:
-            fits = unneeded(session, self.position, written)
-        if not fits and self.settings.any_sampling:
-            raise Departure(
-                f"ticket {self.position}: the log says {written[0]}, and {session.running.name} otherwise",
-                self.position,
-            )
+        if self.settings.any_sampling:
+            check_under_way(session, self.position, log.read_requests(self.study, self.position))
 
     def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
@@ -222,6 +222,10 @@ class Pulls:
             log.lease_fresh(lease, free, until)
             handed += free
         return handed
+
+    def draws(self, log: Log, places: Sequence[Place]) -> list[int | None]:
+        """None: a seed is made from a ticket's number."""
+        return [None] * len(places)
 
     @property
     def _announced(self) -> bool:

@@ -42,6 +42,11 @@ class Progress:
     health: Health
 
     @property
+    def not_needed(self) -> int:
+        """Rewards that were told ahead, and did not count when the search ended."""
+        return self.told - self.result.pulls if self.finished and self.result.problem.items is None else 0
+
+    @property
     def seconds_left(self) -> float | None:
         """A guess at the time still needed, where the algorithm makes one."""
         if self.result.forecast is None or not self.per_second:
@@ -54,6 +59,7 @@ class Progress:
             "name": self.name,
             "finished": self.finished,
             "told": self.told,
+            "not_needed": self.not_needed,
             "out": self.out,
             "waiting": self.waiting,
             "request_left": self.request_left,

@@ -243,8 +243,7 @@ class RemoteStudy(Study):
 
 
 def _ticket(row: Any) -> Ticket:
-    place = (row["item_index"],) if "item_index" in row else ()
-    return Ticket(row["ticket"], row["index"], row["arm"], *place)
+    return Ticket(row["ticket"], row["index"], row["arm"], row.get("item_index"), row.get("draw"))
 
 
 def open_remote(

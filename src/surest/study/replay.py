@@ -5,7 +5,8 @@ An algorithm whose guarantee holds whatever is pulled when is told instead what 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -90,6 +91,54 @@ def _recorded(request: Pull, first: int) -> Recorded:
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
 
+def _checked(session: "Session", position: int, recorded: Recorded) -> Pull:
+    """The request that a session waits on; refused where it is not the recorded one."""
+    request = session.running.request
+    if recorded != next_request(session, position) or not isinstance(request, Pull):
+        raise Departure(
+            f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
+            f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
+            "from the one that wrote it",
+            position,
+        )
+    return request
+
+
+def check_under_way(session: "Session", position: int, written: Sequence[Recorded]) -> None:
+    """See that the requests which are being answered are those of the session."""
+    asked = requests_ahead(session, position)
+    fits = list(written[: len(asked)]) == asked[: len(written)]  # some are not written down yet, or others have gone on
+    if session.finished:
+        fits = unneeded(session, position, written)
+    if not fits:
+        raise Departure(f"ticket {position}: the log says {written[0]}, and {session.running.name} otherwise", position)
+
+
+def answer_all(
+    session: "Session",
+    written: Sequence[Recorded],
+    on_request: "Callable[[Running[Answer]], object] | None" = None,
+) -> list[Recorded]:
+    """Answer requests as long as the queues of their arms have the rewards; those which are not among the `written` ones.
+
+    `written` are the requests of the log from the current one on, and each is checked. Their numbers are those of rewards as they
+    count, and not of tickets, which may be handed out ahead.
+    """
+    found = list[Recorded]()
+    for recorded in chain(written, repeat(None)):
+        if session.finished or not session.answerable:
+            break
+        position = session.running.pulls
+        if recorded is None:
+            found.append(_recorded(cast("Pull", session.running.request), position))
+        else:
+            _checked(session, position, recorded)
+        if on_request is not None:
+            on_request(session.running)
+        session.answer()
+    return found
+
+
 def replay(
     session: "Session",
     position: int,
@@ -109,14 +158,7 @@ def replay(
     for place, recorded in enumerate(requests):
         if session.finished and unneeded(session, position, requests[place:]):
             break
-        request = session.running.request
-        if recorded != next_request(session, position) or not isinstance(request, Pull):
-            raise Departure(
-                f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
-                f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
-                "from the one that wrote it",
-                position,
-            )
+        request = _checked(session, position, recorded)
         here = slice(position - start, position - start + recorded.total)
         if arms is not None and not np.array_equal(arms[here], np.repeat(request.arms, request.times)):
             raise StorageError(f"the study's log is damaged: the tickets from {position} on do not fit their request")

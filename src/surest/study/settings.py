@@ -55,6 +55,17 @@ class Settings(msgspec.Struct, frozen=True):
         problem = self.problem
         return bool(problem.options.get("workers", 1) > 1) or ".py:" in str(problem.algorithm)
 
+    @property
+    def has_queues(self) -> bool:
+        """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
+        if self.problem.options.get("workers", 1) == 1:  # the algorithm need not be found
+            return False
+        from surest.core.session import has_queues
+        from surest.loading import resolved
+
+        algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
+        return has_queues(msgspec.structs.replace(self.problem, algorithm=algorithm))
+
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""
         both: dict[str, Any] = {**self.problem.settings(), **msgspec.to_builtins(self.handling)}

@@ -7,8 +7,9 @@ asked next, always come from a replay.
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,8 +31,8 @@ MOST_ARMS = 1000
 """Arms up to which one is kept."""
 CODE = ("core", "algorithms", "evidence", "result", "study", "theory")
 """The packages that decide what a replay says."""
-NOT_KEPT = {"problem", "transcript", "history", "health", "lead_bounds"}
-"""Of a result: what the study has, what only a replay can give, and what may change between two requests."""
+NOT_KEPT = {"problem", "transcript", "history", "health", "lead_bounds", "lead_told"}
+"""Of a result: what the study has, what only a replay can give, what may change between two requests, and the lead."""
 
 
 class Look(NamedTuple):
@@ -56,7 +57,7 @@ def look_at(session: Session, key: str | None) -> Look:
     return Look(session.finished, session.status().in_play, total, session.result(), key=key)
 
 
-def key_of(settings: Settings, labels: list[str], position: int, written: int) -> str | None:
+def key_of(settings: Settings, labels: list[str], position: int, written: int | Sequence[int]) -> str | None:
     """Under which name a snapshot is kept; None where none is: there is little to replay, or the code is not all our own."""
     if position < LEAST or len(labels) > MOST_ARMS:
         return None
@@ -97,18 +98,18 @@ def keep(store: Store, study: int, look: Look) -> None:
 
 def text_of(look: Look) -> str:
     """A look as text, to the last digit."""
-    found = replace(look.result, lead_told=look.result.lead)
-    kept = {f.name: _written(getattr(found, f.name)) for f in fields(Result) if f.name not in NOT_KEPT}
-    return json.dumps([look.finished, look.in_play, look.total, kept])
+    kept = {f.name: _written(getattr(look.result, f.name)) for f in fields(Result) if f.name not in NOT_KEPT}
+    lead = look.result.lead
+    return json.dumps([look.finished, look.in_play, look.total, look.left, None if lead is None else [*lead], kept])
 
 
 def look_of(text: str, settings: Settings, labels: list[str]) -> Look:
     """The look that `text_of` wrote."""
-    finished, in_play, total, kept = json.loads(text)
+    finished, in_play, total, left, lead, kept = json.loads(text)
     problem = msgspec.structs.replace(settings.problem, labels=tuple(labels))
     values = {name: _read(value) for name, value in kept.items()}
-    values["lead_told"] = None if values["lead_told"] is None else Lead(*values["lead_told"])
-    return Look(finished, in_play, total, Result(problem=problem, health={}, **values))
+    values["lead_told"] = None if lead is None else Lead(*lead)
+    return Look(finished, in_play, total, Result(problem=problem, health={}, **values), left)
 
 
 def _written(value: Any) -> Any:

@@ -188,10 +188,11 @@ class Study:
             lease = Lease(self.id, who, log.time())
             paused = log.is_paused(self.id)
             handed = [] if paused else follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
+            draws = follower.draws(log, handed)
             if any(place.arm >= len(self._arms) for place in handed):
                 self._arms = log.read_arms(self.id)
         self._holders |= {} if worker is None else {place.number: who for place in handed}
-        return [ticket_of(place, self._arms[place.arm].label) for place in handed]
+        return [ticket_of(place, self._arms[place.arm].label, draw) for place, draw in zip(handed, draws, strict=True)]
 
     def tell(self, ticket: int, reward: SupportsFloat) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""

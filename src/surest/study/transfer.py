@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
-from surest.core.session import Session
+from surest.core.session import Session, has_queues
 from surest.errors import SurestError, UsageError
 from surest.result.data import Result
 from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
 from surest.study.records import arms_of
-from surest.study.replay import Departure, later_arms, replay, requests_ahead, script_of
+from surest.study.replay import Departure, answer_all, later_arms, replay, requests_ahead, script_of
 from surest.study.settings import checked_settings
 from surest.study.stores import is_service, store_of
 
@@ -262,11 +262,17 @@ def _check_requests(study: Export, session: Session) -> None:
     """The algorithm asks for exactly what the export says, given its rewards."""
     if any(ticket.item is not None for ticket in study.tickets):
         raise UsageError("a ticket names an item, but the study has none")
-    told = [ticket.reward is not None for ticket in study.tickets]
-    reached = next((place for place, known in enumerate(told) if not known), len(told))
-    complete = [request for request in study.requests if request.first + request.total <= reached]
     arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
+    if has_queues(session.problem):
+        if len(arms) and arms.max() >= len(study.arms):
+            raise UsageError("a ticket names an arm that there is not")
+        session.adopt(arms, rewards)
+        answer_all(session, [_recorded(request) for request in study.requests])
+        _check_open_requests(study, session, session.running.pulls)
+        return
+    reached = int(np.append(np.flatnonzero(np.isnan(rewards)), len(rewards))[0])
+    complete = [request for request in study.requests if request.first + request.total <= reached]
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
     end = replay(session, 0, [_recorded(request) for request in complete], arms, rewards, additions)
     _check_open_part(study, session, end)
@@ -274,10 +280,18 @@ def _check_requests(study: Export, session: Session) -> None:
 
 def _check_open_part(study: Export, session: Session, end: int) -> None:
     """Check what follows the requests that were answered: what the algorithm asks for or has announced, and its tickets."""
-    left = [_recorded(request) for request in study.requests if request.first >= end]
+    left = _check_open_requests(study, session, end)
     arms = [ticket.arm for ticket in study.tickets[end:]]
     expected = [arm for one in left for arm in np.repeat(*arms_of(one.runs)).tolist()]
+    if arms != expected[: len(arms)]:
+        raise Departure(f"its tickets from {end} on are not what the algorithm asks for", end)
+
+
+def _check_open_requests(study: Export, session: Session, end: int) -> list[Recorded]:
+    """The requests that follow those which were answered: what the algorithm asks for or has announced."""
+    left = [_recorded(request) for request in study.requests if request.first >= end]
     follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
     asked = left if session.scripted and follows else requests_ahead(session, end)[: len(left)]
-    if left != asked or arms != expected[: len(arms)]:
-        raise Departure(f"its requests or tickets from {end} on are not what the algorithm asks for", end)
+    if left != asked:
+        raise Departure(f"its requests from {end} on are not what the algorithm asks for", end)
+    return left

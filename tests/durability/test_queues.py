@@ -1,0 +1,211 @@
+"""Studies for several workers: idle ones evaluate ahead, and the course is that of the same rewards one after the other."""
+
+import contextlib
+import json
+import random
+import sqlite3
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import support
+from support import reward_at
+
+from surest.core.queues import SPARE
+from surest.core.session import Session
+from surest.core.tickets import Ticket
+from surest.drivers.seeds import seed_of, ticket_seed
+from surest.errors import StorageError, TicketError, UsageError
+from surest.study.memory import MemoryStore
+from surest.study.settings import Settings
+from surest.study.study import Study, open_study
+from surest.study.transfer import import_study
+
+ARMS, WORKERS = 3, 4
+ASKED: dict[str, Any] = {"algorithm": support.QUEUES_ENTRY.name, "workers": WORKERS, "seed": 3}
+
+
+def expected() -> list[tuple[str, list[float]]]:
+    """The transcript of the same rewards, one after the other."""
+    session, taken = Session(ARMS, record=True, **ASKED), Counter[int]()
+    while not session.finished:
+        request, rewards = session.running.request, []
+        for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
+            rewards += [reward_at(ARMS * place + arm) for place in range(taken[arm], taken[arm] + times)]
+            taken[arm] += times
+        session.feed(np.array(rewards))
+    return support.transcript(session)
+
+
+def told_of(study: Study) -> tuple[int, list[tuple[str, list[float]]]]:
+    """How many rewards were told, and what counted."""
+    return study.status().told, support.transcript(study.session(record=True))
+
+
+def work(study: Study, chance: random.Random) -> None:
+    """Tell rewards in any order; let some evaluations fail, and some never come back."""
+    held: list[Ticket] = []
+    while not study.finished:
+        held += study.ask(chance.randrange(1, 6))
+        chance.shuffle(held)
+        for _ in range(chance.randrange(len(held) + 1)):
+            ticket, fate = held.pop(), chance.random()
+            with contextlib.suppress(TicketError):
+                if fate < 0.1:
+                    study.fail(ticket.id, "no luck")
+                elif fate < 0.9:
+                    study.tell(ticket.id, reward_at(ticket.draw or 0))
+
+
+def check_workers(storage: Any, threads: int) -> Study:
+    study, failed = open_study(storage, "s", ARMS, lease_seconds=0.3, **ASKED), list[BaseException]()
+
+    def go(number: int) -> None:
+        try:
+            work(open_study(storage, "s"), random.Random(number))
+        except BaseException as error:
+            failed.append(error)
+
+    crew = [threading.Thread(target=go, args=(number,)) for number in range(threads)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    assert failed == []
+    told, course = told_of(study)
+    assert course == expected()
+    assert study.result().evaluations == told >= study.result().pulls
+    return study
+
+
+def test_the_course_is_that_of_one_worker_whatever_comes_when(storage: str) -> None:
+    study = check_workers(storage, 3)
+    assert study.health()
+    again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
+    assert told_of(again) == told_of(study)
+    assert again.ask(5) == []
+
+
+def test_workers_that_are_killed_change_nothing(storage: str) -> None:
+    killed = int(support.finish(support.python("queues", storage, 8)))
+    study = open_study(storage, "s")
+    assert (killed, study.finished) == (8, True)
+    assert told_of(study)[1] == expected()
+
+
+def test_in_memory_too() -> None:
+    check_workers(MemoryStore(), 2)
+
+
+def test_every_state_of_the_log_replays_and_moves_to_another_store(tmp_path: Any) -> None:
+    storage, chance, whole = f"sqlite:///{tmp_path}/s.db", random.Random(8), expected()
+    study, held, step = open_study(storage, "s", ARMS, **ASKED), list[Ticket](), 0
+    while not study.finished:
+        held += study.ask(4)
+        chance.shuffle(held)
+        for ticket in held[2:]:
+            study.tell(ticket.id, reward_at(ticket.draw or 0))
+        del held[2:]
+        step += 1
+        if step % 10 == 0:
+            course = support.transcript(open_study(storage, "s").session(record=True))
+            assert course == whole[: len(course)]
+            copy = open_study(storage, import_study(storage, json.dumps(study.export()), f"copy {step}"))
+            assert told_of(copy) == told_of(study)
+            assert copy.status().request_left == study.status().request_left
+    assert step > 20
+
+
+@pytest.mark.parametrize("tickets", [1, 7, 100, 200])
+def test_a_log_in_the_order_of_requests_goes_on(tickets: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, place = MemoryStore(), Counter[int]()
+    with monkeypatch.context() as earlier:  # a version without queues
+        earlier.setattr(Settings, "has_queues", False)
+        study = open_study(store, "s", ARMS, lease_seconds=0.01, **ASKED)
+        for _ in range(tickets):
+            (ticket,) = study.ask(1)
+            study.tell(ticket.id, reward_at(ARMS * place[ticket.arm] + ticket.arm))
+            place[ticket.arm] += 1
+        before = told_of(study)
+    study = open_study(store, "s")
+    assert told_of(study) == before
+    work(study, random.Random(1))
+    assert told_of(study)[1] == expected()
+
+
+def test_idle_workers_go_ahead_of_a_slow_one_but_not_for_ever(tmp_path: Any) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **ASKED)
+    (slow,) = study.ask(1)
+    told = 0
+    while tickets := study.ask(2):
+        study.tell_all(tickets, [reward_at(ticket.draw or 0) for ticket in tickets])
+        told += len(tickets)
+    assert told + 1 == SPARE * WORKERS
+    assert study.running.pulls == 0
+    assert study.status().request_left == 1
+    study.tell(slow.id, reward_at(slow.draw or 0))
+    assert study.running.pulls > 0
+    assert support.transcript(study.session(record=True)) == expected()[: study.running.rounds]
+
+
+def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.001, **ASKED)
+    first = study.ask(4)
+    again = study.ask(4)
+    assert [ticket.draw for ticket in again] == [ticket.draw for ticket in first]
+    place = Counter[int]()
+    for ticket in first:
+        assert ticket.draw == ARMS * place[ticket.arm] + ticket.arm
+        place[ticket.arm] += 1
+    seeds = {seed_of(3, Ticket(0, 0, "", draw=draw)) for draw in range(1000)}
+    assert len(seeds) == 1000
+    assert seeds.isdisjoint(ticket_seed(3, number) for number in range(1000))
+    with pytest.raises(UsageError, match="run without seeds"):
+        seed_of(3, Ticket(0, 0, "", draw=2**31 - 5))
+
+
+@pytest.mark.parametrize(
+    ("asked", "queues"),
+    [
+        ({"workers": 4}, True),
+        ({"workers": 1}, False),
+        ({}, False),
+        ({"batch": 8}, False),
+        ({"workers": 4, "budget": 100}, False),
+        ({"workers": 4, "reserve": 0.1}, False),
+    ],
+)
+def test_where_arms_have_queues(asked: dict[str, Any], queues: bool) -> None:
+    study = open_study(MemoryStore(), "s", ARMS, **asked)
+    assert study.settings.has_queues is queues
+    assert (study.ask(1)[0].draw is not None) is queues
+
+
+def test_no_arms_are_added_where_arms_have_queues(tmp_path: Any) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, workers=4)
+    with pytest.raises(UsageError, match="reserve"):
+        study.add_arms(["new"])
+    assert len(study.labels) == ARMS
+    assert study.ask(1)
+
+
+def test_a_lost_ticket_is_noticed(tmp_path: Any) -> None:
+
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **ASKED)
+    tickets = study.ask(4)
+    study.tell_all(tickets, [0.5] * 4)
+    with contextlib.closing(sqlite3.connect(tmp_path / "s.db")) as base:
+        base.execute("DELETE FROM surest_tickets WHERE id = 2")
+        base.commit()
+    with pytest.raises(StorageError, match="damaged"):
+        open_study(f"sqlite:///{tmp_path}/s.db", "s").result()
+
+
+def test_who_asks_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: Any) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.05, **ASKED)
+    (asked,) = study.session().ask(1)
+    assert asked.id == 0
+    work(study, random.Random(2))
+    assert told_of(study)[1] == expected()
