@@ -387,11 +387,8 @@ def main() -> int:
         print(visible(f"NOT VALID: {error}"))
         return 1
     except (OSError, ModuleNotFoundError) as error:
-        missing = "a decision on a list of items needs surest_verify_lists.py in the same folder"
-        said_why = (
-            missing if isinstance(error, ModuleNotFoundError) else f"{given[0]}: {error.strerror}; nothing was checked"
-        )
-        print(visible(f"surest-verify: {said_why}"), file=sys.stderr)
+        why = getattr(error, "strerror", "it needs surest_verify_lists.py in the same folder")
+        print(visible(f"{given[0]}: {why}; nothing was checked"), file=sys.stderr)
         return 2
     print(*map(visible, said), "VALID", sep="\n")
     return 0
