@@ -222,7 +222,7 @@ def test_a_stopped_search_lets_its_commands_finish(tmp_path: Path, number: int, 
     run = started(
         "--command=b=echo 1",
         f"--command=a=sh -c {shlex.quote(script)}",
-        "--delta=0.2",
+        "--delta=1e-60",  # what the other worker evaluates ahead meanwhile does not decide it
         "--workers=2",
         until=tmp_path / "pid",
     )
