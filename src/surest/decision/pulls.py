@@ -124,7 +124,8 @@ class _Writer:
         number = len(book.nominees)
         if number == (self.slot.number if self.slot is not None else 0) or not book.live:
             return
-        arms = [book.nominees[-1]] if sets is None else sets.nominated.tolist()  # type: ignore[union-attr]
+        nominated = None if sets is None else sets.nominated
+        arms = [book.nominees[-1]] if nominated is None else nominated.tolist()
         on, against = (book.guesses_nominee, book.guesses) if sets is None else (sets.guesses_nominee, sets.guesses)
         self.slot = Slot(number, arms, np.atleast_2d(on).tolist(), np.atleast_2d(against).tolist())
         self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against)
