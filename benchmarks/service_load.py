@@ -1,16 +1,17 @@
 """Ask-and-tell pairs a second through a service, beside the library's and Optuna's gRPC proxy, in one run.
 
+    apt-get install wrk
     pip install 'surest[serve,postgresql,optuna]' grpcio protobuf
     python benchmarks/service_load.py [--seconds 5] [--workers 1,8,32] [--rounds 3]
     python benchmarks/service_load.py --soak 600 --rate 100
 
-A worker asks for one ticket, answers at once and tells the reward. Over HTTP each worker is a kept connection of one load
-generator; through the library and Optuna's proxy each is a process. All acknowledge what is told only when the database has
-it. The rounds of all take turns. `--soak` runs at a fixed rate, and looks at the service's memory and pages meanwhile.
+A worker asks for one ticket, answers at once and tells the reward. Over HTTP each worker is a thread and a connection of wrk
+(service_load.lua); through the library and Optuna's proxy each is a process. All acknowledge what is told only when the
+database has it. The rounds of all take turns. `--soak` runs at a fixed rate, and looks at the service's memory and pages
+meanwhile.
 """
 
 import argparse
-import asyncio
 import contextlib
 import json
 import logging
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +34,7 @@ import support  # starts PostgreSQL
 
 SETTINGS = {"algorithm": "naive-best-arm", "delta": 0.05, "seed": 1}
 ARMS = 10
+SCRIPT = Path(__file__).with_suffix(".lua")
 
 
 @contextlib.contextmanager
@@ -50,69 +53,43 @@ def service(storage: str) -> Iterator[tuple[int, int]]:
             process.wait()
 
 
-class Client:
-    """A kept connection that reads no more of HTTP than it must."""
-
-    async def open(self, port: int) -> "Client":
-        """Connect."""
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port)
-        return self
-
-    async def call(self, method: str, path: str, data: object = None) -> tuple[int, bytes]:
-        """The status and the body of an answer."""
-        body = b"" if data is None else json.dumps(data).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
-        kinds = "Content-Type: application/json\r\nAccept: application/json, text/html\r\n\r\n"
-        self.writer.write((head + kinds).encode() + body)
-        answer = await self.reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", answer)
-        assert length is not None, answer
-        return int(answer[9:12]), await self.reader.readexactly(int(length[1]))
+def call(port: int, method: str, path: str, data: object = None) -> bytes:
+    """The body of an answer, which must be a good one."""
+    body = None if data is None else json.dumps(data).encode()
+    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/html"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, kinds, method=method)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.read()
 
 
-async def pair(client: Client, name: str, worker: str) -> None:
-    status, answer = await client.call("POST", f"/api/studies/{name}/ask", {"worker": worker, "wait": 5})
-    assert status == 200, answer
-    for ticket in json.loads(answer)["tickets"]:
-        status, answer = await client.call(
-            "POST", f"/api/studies/{name}/tell", {"ticket": ticket["ticket"], "reward": 0.5}
-        )
-        assert status == 200, answer
+def make(port: int, name: str, settings: dict[str, object] = SETTINGS) -> None:
+    """A study whose first ticket was handed out and told."""
+    call(port, "POST", "/api/studies", {"name": name, "arms": ARMS, "settings": settings})
+    first = json.loads(call(port, "POST", f"/api/studies/{name}/ask", {"worker": "first"}))["tickets"][0]
+    call(port, "POST", f"/api/studies/{name}/tell", {"ticket": first["ticket"], "reward": 0.5})
 
 
-async def load(port: int, name: str, workers: int, seconds: float, rate: float | None = None) -> list[float]:
-    """How long each pair took, of so many workers; at most `rate` a second, all together, if that is given."""
-    took: list[float] = []
-    until = time.monotonic() + seconds
-
-    async def work(number: int) -> None:
-        client = await Client().open(port)
-        due = time.monotonic() + (0 if rate is None else number / rate)
-        while time.monotonic() < until:
-            if rate is not None:
-                await asyncio.sleep(max(0.0, due - time.monotonic()))
-                due = max(due + workers / rate, time.monotonic() - 1)
-            began = time.monotonic()
-            await pair(client, name, f"w{number}")
-            took.append(time.monotonic() - began)
-        client.writer.close()
-
-    await asyncio.gather(*(work(number) for number in range(workers)))
-    return took
+def loaded(port: int, name: str, workers: int, seconds: float, rate: float | None = None) -> "subprocess.Popen[str]":
+    """wrk, with so many workers; at most `rate` pairs a second, all together, if that is given."""
+    given = [name] if rate is None else [name, str(rate), str(workers)]
+    options = ["-t", workers, "-c", workers, "-d", f"{seconds:.0f}s", "--timeout", "30s", "-s", SCRIPT]
+    command = ["wrk", *map(str, options), f"http://127.0.0.1:{port}", "--", *given]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-async def make(port: int, name: str) -> None:
-    client = await Client().open(port)
-    status, answer = await client.call("POST", "/api/studies", {"name": name, "arms": ARMS, "settings": SETTINGS})
-    assert status == 201, answer
-    await pair(client, name, "first")
-    client.writer.close()
+def times_of(load: "subprocess.Popen[str]") -> list[float]:
+    """How long each pair took, in seconds. A request that failed ends the benchmark."""
+    printed, _ = load.communicate()
+    assert load.returncode == 0, printed
+    assert "failed:" not in printed, printed
+    assert "errors: 0\n" in printed, printed
+    return [float(one) / 1000 for line in re.findall("took: (.*)", printed) for one in line.split()]
 
 
 def over_http(storage: str, name: str, workers: int, seconds: float) -> list[float]:
     with service(storage) as (port, _):
-        asyncio.run(make(port, name))
-        return asyncio.run(load(port, name, workers, seconds))
+        make(port, name)
+        return times_of(loaded(port, name, workers, seconds))
 
 
 def library(storage: str, name: str, seconds: float, gate, took) -> None:
@@ -224,35 +201,28 @@ def compare(workers: list[int], seconds: float, rounds: int, kinds: list[str]) -
                 print(f"| {kind} | {number} | {row} |", flush=True)
 
 
-async def watched(port: int, pid: int, name: str, seconds: float, rate: float) -> None:
+def watched(port: int, pid: int, name: str, seconds: float, rate: float) -> None:
     """Run at a fixed rate, looking at memory and pages each second."""
     memory: list[int] = []
     pages: dict[str, list[float]] = {path: [] for path in ("/", f"/studies/{name}", f"/api/studies/{name}/status")}
-
-    async def look() -> None:
-        client = await Client().open(port)
-        began = time.monotonic()
-        while time.monotonic() < began + seconds:
-            await asyncio.sleep(1)
-            memory.append(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096)
-            for path, times in pages.items():
-                at = time.monotonic()
-                status, _ = await client.call("GET", path)
-                if status == 200:
-                    times.append(time.monotonic() - at)
-        client.writer.close()
-
-    took, _ = await asyncio.gather(load(port, name, 8, seconds, rate), look())
+    load = loaded(port, name, 8, seconds, rate)
+    until = time.monotonic() + seconds - 1
+    while time.monotonic() < until:
+        time.sleep(1)
+        memory.append(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096)
+        for path, times in pages.items():
+            at = time.monotonic()
+            call(port, "GET", path)
+            times.append(time.monotonic() - at)
+    took = times_of(load)
     print(
-        f"{len(took)} pairs in {seconds:g} s, {len(took) / seconds:.0f} a second; 99 % within {part(took, 0.99):.0f} ms"
+        f"{len(took):,} pairs in {seconds:g} s, {len(took) / seconds:.0f} a second; 99 % within {part(took, 0.99):.0f} ms"
     )
-    early = memory[min(60, len(memory) // 4)]
-    mib = [f"{one / 2**20:.1f} MiB" for one in (early, memory[-1], max(memory))]
-    print(f"memory: {mib[0]} at first, {mib[1]} in the end, {mib[2]} at most")
+    quarters = [memory[min(place * len(memory) // 4, len(memory) - 1)] for place in range(5)]
+    print("memory at first and after each quarter:", ", ".join(f"{one / 2**20:.1f} MiB" for one in quarters))
     for path, times in pages.items():
-        if times:
-            ms = [f"{part(times, share):.0f} ms" for share in (0.5, 0.99, 1.0)]
-            print(f"{path}: median {ms[0]}, 99 % within {ms[1]}, all within {ms[2]}")
+        ms = [f"{part(times, share):.0f} ms" for share in (0.5, 0.99, 1.0)]
+        print(f"{path}: median {ms[0]}, 99 % within {ms[1]}, all within {ms[2]}")
 
 
 def part(times: list[float], share: float) -> float:
@@ -268,8 +238,8 @@ def soak(seconds: float, rate: float, kind: str) -> None:
         if kind == "PostgreSQL":
             storage = stack.enter_context(support.postgres_server()).database("soak")
         port, pid = stack.enter_context(service(storage))
-        asyncio.run(make(port, "soak"))
-        asyncio.run(watched(port, pid, "soak", seconds, rate))
+        make(port, "soak", {"delta": 1e-9, "seed": 1})
+        watched(port, pid, "soak", seconds, rate)
     print(f"load of the machine after: {os.getloadavg()[0]:.1f}")
 
 

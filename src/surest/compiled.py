@@ -62,6 +62,11 @@ def prefer_machine_code() -> None:
     _state.plain_steps_left = 0
 
 
+def compile_in_background() -> None:
+    """Let other threads load and compile from now on: what must answer in time goes on as plain Python meanwhile."""
+    _state.in_background = True
+
+
 def on_compile(callback: Callable[[], None]) -> None:
     """Have a function called before the first kernel is really compiled: not when kept machine code is loaded.
 
@@ -125,13 +130,14 @@ class Kernel:
         self._function = cast(FunctionType, function)
         self._plain: Callable[..., Any] | None = None
         self._dispatcher: Any = None
-        self._machine_code: Any = None  # the dispatcher, once it has been called
+        self._machine_code: Any = None  # the dispatcher, once it has been compiled
+        self._is_awaited = False
 
     def __call__(self, *args: Any) -> Any:
         """Run it."""
         if self._machine_code is not None:
             return self._machine_code(*args)
-        if _state.plain_steps_left > 0 and _numbers_in(args) < LARGE:
+        if _numbers_in(args) < LARGE and (_state.plain_steps_left > 0 or self._compiles_meanwhile(args)):
             try:
                 return run_plainly(self, args)
             except _Enough:
@@ -151,11 +157,22 @@ class Kernel:
     def _run_machine_code(self, args: tuple[Any, ...]) -> Any:
         if compiler() is None:
             return run_plainly(self, args)
-        dispatcher = self.dispatcher()
-        with _timed():  # compile first, so that the time it takes can be told from that of the call
-            dispatcher.compile(tuple(dispatcher.typeof_pyval(arg) for arg in args))
-        self._machine_code = dispatcher
-        return dispatcher(*args)
+        self._compile(args)  # first, so that the time it takes can be told from that of the call
+        return self._machine_code(*args)
+
+    def _compile(self, args: tuple[Any, ...]) -> None:
+        if compiler() is not None:
+            dispatcher = self.dispatcher()
+            with _timed():
+                dispatcher.compile(tuple(dispatcher.typeof_pyval(arg) for arg in args))
+            self._machine_code = dispatcher
+
+    def _compiles_meanwhile(self, args: tuple[Any, ...]) -> bool:
+        """Whether another thread does; from the first call on, where that is wanted."""
+        if _state.in_background and not self._is_awaited:
+            self._is_awaited = True
+            threading.Thread(target=self._compile, args=(args,), daemon=True).start()
+        return _state.in_background
 
     def dispatcher(self) -> Any:
         """The function as numba knows it, calling other kernels as numba knows them. Needs a `compiler()`."""
@@ -195,6 +212,7 @@ class _State:
     def __init__(self) -> None:
         self.plain_steps_left: float = PLAIN_STEPS
         self.went_on = False
+        self.in_background = False
         self.seconds = 0.0
         self.keeps = True
         self.callbacks: list[Callable[[], None]] = []
@@ -271,7 +289,7 @@ def _numbers_in(args: tuple[Any, ...]) -> int:
 
 def _step(weight: int = 1) -> None:
     _state.plain_steps_left -= weight
-    if _state.plain_steps_left < 0:
+    if _state.plain_steps_left < 0 and not _state.in_background:
         raise _Enough
 
 

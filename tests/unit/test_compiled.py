@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -86,6 +87,23 @@ def test_much_work_is_handed_to_machine_code_with_nothing_done_twice(monkeypatch
     assert kernel(values, 2.0) == 0.5
     assert set(values) == {0.5}
     assert kernel._machine_code is not None
+
+
+def test_a_service_answers_while_another_thread_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, started = surest.compiled._state, []
+    monkeypatch.setattr(state, "plain_steps_left", 10)
+    monkeypatch.setattr(state, "in_background", True)
+    monkeypatch.setattr(surest.compiled.threading, "Thread", lambda **given: started.append(given) or MagicMock())
+    kernel, values = Kernel(halve_all.__wrapped__), np.ones(30)
+    for _ in range(3):
+        kernel(values, 2.0)
+    assert set(values) == {0.125}
+    assert len(started) == 1  # once, when there was much to do
+    assert kernel._machine_code is None
+    started[0]["target"](*started[0]["args"])
+    assert kernel._machine_code is not None
+    kernel(values, 2.0)
+    assert set(values) == {0.0625}
 
 
 def test_the_first_process_does_more_without_compiling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

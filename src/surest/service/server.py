@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from surest.compiled import compile_in_background
 from surest.errors import UsageError
 from surest.service.limits import Limits
 from surest.service.logs import log, set_up
@@ -110,6 +111,7 @@ def run(app: Starlette, listening: socket.socket, limits: Limits, *, quiet: bool
     """Serve until SIGTERM or Ctrl-C, then finish what is in hand."""
     set_up(logging.WARNING if quiet else logging.INFO)
     allow_files(limits.connections + 1000)
+    compile_in_background()
     protocol = type("Connection", (Patient,), {"header_seconds": limits.header_seconds})
     config = uvicorn.Config(
         app,
