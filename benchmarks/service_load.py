@@ -222,7 +222,8 @@ def watched(port: int, pid: int, name: str, seconds: float, rate: float) -> None
     print("memory at first and after each quarter:", ", ".join(f"{one / 2**20:.1f} MiB" for one in quarters))
     for path, times in pages.items():
         ms = [f"{part(times, share):.0f} ms" for share in (0.5, 0.99, 1.0)]
-        print(f"{path}: median {ms[0]}, 99 % within {ms[1]}, all within {ms[2]}")
+        slow = [place for place, one in enumerate(times) if one > 0.2]
+        print(f"{path}: median {ms[0]}, 99 % within {ms[1]}, all within {ms[2]}; loads over 200 ms: {slow or 'none'}")
 
 
 def part(times: list[float], share: float) -> float:
