@@ -154,6 +154,8 @@ def test_a_list_that_was_seen_to_its_end_is_exact_and_ties_have_no_lead() -> Non
         lead_words(surest.evaluate(third)) == "a beats the runner-up b by 0.33 (rounded; all scores of both are known)."
     )
     assert surest.evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0]}).lead is None
+    level = surest.evaluate({"a": [1.0, 0.0, 1.0], "b": [1.0, 0.0, 1.0]}, control="a")
+    assert lead_words(level) == "b and a have the same mean."
     assert surest.identify({"a": [1.0]}).lead is None
 
 

@@ -100,6 +100,8 @@ def lead_words(result: "Result") -> str:
     known = f"{lead.difference + 0.0:.{places}f}"
     if not bounded:
         return f"{who} {known}."
+    if exact and abs(lead.high) <= 1e-9 * width:
+        return f"{arm} and {over} have the same mean."
     if exact:
         shown = f"{lead.high + 0.0:.{places}f}"
         rounded = abs(float(shown) - lead.high) > 1e-9 * width
