@@ -16,6 +16,13 @@ from surest.evidence.apart import lead_of
 from surest.evidence.bars import differences
 from surest.evidence.betting import above, below
 from surest.evidence.digest import Digests
+from surest.evidence.item_bars_verdict import Against
+from surest.evidence.item_intervals import differences as on_list
+from surest.evidence.item_scores import Scores
+from surest.evidence.item_top_verdict import Top
+from surest.evidence.item_units import in_random_order
+from surest.evidence.item_verdict import Verdict
+from surest.evidence.items import Standings
 from surest.report.page import Report, to_html, to_markdown
 from surest.report.report import read_report
 from surest.result.lead import Lead, lead_words
@@ -144,6 +151,51 @@ def test_on_a_list_the_lead_is_on_the_items_that_both_saw() -> None:
     control = surest.evaluate(table, seed=1, control="y").lead
     assert (control.arm, control.over) == ("x", "y")
     assert control.low < control.difference < control.high
+
+
+def test_on_a_list_all_pairs_share_the_level() -> None:
+    """The leader and the runner-up are chosen by the scores, so each of the 6 pairs of 4 arms has a sixth of δ."""
+    scores, weights, delta = np.random.default_rng(4).random((12, 4)), np.ones(40), 0.05
+    race, top, against = (
+        Standings(4, weights, delta, share=0.99),
+        Top(4, 2, weights, delta),
+        Against(4, weights, 1, 0.2, delta),
+    )
+    for row in scores:
+        race.count(row)
+        top.count(row)
+        against.count(row)
+    assert len(race.play) == len(top.play) == len(against.play) == 4
+    found = [
+        (race.leader, Verdict(race, delta, 0.0, np.full(4, 0.25)).status(), delta / 6),
+        (top.chosen[-1], top.status(), delta / 6),
+        (1, against.status(), delta / 3),
+    ]
+    for arm, status, level in found:
+        assert status.differences is not None
+        for told, right in zip(
+            status.differences, on_list(arm, scores, np.full(4, 12), weights, 40.0, level), strict=True
+        ):
+            assert told.tolist() == right.tolist()
+
+
+def test_on_a_list_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
+    """A table of coins with weighted items, at a very high δ, looked at again and again."""
+    rng, delta, runs, missed = np.random.default_rng(6), 0.5, 40, 0
+    table, weights = (rng.random((3, 60)) < 0.5).astype(float), 0.2 + 3 * rng.random(60)
+    means = table @ weights / weights.sum()
+    for _ in range(runs):
+        units = in_random_order(60, rng, weights=weights.tolist())
+        scores, wrong = Scores(3, units.weights), False
+        for t, item in enumerate(units.items):
+            scores.count(np.arange(3), table[:, item])
+            for arm in range(3) if t in (2, 6, 12, 20, 35, 50, 59) else ():
+                low, high = scores.differences(arm, delta / 3)
+                apart = means - means[arm]
+                wrong |= bool(((apart < low - 1e-9) | (apart > high + 1e-9)).any())
+        missed += wrong
+    assert missed == 13
+    assert missed <= delta * runs
 
 
 def test_a_list_that_was_seen_to_its_end_is_exact_and_ties_have_no_lead() -> None:
