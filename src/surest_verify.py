@@ -259,7 +259,7 @@ class Pulls:
             placed = math.fsum(math.exp(log - max(ups)) * row for log, row in zip(ups, rows, strict=True))
             joint = log_sum([math.log(placed) + max(ups) + max(downs), math.log(idle)])
             found = log_sum([base + log_sum(full), share + log_sum(early) + joint])
-            slack = U * (total * (10 + 4 * max(5.0, -math.log(x), -math.log(rest))) + 10_000)
+            slack = U * (total * (10 + 6 * max(5.0, -math.log(x), -math.log(rest))) + 10_000)
             return x, found - slack, found + slack
 
         levels = [0.0, *witness["levels"], float(end)]

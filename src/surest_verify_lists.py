@@ -75,8 +75,8 @@ def factors(first: float, room: float, surprise: float) -> list[float]:
 
 
 def paid(wealth: list[float], by: list[float]) -> list[float]:
-    """Nine wealths after an item."""
-    return [min(one * factor, 1e290) for one, factor in zip(wealth, by, strict=True)]
+    """Nine wealths after an item. What is too small is lost: near 1e-308 products are rounded up, again and again."""
+    return [min(one * factor, 1e290) * (one * factor >= 1e-290) for one, factor in zip(wealth, by, strict=True)]
 
 
 def mixed(wealth: list[float], first: float, t: int) -> float:

@@ -12,9 +12,11 @@ import pytest
 import surest
 import surest_verify_lists as verifier
 from decision.listed import Line, lines_of, refusal
+from statistical.race_mutants import mutant_of
 from statistical.test_gate import mutant
 from surest.decision.gate import decision_of_gate
 from surest.errors import UsageError
+from surest.evidence import item_gate
 from surest.evidence.item_gate import bet_above
 from surest_verify import verify
 
@@ -168,3 +170,19 @@ def test_imputed_scores_of_a_study_are_told(tmp_path: Path) -> None:
     assert gate.notes == (f"{both} items of new with a score that was not measured but imputed",)
     lines = [line for line in lines_of(decision_of_gate(gate)) if line.get("what") != "imputed"]
     assert "other things were imputed" in refusal(lines, path)
+
+
+def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
+    """Bets that lose a little for long: products near 1e-323 would be rounded up to what they were, and losing be free."""
+    apart = np.append(np.tile([0.5, -0.5], 5_000), np.ones(1_200))
+    assert np.log1p(0.9 * apart).sum() < -300  # of the boldest stake alone
+    wealth = [1.0] * 9
+    for d in apart.tolist():
+        wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
+    assert wealth == [0.0] * 9
+    alone = mutant_of(
+        item_gate,
+        ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 0.0"),
+        ("mixed += WEIGHTS[k] * wealth[k]", "mixed += (k == 1) * wealth[k]"),
+    )
+    assert alone.bet_above(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from surest.core.session import Session
 from surest.evidence.apart import CLOSE, shortfalls
 from surest.evidence.betting import above, below
 from surest.evidence.digest import Digests
@@ -67,3 +68,16 @@ def test_all_bounds_hold_at_all_looks() -> None:
     count = sum(missed(seed) for seed in range(100))
     assert count == 0
     assert count <= binom.ppf(1 - 1e-4, 100, 0.3)
+
+
+def test_once_arms_were_added_nothing_is_said_of_all_arms_together() -> None:
+    """All arms share δ, and arms that come later may be chosen by what was seen."""
+    session, rng = Session(["a", "b"], reserve=0.1, seed=1), np.random.default_rng(1)
+    for grown in (False, True):
+        while session.running.pulls < (400 if grown else 200):
+            session.feed((rng.random(session.running.request.total) < 0.5).astype(float))
+        result = session.result()
+        assert len(result.contenders or ()) == len(session.labels)
+        assert (result.apart is None, result.lead_bounds is None) == (grown, grown)
+        if not grown:
+            session.grow(["c"])

@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 from itertools import permutations
 from typing import Any
 
@@ -15,6 +16,13 @@ from surest.evidence.apart import lead_of
 from surest.evidence.bars import differences
 from surest.evidence.betting import above, below
 from surest.evidence.digest import Digests
+from surest.evidence.item_bars_verdict import Against
+from surest.evidence.item_intervals import differences as on_list
+from surest.evidence.item_scores import Scores
+from surest.evidence.item_top_verdict import Top
+from surest.evidence.item_units import in_random_order
+from surest.evidence.item_verdict import Verdict
+from surest.evidence.items import Standings
 from surest.report.page import Report, to_html, to_markdown
 from surest.report.report import read_report
 from surest.result.lead import Lead, lead_words
@@ -44,6 +52,18 @@ def test_the_bounds_are_where_the_evidence_passes_the_level() -> None:
         reached = [above(digests, level_)[first] for level_ in inside + low]
         other = [below(digests, level_)[second] for level_ in inside]
         assert min(np.array(reached) + other) >= level - 1e-6
+
+
+@pytest.mark.parametrize("trials", [3, 400, 5000])
+def test_arms_without_a_success_have_the_bounds_of_arms_without_a_failure(trials: int) -> None:
+    """Bets on an arm whose rewards are all 0 do not depend on the level; a search for the bounds must not end there."""
+    none, all_ = digests_of([0, 0], [trials, trials]), digests_of([trials, trials], [trials, trials])
+    assert lead_of(none, 0, 1, 0.1)()[2:] == pytest.approx(lead_of(all_, 0, 1, 0.1)()[2:], abs=1e-4)
+    for found, mirrored in zip(differences(none, 0, 4.0), differences(all_, 0, 4.0), strict=True):
+        assert found == pytest.approx(mirrored, abs=1e-4)
+    some = digests_of([0, trials // 3], [trials, trials])
+    assert differences(some, 0, 4.0)[1][1] == pytest.approx(-differences(some, 1, 4.0)[0][0], abs=1e-4)
+    assert differences(some, 0, 4.0)[1][1] < (0.5 if trials > 3 else 1.1)
 
 
 def test_a_record_in_two_parts_is_one_record() -> None:
@@ -133,10 +153,61 @@ def test_on_a_list_the_lead_is_on_the_items_that_both_saw() -> None:
     assert control.low < control.difference < control.high
 
 
+def test_on_a_list_all_pairs_share_the_level() -> None:
+    """The leader and the runner-up are chosen by the scores, so each of the 6 pairs of 4 arms has a sixth of δ."""
+    scores, weights, delta = np.random.default_rng(4).random((12, 4)), np.ones(40), 0.05
+    race, top, against = (
+        Standings(4, weights, delta, share=0.99),
+        Top(4, 2, weights, delta),
+        Against(4, weights, 1, 0.2, delta),
+    )
+    for row in scores:
+        race.count(row)
+        top.count(row)
+        against.count(row)
+    assert len(race.play) == len(top.play) == len(against.play) == 4
+    found = [
+        (race.leader, Verdict(race, delta, 0.0, np.full(4, 0.25)).status(), delta / 6),
+        (top.chosen[-1], top.status(), delta / 6),
+        (1, against.status(), delta / 3),
+    ]
+    for arm, status, level in found:
+        assert status.differences is not None
+        for told, right in zip(
+            status.differences, on_list(arm, scores, np.full(4, 12), weights, 40.0, level), strict=True
+        ):
+            assert told.tolist() == right.tolist()
+
+
+def test_on_a_list_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
+    """A table of coins with weighted items, at a very high δ, looked at again and again."""
+    rng, delta, runs, missed = np.random.default_rng(6), 0.5, 40, 0
+    table, weights = (rng.random((3, 60)) < 0.5).astype(float), 0.2 + 3 * rng.random(60)
+    means = table @ weights / weights.sum()
+    for _ in range(runs):
+        units = in_random_order(60, rng, weights=weights.tolist())
+        scores, wrong = Scores(3, units.weights), False
+        for t, item in enumerate(units.items):
+            scores.count(np.arange(3), table[:, item])
+            for arm in range(3) if t in (2, 6, 12, 20, 35, 50, 59) else ():
+                low, high = scores.differences(arm, delta / 3)
+                apart = means - means[arm]
+                wrong |= bool(((apart < low - 1e-9) | (apart > high + 1e-9)).any())
+        missed += wrong
+    assert missed == 13
+    assert missed <= delta * runs
+
+
 def test_a_list_that_was_seen_to_its_end_is_exact_and_ties_have_no_lead() -> None:
     table = {"a": [1.0, 1.0, 0.0, 1.0], "b": [1.0, 0.0, 0.0, 1.0]}
     assert lead_words(surest.evaluate(table)) == "a beats the runner-up b by 0.25, exactly."
+    third = {"a": [1.0, 1.0, 0.0], "b": [1.0, 0.0, 0.0]}
+    assert (
+        lead_words(surest.evaluate(third)) == "a beats the runner-up b by 0.33 (rounded; all scores of both are known)."
+    )
     assert surest.evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0]}).lead is None
+    level = surest.evaluate({"a": [1.0, 0.0, 1.0], "b": [1.0, 0.0, 1.0]}, control="a")
+    assert lead_words(level) == "b and a have the same mean."
     assert surest.identify({"a": [1.0]}).lead is None
 
 
@@ -144,6 +215,20 @@ def test_differences_of_costs_have_no_negative_zero() -> None:
     low, high = surest.evaluate({"a": [1.0, 0.0] * 20, "b": [1.0, 1.0] * 20}, minimise=True).differences
     assert not np.signbit(low[0])
     assert not np.signbit(high[0])
+
+
+def test_weighted_means_have_bounds_alone() -> None:
+    """The difference so far is not told where items have weights: the sentence must do without it."""
+    rng = np.random.default_rng(0)
+    weights = (0.5 + rng.random(400)).tolist()
+    table = {k: (rng.random(400) < p).astype(float) for k, p in {"x": 0.8, "y": 0.5, "z": 0.1}.items()}
+    found = surest.evaluate(table, seed=1, weights=weights)
+    assert math.isnan(found.lead.difference)
+    assert re.fullmatch(r"x beats the runner-up y by at most 0\.\d\d \(95 %\)\.", lead_words(found))
+    far = surest.evaluate({"a": [1.0] * 90, "b": [0.0] * 90}, seed=1, weights=weights[:90])
+    assert re.fullmatch(r"a beats the runner-up b by 0\.\d\d to 1\.00 \(95 %\)\.", lead_words(far))
+    whole = surest.evaluate({"a": [1.0, 1.0, 0.0], "b": [0.0, 1.0, 1.0]}, weights=[3, 1, 1], seed=1)
+    assert lead_words(whole) == "a beats the runner-up b by 0.40, exactly."
 
 
 def test_a_certified_arm_of_smaller_mean_has_no_sentence() -> None:

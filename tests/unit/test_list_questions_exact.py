@@ -152,3 +152,12 @@ def test_scores_outside_of_the_bounds_are_refused() -> None:
 
     with pytest.raises(UsageError, match=r"\[0, 1\]"):
         Scores(1, np.ones(3)).count(np.arange(1), np.array([1.5]))
+
+
+def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
+    """Products near 1e-323 would be rounded up to what they were, and losing would be free."""
+    apart = np.append(np.tile([0.5, -0.5], 5_000), np.ones(1_200))
+    scores, wealth = np.stack([0.5 + apart / 2, 0.5 - apart / 2], axis=1), np.empty(STEPS)
+    pair_wealth(0, 1, 0.0, scores, len(apart), np.ones(len(apart)), np.inf, True, wealth)
+    exact = np.log1p(np.outer(0.9 / 2.0 ** np.arange(STEPS), apart)).sum(axis=1) - np.log(STEPS)
+    assert (wealth <= np.exp(exact + 1e-9)).all()

@@ -53,7 +53,7 @@ def test_the_m_best():
 def test_above_a_bar():
     result = asked(above=0.6)
     assert result.chosen == ("a", "c")
-    assert "Arms a and c lie above 0.6. Arms b and d lie below 0.6." in str(result)
+    assert "Arms a and c lie at or above 0.6. Arms b and d lie below 0.6." in str(result)
     assert result.to_json()["verdicts"][1] == {"arm": "b", "verdict": "below"}
     assert asked(above=0.95).chosen == ()
 

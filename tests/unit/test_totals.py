@@ -227,3 +227,24 @@ def test_rows_may_come_in_another_order_and_no_arm_may_come_later() -> None:
     assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [1, 5], [2, 9])
     with pytest.raises(SourceError, match="are a, b, c now; begin a new search"):
         totals_of({"a": (1, 2), "b": (3, 4), "c": (0, 0)}).since(before, "t.csv")
+
+
+def test_visitors_must_not_count_as_their_outcomes_become_known() -> None:
+    """What docs/questions/totals.md warns of: conversions are known at once, their absence a day later, and one of two equal
+    arms began later. With the visitors of earlier days alone the arms are as equal as they are."""
+    rng, named, runs = np.random.default_rng(5), {"known": 0, "earlier days": 0}, 20
+    for _ in range(runs):
+        converted = rng.binomial(300, 0.1, (2, 8))
+        for way in named:
+            named[way] += any(_named_on(day, converted, way == "known") for day in range(3, 8))
+    assert named["known"] == runs
+    assert named["earlier days"] == 0
+
+
+def _named_on(day: int, converted: Any, as_known: bool) -> bool:
+    found = {}
+    for arm, began in enumerate((0, 3)):
+        early = int(converted[arm, day]) if as_known else 0  # today's conversions, without those who do not convert
+        won = int(converted[arm, began:day].sum()) + early
+        found[f"begun on {began}"] = {"successes": won, "trials": 300 * (day - began) + early}
+    return identify(found).certified

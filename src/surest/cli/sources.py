@@ -32,8 +32,8 @@ from surest.text import count
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
 ABOUT_TOTALS = (
-    "These are totals: every trial must have had its arm's chance of success, whatever came before it. Then they may be looked "
-    "at at any time, and as often as you like."
+    "These are totals: every trial must have had its arm's chance of success, whatever came before it, and whether a trial is "
+    "counted yet must not depend on its outcome. Then they may be looked at at any time, and as often as you like."
 )
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""

@@ -184,8 +184,8 @@ def exceeds(
     for _ in range(200):
         own, own_slope = mixture(first[0], first[1], first[2], bets, x + up, True)
         other, slope = mixture(second[0], second[1], second[2], other_bets, x + down, False)
-        if own + other < least:
-            least, rise = own + other, own_slope
+        if own + other < least:  # where all rewards are 0, A is flat and the least value is at the end, x = 0
+            least, rise = own + other, own_slope if own_slope < 0.0 else -slope
         if own_slope + slope < 0.0:
             left = Point(x, own + other, own_slope + slope, 0.0, 0.0)
         else:

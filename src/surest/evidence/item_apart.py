@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.compiled import compiled
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.item_bets import CAP, HUGE, STEPS, TOLERANCE
+from surest.evidence.item_bets import CAP, STEPS, TOLERANCE, bounded
 from surest.evidence.items import Standings
 
 PAIRS_SHARE = 0.2
@@ -45,7 +45,7 @@ def pair_wealth(
             return np.inf
         stake = CAP / room
         for k in range(len(wealth)):
-            wealth[k] = min(wealth[k] * (1 + stake * (apart + behind)), HUGE)
+            wealth[k] = bounded(wealth[k] * (1 + stake * (apart + behind)))
             stake /= 2
         lead += weights[s] * apart
         used += weights[s]

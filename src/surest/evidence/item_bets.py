@@ -25,7 +25,8 @@ SWEEPS = 12
 TOLERANCE = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
 TINY, HUGE = 1e-290, 1e290
-"""Wealth below the one is lost, wealth above the other is not counted."""
+"""Wealth below the one is lost, wealth above the other is not counted. Near 1e-308 a product may be rounded up to what it was,
+again and again: a lost bet would cost nothing."""
 
 
 @compiled
@@ -155,7 +156,11 @@ def bets_against(
 
 @compiled
 def bounded(wealth: float) -> float:
-    """Wealth that a number can hold: what is too small is lost, what is too large is not counted; both are safe."""
+    """Wealth that a number can hold: what is too small is lost, what is too large is not counted; both are safe.
+
+    >>> bounded(1e-300), bounded(0.5), bounded(1e300)
+    (0.0, 0.5, 1e+290)
+    """
     return 0.0 if wealth < TINY else min(wealth, HUGE)
 
 

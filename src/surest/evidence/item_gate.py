@@ -14,7 +14,7 @@ import numpy as np
 
 from surest.compiled import compiled, prefer_machine_code
 from surest.core.protocol import FloatArray
-from surest.evidence.item_bets import CAP, HUGE, MEMORY, MOST_SHRINKAGE, PRIOR, STEPS, TOLERANCE, WEIGHTS
+from surest.evidence.item_bets import CAP, MEMORY, MOST_SHRINKAGE, PRIOR, STEPS, TOLERANCE, WEIGHTS, bounded
 
 GRID = np.linspace(-1, 1, 401)[1:] * np.abs(np.linspace(-1, 1, 401)[1:])
 """The differences at which there is a wealth, beside 0 and the margin: close together around 0, and above −1, the least."""
@@ -65,7 +65,7 @@ def bet_above(path: FloatArray, total: float, mean: float, threshold: float, lea
             if mixed >= threshold:
                 return t + 1, mixed
             for k in range(1 + STEPS):
-                wealth[k] = min(wealth[k], HUGE)
+                wealth[k] = bounded(wealth[k])
         seen += path[t]
         squares += path[t] * path[t]
     return -1, mixed

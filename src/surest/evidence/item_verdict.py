@@ -176,7 +176,8 @@ class Verdict:
     def _apart(self, low: FloatArray, high: FloatArray) -> float | None:
         """How far the arms in play are from the best at most, where there are several; `low` and `high` bound all means.
 
-        Which of both ways is taken does not depend on scores, so that each may use all of δ.
+        Which of both ways is taken does not depend on scores, so that each may use all of δ; where arms were added because of
+        scores, they are two statements.
         """
         st = self.standings
         if len(st.play) == 1:

@@ -81,7 +81,7 @@ def lead_words(result: "Result") -> str:
     lead = result.lead
     if lead is None:
         return ""
-    if lead.difference < 0:
+    if lead.difference < 0 or lead.high < 0:
         if result.certified and result.epsilon == 0:
             return ""  # the verdict says otherwise, and rests on more than these two means
         lead = Lead(lead.over, lead.arm, -lead.difference, -lead.high, -lead.low)
@@ -91,28 +91,42 @@ def lead_words(result: "Result") -> str:
     vague = not bounded or lead.high - lead.low > 1.5 * width
     if (vague and not result.certified) or (not bounded and math.isnan(lead.difference)):
         return ""
-    kind, sure = result.problem.question.kind, result.certified and result.epsilon == 0
-    if kind == "top" and len(result.chosen) == 1:
-        kind = "best"
-    who = {
-        "best": f"{arm} {'beats the runner-up' if sure else 'is ahead of'} {over} by",
-        "top": f"{arm}, the last of them, is ahead of the runner-up {over} by"
-        if sure
-        else f"{arm} is ahead of {over} by",
-        "control": f"{arm} is ahead of {over} by",
-    }[kind]
-    places = _places(lead.high - lead.low if bounded and lead.high > lead.low else abs(lead.difference), width)
-    known = "" if math.isnan(lead.difference) else f" {lead.difference + 0.0:.{places}f}"
+    kind, sure = _kind(result), result.certified and result.epsilon == 0
+    who = _who(kind, sure, arm, over)
+    exact = bounded and lead.high - lead.low <= 1e-9 * width
+    places = _places(
+        abs(lead.high if exact else lead.difference) if exact or not bounded else lead.high - lead.low, width
+    )
+    known = f"{lead.difference + 0.0:.{places}f}"
     if not bounded:
-        return f"{who}{known}."
-    if lead.high - lead.low <= 1e-9 * width:
-        return f"{who}{known}, exactly."
+        return f"{who} {known}."
+    if exact and abs(lead.high) <= 1e-9 * width:
+        return f"{arm} and {over} have the same mean."
+    if exact:
+        shown = f"{lead.high + 0.0:.{places}f}"
+        rounded = abs(float(shown) - lead.high) > 1e-9 * width
+        return f"{who} {shown} (rounded; all scores of both are known)." if rounded else f"{who} {shown}, exactly."
     if lead.difference == 0 and (kind == "control" or not sure):
         apart = f"difference {_between(lead, places, False)}, {percent(1 - result.delta)}"
         return f"{arm} and {over} have the same mean so far ({apart})."
     # A verdict says of itself that the lead is not below 0: an end there is not a second opinion.
     one_sided = lead.low < 0 and (sure if kind != "control" else lead.arm in result.chosen)
-    return f"{who}{known} ({_between(lead, places, one_sided)}, {percent(1 - result.delta)})."
+    bounds, sure_of = _between(lead, places, one_sided), percent(1 - result.delta)
+    return f"{who} {bounds} ({sure_of})." if math.isnan(lead.difference) else f"{who} {known} ({bounds}, {sure_of})."
+
+
+def _kind(result: "Result") -> str:
+    kind = result.problem.question.kind
+    return "best" if kind == "top" and len(result.chosen) == 1 else kind
+
+
+def _who(kind: str, sure: bool, arm: str, over: str) -> str:
+    """How the sentence begins: who is ahead of whom."""
+    if kind == "best" and sure:
+        return f"{arm} beats the runner-up {over} by"
+    if kind == "top" and sure:
+        return f"{arm}, the last of them, is ahead of the runner-up {over} by"
+    return f"{arm} is ahead of {over} by"
 
 
 def _between(lead: Lead, places: int, one_sided: bool) -> str:

@@ -127,8 +127,7 @@ def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
     if problem.above is not None:
         slack = {"above": -1, "below": 1}[word] * problem.epsilon
         by = f", up to {problem.epsilon:g}" if slack else ""
-        # On a list a mean may be known to lie exactly on the bar, and counts as above it.
-        side = "at or above" if word == "above" and result.listed is not None else word
+        side = "at or above" if word == "above" else word  # a mean on the bar counts as above it
         return f"{names(labels)} {'lies' if one else 'lie'} {side} {problem.above:g}{where}{by}"
     control = visible(str(problem.control))
     if word == "better":

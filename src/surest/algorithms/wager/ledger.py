@@ -361,9 +361,11 @@ class Ledger:
         return lead_of(self.before, arm, runner_up(self.empirical, [arm]), self.delta, self.since)
 
     def _apart(self) -> float | None:
-        """How far below the best any contender can be, where there are a few: docs/questions/top.md has the proof."""
+        """How far below the best any contender can be, where there are a few: docs/questions/top.md has the proof.
+
+        It is for the arms of the start, which share δ: once arms were added, there is no saying."""
         left = self.contenders()
-        if self.decided or len(self.counts) > FEW_ARMS or not 2 <= len(left) <= FEW_CONTENDERS:
+        if self.additions or self.decided or len(self.counts) > FEW_ARMS or not 2 <= len(left) <= FEW_CONTENDERS:
             return None
         return float(shortfalls(self.before, left, self.delta, self.since).max())
 
