@@ -8,7 +8,7 @@ import numpy as np
 
 from surest.algorithms.item_rivals.common import elimination
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure
-from surest.evidence.item_bets import CAP, MEMORY, PRIOR, TOLERANCE
+from surest.evidence.item_bets import CAP, MEMORY, PRIOR, TINY, TOLERANCE
 
 
 def averaged_opponents(arms: IntArray, delta: float, *, items: int, rng: np.random.Generator) -> Procedure[Answer]:
@@ -25,6 +25,7 @@ def averaged_opponents(arms: IntArray, delta: float, *, items: int, rng: np.rand
         stake = np.clip(gain / ((squares[pairs] + PRIOR) / (t + MEMORY)), 0, CAP / room)
         stake[(room >= 2) | (room <= TOLERANCE * items / left)] = 0.0
         wealth[pairs] *= 1 + stake * (d + 1 - room)
+        wealth[wealth < TINY] = 0.0  # lost: smaller products would be rounded up, again and again
         sums[pairs] += d
         squares[pairs] += d**2
         average = (wealth[play].sum(axis=1) - 1) / (n - 1)
