@@ -142,6 +142,7 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
     """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
+    from surest.cli.bounds import number
     from surest.theory.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
 
     if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
@@ -153,7 +154,7 @@ def comparison(result: Result, arms: FiniteArms) -> list[str]:
         return []
     must = (
         f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
-        f"{count(math.ceil(bound))} pulls here"
+        f"at least {number(bound)} pulls here"
     )
     return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
 

@@ -9,6 +9,10 @@ from types import FrameType
 from typing import Any
 
 
+class Pressed(KeyboardInterrupt):
+    """Ctrl-C in an arm, or while evaluations were awaited: between two steps of the search, so that it has an answer so far."""
+
+
 @contextmanager
 def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
     """Let the first SIGINT call `ask_to_stop`, and the second do what the first would have done.

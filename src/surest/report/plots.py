@@ -46,7 +46,7 @@ def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | 
         case "pulls":
             draw_pulls(ax, arms)
         case "evidence":
-            draw_evidence(ax, history)
+            draw_evidence(ax, history, arms.counted)
     return ax
 
 
@@ -69,7 +69,7 @@ def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "F
     right.tick_params(labelleft=False)
     right.set_title("", loc="left")  # the rows are named once
     if history:
-        draw_evidence(page.add_subplot(grid[1, :]), history)
+        draw_evidence(page.add_subplot(grid[1, :]), history, arms.counted)
     if title:
         page.suptitle(visible(title).replace("$", r"\$"), fontsize="medium", wrap=True)
     return page
@@ -186,7 +186,7 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
         ax.set_xlabel(f"{arms.counted} (of {count(total)},\n{part:.0%} on arms not shown)")
 
 
-def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
+def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
     """Evidence for the leader where it is weakest, against what a decision needs."""
     pulls = [point.pulls for point in history]
     evidence = [max(point.evidence, 0.0) for point in history]
@@ -201,7 +201,7 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
     ax.set_ylim(0, 1.25 * max(threshold, *evidence))
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
-    ax.set_xlabel("pulls")
+    ax.set_xlabel("evaluations" if counted == "items" else counted)
     ax.set_ylabel("evidence (nats)")
     _bare(ax)
 

@@ -41,13 +41,13 @@ def names(labels: Sequence[Any], noun: str = "arm") -> str:
     return f"{noun}{'s' if len(texts) > 1 else ''} {listed_words(texts)}"
 
 
-def listed_words(texts: Sequence[str]) -> str:
+def listed_words(texts: Sequence[str], last: str = "and") -> str:
     """Words in a row.
 
-    >>> listed_words(["a"]), listed_words(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listed_words(["a"]), listed_words(["a", "b", "c"]), listed_words(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
     """
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def chosen_names(result: "Result") -> str:
