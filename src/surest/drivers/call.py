@@ -11,7 +11,7 @@ import numpy as np
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.session import Session, Ticket
-from surest.drivers.interrupts import Pressed
+from surest.drivers.interrupts import between_steps
 from surest.drivers.seeds import seed_of
 from surest.errors import RewardError, UsageError
 
@@ -101,7 +101,7 @@ def _singly(session: Session, work: Work, tickets: list[Ticket]) -> None:
         try:
             reward = function(*arguments)
         except KeyboardInterrupt as interrupt:
-            raise Pressed from interrupt
+            raise between_steps(interrupt) from None
         except Exception as error:
             error.add_note(f"raised by arm {ticket.label!r}, evaluation {ticket.id}")
             raise
@@ -115,7 +115,7 @@ def _many(session: Session, functions: Sequence[Callable[..., Any]], tickets: li
         try:
             given = functions[arm](len(wanted))
         except KeyboardInterrupt as interrupt:
-            raise Pressed from interrupt
+            raise between_steps(interrupt) from None
         except Exception as error:
             error.add_note(f"raised by arm {label!r} when asked for {len(wanted)} rewards")
             raise

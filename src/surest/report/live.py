@@ -159,7 +159,12 @@ def shown_live(
     between two calls."""
     notebook = "ipykernel" in sys.modules
     view = View(labels, scale, items=items)
-    live = Live(console=Console(stderr=not notebook), transient=True, auto_refresh=ticks and not notebook, refresh_per_second=TICKS)
+    live = Live(
+        console=Console(stderr=not notebook),
+        transient=True,
+        auto_refresh=ticks and not notebook,
+        refresh_per_second=TICKS,
+    )
 
     def show(running: Running[Answer], status: Status | None) -> None:
         live.update(view.screen(running, status), refresh=True)
