@@ -1,12 +1,15 @@
 """Small mistakes of a newcomer, and what the command line answers."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import surest
 from surest.algorithms import all_entries
 from surest.cli import main
+from surest.errors import SourceError
 
 Run = Callable[..., tuple[int, str]]
 
@@ -60,3 +63,21 @@ def test_identify_and_bounds_give_the_same_lower_bound(run: Run) -> None:
     for source in ("bernoulli:0.9,0.7,0.5", "bernoulli:0.9,0.75", "example1:5"):
         bound = run("bounds", source)[1].partition("T*·kl(δ, 1−δ) = ")[2].partition(" pulls here")[0]
         assert f"must expect to make at least {bound} pulls here" in run("identify", source, "--seed", "1")[1]
+
+
+def test_functions_without_items_are_told_what_is_missing() -> None:
+    with pytest.raises(SourceError, match=r"arm 'a' is a function, and there are no items.*evaluate\(arms, items\)"):
+        surest.evaluate({"a": lambda item: 1.0, "b": lambda item: 0.0})
+
+
+def test_large_numbers_are_rounded_in_sentences_and_grouped_in_tables() -> None:
+    rewards = {"a": [678_571.0 * (i % 2) for i in range(60)], "b": [1_000.0 * (i % 2) for i in range(60)]}
+    result = surest.evaluate(rewards, bounds=(0, 1e6), seed=1)
+    lines = str(result).splitlines()
+    assert lines[1] == "a beats the runner-up b by 300,000 (10,000 to 530,000, 95 %)."
+    assert re.search(r"^a +\d{3},\d{3} ", lines[5])
+
+
+def test_arms_that_are_level_do_not_lead() -> None:
+    result = surest.evaluate({"a": [0.0] * 400, "b": [0.0] * 400}, seed=1, budget=60)
+    assert str(result).startswith("Not decided (budget spent). No arm leads so far. Both arms may still be the best")

@@ -133,7 +133,7 @@ def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
 
 
 def _is_log(path: str) -> bool:
-    """Whether a file is a log by its name, a folder, an archive or JSON, rather than a table. A gzipped table is not an archive."""
+    """Whether it is a log, by name or content (an archive, JSON), or a folder of them. A gzipped table is not an archive."""
     try:
         if Path(path).is_dir():
             return True

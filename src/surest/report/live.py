@@ -110,8 +110,8 @@ class View:
         means, digits = self.scale.from_unit(running.means), min(decimals(self.scale.low, self.scale.high), 4)
         low, high = self.scale.status(status).intervals or (np.full(len(means), np.nan),) * 2
         for arm in self._shown(running, status):
-            interval = "" if np.isnan(low[arm]) else f"{low[arm]:.{digits}f} – {high[arm]:.{digits}f}"
-            mean = "–" if np.isnan(means[arm]) else f"{means[arm]:.{digits}f}"
+            interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
+            mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
             label = Text(shortened(visible(str(self.labels[arm])), 30))
             table.add_row(label, mean, interval, count(int(running.pulls_per_arm[arm])))
         return table

@@ -43,8 +43,8 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
     return (
         f"Rewards so far lie in [{least:.3g}, {most:.3g}], which is {100 * filled:.2g} % of the bounds [{scale.low:g}, "
         f"{scale.high:g}]. Such wide bounds cost evaluations: here up to about {times} times as many. If every reward "
-        "obeys narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max(reward, "
-        "low), high) in a function): the means of clipped rewards are then compared."
+        "obeys narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max("
+        "reward, low), high) in a function): the means of clipped rewards are then compared."
     )
 
 

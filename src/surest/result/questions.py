@@ -73,7 +73,7 @@ def _top(result: "Result") -> str:
             what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
         return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
-    if result.achieved_delta is not None:
+    if result.achieved_delta is not None and result.achieved_delta < 1:
         near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
         what, level = "This set" if m > 1 else f"Calling it {near}", at_most(result.achieved_delta)
         said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
