@@ -346,7 +346,11 @@ def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run)
 def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
     Path("r.json").write_text(json.dumps(result.to_json()))
     Path("folder.md").mkdir()
-    for name, words in [("r.pdf", ".html, .md or .json"), ("no/r.html", "no folder"), ("folder.md", "cannot be written")]:
+    for name, words in [
+        ("r.pdf", ".html, .md or .json"),
+        ("no/r.html", "no folder"),
+        ("folder.md", "cannot be written"),
+    ]:
         status, out, err = run("report", "r.json", "--output", name)
         assert (status, out) == (2, "")
         assert words in err

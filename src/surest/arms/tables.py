@@ -256,7 +256,9 @@ def _of_mapping(data: Mapping[Any, Any]) -> Table:
     rows = []
     for arm, row in data.items():
         if callable(row):
-            raise SourceError(f"arm {arm!r} is a function, and there are no items; give those, too: evaluate(arms, items)")
+            raise SourceError(
+                f"arm {arm!r} is a function, and there are no items; give those, too: evaluate(arms, items)"
+            )
         if isinstance(row, Mapping | str) or not hasattr(row, "__len__"):
             raise SourceError(
                 f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm alike"

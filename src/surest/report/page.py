@@ -215,7 +215,9 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
 
 
 def evidence_text(report: Report) -> str:
-    """Evidence over time, where it was kept, in a sentence."""
+    """Evidence over time in a sentence."""
+    if not report.result.history:
+        return "Not kept, or the algorithm does not tell it."
     last = report.result.history[-1]
     reached = max(last.evidence, 0.0)
     return (

@@ -98,7 +98,7 @@ def arm_name(result: "Result") -> str:
 
 def leading(result: "Result") -> str:
     """Who leads while nothing is decided. Of arms with the same mean none does."""
-    if result.lead is not None and result.lead.difference == 0:
+    if result.achieved_delta != 0 and result.lead is not None and result.lead.difference == 0:
         return "No arm leads so far."
     return f"{arm_name(result)} {'lead' if len(result.chosen) > 1 else 'leads'} so far."
 
@@ -136,7 +136,7 @@ def _how_far(result: "Result") -> str:
 
     Each of these two kinds of bound is right with probability 1 − δ by itself, so the words say which one it is.
     """
-    useful = 0.99 * result.problem.scale.width
+    useful = 0.5 * result.problem.scale.width  # what is larger than that helps nobody
     proven = result.standing == "proven" and result.contenders is not None
     apart = result.apart if proven and result.apart is not None else math.inf
     own = math.inf if result.epsilon_certified is None else result.epsilon_certified
