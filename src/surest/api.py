@@ -66,8 +66,8 @@ def identify(
         order, and where they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
         labels. A file or a data frame has the columns arm and value, a row a reward, or a row of totals for each arm: arm,
         successes and trials (also clicks and impressions, conversions and visitors; or ``{"a": {"successes": 3, "trials": 50},
-        …}``); a data frame may have a column for each arm, where NaN is
-        allowed at the end of a shorter one and nowhere else. A bandit is anything that answers requests, simulated arms among them.
+        …}``); a data frame may have a column for each arm, where NaN is allowed at the end of a shorter one and nowhere else. A
+        bandit is anything that answers requests, simulated arms among them.
     delta : float
         The allowed probability of a wrong answer.
     epsilon : float

@@ -81,3 +81,9 @@ def test_large_numbers_are_rounded_in_sentences_and_grouped_in_tables() -> None:
 def test_arms_that_are_level_do_not_lead() -> None:
     result = surest.evaluate({"a": [0.0] * 400, "b": [0.0] * 400}, seed=1, budget=60)
     assert str(result).startswith("Not decided (budget spent). No arm leads so far. Both arms may still be the best")
+
+
+def test_rewards_beyond_a_budget_are_not_called_needless(run: Run) -> None:
+    Path("r.csv").write_text("arm,value\n" + "a,1\nb,0\n" * 60)
+    assert "were not needed." in run("identify", "r.csv")[1]
+    assert "120 rows; 116 of them were not used." in run("identify", "r.csv", "--budget", "4")[1]

@@ -32,8 +32,8 @@ from surest.text import count
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
 ABOUT_TOTALS = (
-    "These are totals: every trial must have had its arm's chance of success, whatever came before it. Then they may be looked "
-    "at at any time, and as often as you like."
+    "This holds if every trial of an arm had the same chance of success, whatever came before it. Then you may look at the totals "
+    "at any time, as often as you like."
 )
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
@@ -76,7 +76,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
-    spare = f"; {count(rows - used)} of them were not needed" if rows > used else ""
+    spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:

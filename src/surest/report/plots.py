@@ -135,7 +135,7 @@ def _for_a_page(root: ElementTree.Element, prefix: str) -> None:
 def checked_path(path: str | Path) -> None:
     """Refuse what cannot be drawn or written before the search begins, not after it."""
     if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
-        raise UsageError(f"{path}: a picture's name ends in {', '.join('.' + s for s in SUFFIXES)}")
+        raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
     if not Path(path).resolve().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
     checked()

@@ -150,7 +150,7 @@ def _all_right(result: "Result") -> str:
 
 def _sure(result: "Result") -> str:
     if result.exact:
-        return "exactly, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
+        return "this is exact, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
     if result.standing != "proven":
         return f"so says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
     return f"wrong with probability at most {result.delta:g}"

@@ -67,7 +67,7 @@ def _on_items(result: "Result") -> str:
 
 def _sure(result: "Result") -> str:
     if result.exact:
-        return "exactly, no arm that was left out can catch up"
+        return "this is exact, no other arm can catch up"
     return f"wrong with probability at most {result.delta:g}"
 
 
