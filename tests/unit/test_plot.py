@@ -123,7 +123,7 @@ def run(*arguments: str) -> int:
 def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--plot", str(tmp_path / "x.svg")) == 0
     assert (tmp_path / "x.svg").read_text().rstrip().endswith("</svg>")
-    for bad, words in [("x.gif", ".png, .svg, .pdf"), ("x", ".png"), (str(tmp_path / "no" / "x.png"), "no folder")]:
+    for bad, words in [("x.gif", ".png, .svg or .pdf"), ("x", ".png"), (str(tmp_path / "no" / "x.png"), "no folder")]:
         capsys.readouterr()
         assert run("--plot", bad) == 2
         out, err = capsys.readouterr()

@@ -32,8 +32,8 @@ from surest.text import count
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
 ABOUT_TOTALS = (
-    "This holds if every trial of an arm had the same chance of success, whatever came before it. Then you may look at the totals "
-    "at any time, as often as you like."
+    "This holds if every trial of an arm had the same chance of success, whatever came before it. Then you may look at the "
+    "totals at any time, as often as you like."
 )
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
