@@ -137,3 +137,10 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     out, err = capsys.readouterr()
     assert out == ""
     assert "pip install 'surest[plot]'" in err
+
+
+def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
+    listed = surest.evaluate({"a": [1.0] * 40, "b": [0.0] * 40}, seed=1)
+    assert listed.plot("pulls").get_xlabel() == f"evaluations (of {listed.evaluations})"
+    told = surest.identify(bernoulli([0.9, 0.1]), seed=1)
+    assert told.plot("pulls").get_xlabel() == f"pulls (of {told.pulls})"

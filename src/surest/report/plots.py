@@ -179,11 +179,11 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     ax.locator_params(axis="x", nbins=4)
     ax.xaxis.set_major_formatter(tick_text)
     total = sum(arm.pulls for arm in arms)
-    ax.set_xlabel(f"{arms.counted} (of {count(total)})")
+    ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)})")
     rest = len(arms) - len(shown)
     if rest:
         part = (total - sum(pulls)) / max(total, 1)
-        ax.set_xlabel(f"{arms.counted} (of {count(total)},\n{part:.0%} on arms not shown)")
+        ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)},\n{part:.0%} on arms not shown)")
 
 
 def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
@@ -201,9 +201,14 @@ def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") 
     ax.set_ylim(0, 1.25 * max(threshold, *evidence))
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
-    ax.set_xlabel("evaluations" if counted == "items" else counted)
+    ax.set_xlabel(_evaluations(counted))
     ax.set_ylabel("evidence (nats)")
     _bare(ax)
+
+
+def _evaluations(counted: str) -> str:
+    """What a sum over arms is called: an arm has items, all of them together have evaluations."""
+    return "evaluations" if counted == "items" else counted
 
 
 def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
