@@ -22,6 +22,7 @@ from surest.core.scale import checked_scale
 from surest.core.session import Session
 from surest.drivers.call import call, work_of
 from surest.drivers.executor import IN_FLIGHT, Inline, Workers, evaluate, keep_busy
+from surest.drivers.interrupts import Pressed
 from surest.drivers.looks import history as history_hook
 from surest.drivers.recorded import feed, with_batch
 from surest.drivers.simulate import simulate
@@ -65,8 +66,8 @@ def identify(
         order, and where they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
         labels. A file or a data frame has the columns arm and value, a row a reward, or a row of totals for each arm: arm,
         successes and trials (also clicks and impressions, conversions and visitors; or ``{"a": {"successes": 3, "trials": 50},
-        …}``); a data frame may have a column for each arm. A bandit is anything that answers requests, simulated arms among
-        them.
+        …}``); a data frame may have a column for each arm, where NaN is allowed at the end of a shorter one and nowhere else. A
+        bandit is anything that answers requests, simulated arms among them.
     delta : float
         The allowed probability of a wrong answer.
     epsilon : float
@@ -153,7 +154,8 @@ def identify(
     looks = history_hook() if history else None
     began, compiling = time.perf_counter(), compiled.seconds_spent()
     stopped, session, wanted = None, None, {}
-    with watching(problem.labels, problem.scale, progress, looks, on_request) as watched:
+    inline = executor is None and isinstance(source, Functions)
+    with watching(problem.labels, problem.scale, progress, looks, on_request, ticks=inline) as watched:
         try:
             if isinstance(source, Simulated):
                 running = simulate(
@@ -177,10 +179,10 @@ def identify(
                         session, work, executor,
                         in_flight=in_flight, retries=retries, on_failure=on_failure, on_request=watched,
                     )  # fmt: skip
-        except Stop as stop:
+        except (Stop, Pressed) as end:
             if watched.running is None:
                 raise
-            running, stopped = watched.running, str(stop) or "stopped"
+            running, stopped = watched.running, watched.ended_by(end)
     found = result_of(
         running,
         problem,
@@ -220,18 +222,19 @@ def _in_study(
     texts = [str(label) for label in source.labels]
     study = open_study(storage, name, texts, on_failure=on_failure, **busy)
     work = work_of(source.functions, study.settings.problem.seed, seeded=seeded)
-    with watching(source.labels, study.settings.problem.scale, progress, on_request) as watched:
+    scale, inline = study.settings.problem.scale, executor is None
+    with watching(source.labels, scale, progress, on_request, ticks=inline) as watched:
         try:
             work_on(study, work, Inline() if executor is None else executor, on_request=watched, **how)
-        except Stop as stop:
-            stopped = str(stop) or "stopped"
+        except (Stop, Pressed) as end:
+            stopped = watched.ended_by(end)
     found = study.session(record=record).result(stopped=stopped)
     found = replace(found, events=events_of(study) if record else ())
     # Rewards that wait for others count as evaluations, too.
     found = replace(found, seconds=time.perf_counter() - began, evaluations=study.status().told)
     found = replace(found, problem=problem_of(source.labels, **study.settings.problem.settings()))
     if watched.interrupted and not found.certified:
-        raise Interrupted(found)
+        raise Interrupted(found, kept=True)
     return found
 
 

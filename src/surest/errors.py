@@ -74,9 +74,15 @@ class Interrupted(KeyboardInterrupt):
     It is a `KeyboardInterrupt`: what is not caught ends the program, as Ctrl-C does.
     """
 
-    def __init__(self, result: Any) -> None:
+    def __init__(self, result: Any, kept: bool = False) -> None:
+        how = (
+            "All rewards are kept: the same call goes on where it was."
+            if kept
+            else "Rewards are not kept without storage=… and name=…."
+        )
         super().__init__(
-            f"interrupted; the answer so far, not certified, is the `result` of this exception: {result!r}"
+            f"the search was interrupted after {result.evaluations:,} evaluations. To use its answer so far, not certified, "
+            f"catch surest.Interrupted and read its `result`. {how}"
         )
         self.result = result
 

@@ -24,6 +24,7 @@ from surest.drivers.cells import missing_cells, read_off
 from surest.drivers.desk import Hook
 from surest.drivers.executor import IN_FLIGHT, Inline, Workers
 from surest.drivers.executor import evaluate as evaluate_tickets
+from surest.drivers.interrupts import Pressed
 from surest.drivers.watching import Watched, watching
 from surest.errors import Interrupted, Stop, UsageError
 from surest.loading import resolved
@@ -131,7 +132,7 @@ def evaluate(
         work = _repeated(functions, listed, given.get("repeats", 1))
         how: dict[str, Any] = {"in_flight": in_flight if executor is not None else 1, "retries": retries}
         pool = Inline() if executor is None else executor
-        with watching(labels, scale, progress, items=True) as watched:
+        with watching(labels, scale, progress, items=True, ticks=executor is None) as watched:
             if storage is not None or name is not None:
                 kept = {key: value for key, value in given.items() if key != "seed" or seed is not None}
                 found = _in_study(storage, name, labels, listed, kept, work, pool, watched, on_failure, how)
@@ -141,10 +142,10 @@ def evaluate(
                 stopped = None
                 try:
                     evaluate_tickets(session, work, pool, on_failure=on_failure, on_request=watched, **how)
-                except Stop as stop:
-                    stopped = str(stop) or "stopped"
+                except (Stop, Pressed) as end:
+                    stopped = watched.ended_by(end)
                 found = session.result(items=listed, stopped=stopped)
-    return _ended(replace(found, seconds=time.perf_counter() - began), watched)
+    return _ended(replace(found, seconds=time.perf_counter() - began), watched, storage is not None or name is not None)
 
 
 @takes_items_settings
@@ -200,16 +201,16 @@ async def aevaluate(
                 await awork_on(study, work, on_request=watched, **how)
             else:
                 await asynchronous.evaluate(session, work, on_failure=on_failure, on_request=watched, **how)
-        except Stop as stop:
-            stopped = str(stop) or "stopped"
+        except (Stop, Pressed) as end:
+            stopped = watched.ended_by(end)
     found = session.result(items=listed, stopped=stopped) if study is None else _kept(study, labels, listed, stopped)
-    return _ended(replace(found, seconds=time.perf_counter() - began), watched)
+    return _ended(replace(found, seconds=time.perf_counter() - began), watched, study is not None)
 
 
-def _ended(found: Result, watched: Watched) -> Result:
+def _ended(found: Result, watched: Watched, kept: bool) -> Result:
     """The result, or, where Ctrl-C ended the search, `Interrupted` with it."""
     if watched.interrupted and not found.certified:
-        raise Interrupted(found)
+        raise Interrupted(found, kept=kept)
     return found
 
 
@@ -337,15 +338,15 @@ def item_keys(items: Sequence[Any]) -> list[str]:
 
 def _in_study(
     storage: Any, name: str | None, labels: tuple[Any, ...], items: list[Any], given: dict[str, Any], work: Work,
-    pool: Workers, hook: Hook | None, on_failure: float | None, how: dict[str, Any],
+    pool: Workers, watched: Watched, on_failure: float | None, how: dict[str, Any],
 ) -> Result:  # fmt: skip
     from surest.study.work import work_on
 
     study, stopped = _study(storage, name, labels, items, given, on_failure), None
     try:
-        work_on(study, work, pool, on_request=hook, **how)
-    except Stop as stop:
-        stopped = str(stop) or "stopped"
+        work_on(study, work, pool, on_request=watched, **how)
+    except (Stop, Pressed) as end:
+        stopped = watched.ended_by(end)
     return _kept(study, labels, items, stopped)
 
 

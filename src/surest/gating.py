@@ -342,12 +342,12 @@ def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Ve
         if off:
             notes.append(f"{_items(len(off))} of {name} not on the list, such as {off[0]!r}: not counted")
         if gaps and verdict == "undecided":
-            notes.append(f"{_items(gaps)} of the list without a value in {name}")
+            notes.append(f"{name} has no value for {_items(gaps)} of the list")
     if known > counted and verdict == "undecided":
         which = f"only the first {counted:,} in the order drawn count" if counted else "none counts yet"
         notes.append(
-            f"{_items(known)} with both values, but {which}: the next item, {pair.items[counted]!r}, lacks one. Evaluate that "
-            "next"
+            f"{_items(known)} {'has' if known == 1 else 'have'} both values, but {which}: the next item, "
+            f"{pair.items[counted]!r}, lacks one. Evaluate that next"
         )
     return tuple(notes)
 

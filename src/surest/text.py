@@ -104,13 +104,22 @@ def decimals(low: float, high: float) -> int:
 def at_most(value: float) -> str:
     """A bound in two figures, rounded up: rounded down it would claim too much.
 
-    >>> at_most(0.0121), at_most(0.012), at_most(1.0)
-    ('0.013', '0.012', '1')
+    >>> at_most(0.0121), at_most(0.012), at_most(1.0), at_most(678_571)
+    ('0.013', '0.012', '1', '680,000')
     """
     text = f"{value:.2g}"
-    if float(text) >= value:
-        return text
-    return f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
+    if float(text) < value:
+        text = f"{value + 0.5 * 10.0 ** (math.floor(math.log10(value)) - 1):.2g}"
+    return count(float(text)) if 100 <= float(text) < 1e9 else text
+
+
+def rounded(number: float) -> float:
+    """A guess in two figures.
+
+    >>> rounded(12345.6), rounded(7.0)
+    (12000.0, 7.0)
+    """
+    return float(f"{number:.2g}")
 
 
 def counted(number: int, noun: str) -> str:

@@ -118,7 +118,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_csv(tmp_path / "none.csv")
     with pytest.raises(SourceError, match="cannot be read"):
         read_csv(tmp_path)
-    with pytest.raises(SourceError, match="neither a file nor a source"):
+    with pytest.raises(SourceError, match="there is no file"):
         parse_source(str(tmp_path / "none.csv"))
 
 

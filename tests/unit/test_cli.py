@@ -75,7 +75,7 @@ def test_identify_tells_a_person(run) -> None:
     assert status == 0
     assert "Arm 1 is the best: wrong with probability at most 0.05." in out
     assert re.search(r"It took [\d,]+ pulls", out)
-    assert "must expect to make 313 pulls here; this run made" in " ".join(out.split())
+    assert "must expect to make at least 312 pulls here; this run made" in " ".join(out.split())
     assert "… 4 more" in out
 
 

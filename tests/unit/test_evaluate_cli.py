@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import surest
-from surest.cli import main
+from surest.cli import main, progress
 from waiting import PATIENCE, line_with, until
 
 KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "epsilon_certified", "achieved_delta"} | {
@@ -193,3 +193,34 @@ def test_an_accuracy_wider_than_the_bounds_is_refused(run: Run, tmp_path: Path) 
     status, _, err = run(write(tmp_path / "all.csv", CELLS), "--epsilon=1")
     assert status == 2
     assert "any arm is that close to the best" in err
+
+
+@pytest.mark.parametrize("content", [b"\x8f\x00\xff garbage", b"hello\n", b""])
+def test_a_log_that_cannot_be_read_is_not_taken_for_a_table(run: Run, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "garbage.eval").write_bytes(content)
+    status, _, err = run("garbage.eval")
+    assert status == 2
+    assert "garbage.eval is not a log of an evaluation that is known here" in err
+
+
+def test_evaluations_on_a_list_are_not_called_pulls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "EVERY_LINE", 0.0)
+    Path("items.txt").write_text("1\n2\n3\n")
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--items", "items.txt", "--command", "a=echo 1", "--command", "b=echo 0"])
+    said = capsys.readouterr()
+    assert said.err.startswith("evaluations 0, time ")
+    assert "pull" not in said.err + said.out
+
+
+def test_an_undecided_verdict_gives_one_bound(run: Run, tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", CELLS)
+    status, out, _ = run(table, "--seed", "1", "--budget", "12")
+    assert status == 3
+    told = " ".join(out.split("\n\n")[0].split())
+    assert told.startswith("Not decided (budget spent). Arm kind leads so far. ")
+    assert told.count("(95 %)") <= 2, "who may be the best, and how far from it the leader can be"
+    assert "error level" not in told

@@ -12,7 +12,7 @@ import pytest
 
 import surest
 from surest.cli import main
-from surest.errors import MissingPackageError, SourceError, UsageError
+from surest.errors import MissingPackageError, RewardError, SourceError, UsageError
 
 RNG = np.random.default_rng(0)
 A, B = ((RNG.random(400) < mean).astype(float) for mean in (0.7, 0.4))
@@ -86,3 +86,15 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
         main(["identify", "bernoulli:0.9,0.1", "--plot=x.png"])
     assert ended.value.code == 2
     assert "pip install 'surest[loky]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gap_is_refused_unless_it_is_the_end_of_a_shorter_column(kind: Any) -> None:
+    shorter = np.append(A[:-1], np.nan)
+    assert surest.identify(kind({"a": shorter, "b": B}), seed=1).best == "a"
+    gap = A.copy()
+    gap[3] = np.nan
+    with pytest.raises(RewardError, match=r"column 'a' of the data frame has no number in row 3 \(counted from 0\)"):
+        surest.identify(kind({"a": gap, "b": B}))
+    with pytest.raises(RewardError, match="recorded reward nan for arm 'a'"):
+        surest.identify(kind({**LONG, "value": [*gap, *B]}))

@@ -84,7 +84,7 @@ def test_scores_in_another_order_count_only_as_far_as_the_order_goes() -> None:
     first_half = {item: WORSE[item] for item in list(OLD)[: N // 2]}
     found = surest.gate(OLD, first_half, 0.03, seed=1)
     assert (found.verdict, found.items_counted < 20) == ("undecided", True)
-    assert any("150 items with both values, but none counts yet" in note for note in found.notes)
+    assert any("150 items have both values, but none counts yet" in note for note in found.notes)
     assert surest.gate(OLD, first_half, 0.03, shuffled=True).items_counted == N // 2
     with pytest.raises(UsageError, match="order of these items is given"):
         surest.gate(OLD, first_half, 0.03, shuffled=True, seed=1)
@@ -124,7 +124,7 @@ def test_items_that_one_side_lacks() -> None:
     assert (found.items, found.exact) == (N, True)
     assert found.notes == ("1 item of candidate not on the list, such as 'new item': not counted",)
     removed = {item: value for item, value in extra.items() if item not in ("q3", "q5")}
-    assert "2 items of the list without a value in candidate" in surest.gate(OLD, removed).notes
+    assert "candidate has no value for 2 items of the list" in surest.gate(OLD, removed).notes
     both = surest.gate(OLD, removed, common=True)
     assert (both.items, both.exact, len(both.notes)) == (N - 2, True, 2)
     for strange in (extra, removed):

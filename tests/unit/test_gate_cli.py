@@ -51,7 +51,7 @@ def test_the_status_tells_the_verdict(run: Run) -> None:
     write("half.csv", dict(list(WORSE.items())[:60]))
     status, out, err = run("old.csv", "half.csv", "--margin=.1")
     assert (status, out[:9]) == (3, "UNDECIDED")
-    assert "140 items of the list without a value in half.csv" in err
+    assert "half.csv has no value for 140 items of the list" in err
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_suggestions_are_json_where_json_is_asked_for(run: Run) -> None:
     assert (status, json.loads(out)["next"]) == (3, first["next"][:3])
     later = [item for _, item in first["next"][1:60]]
     _, _, err = run("old.csv", write("later.csv", {item: WORSE[item] for item in later}))
-    assert f"59 items with both values, but none counts yet: the next item, {first['next'][0][1]!r}, lacks one." in err
+    assert f"59 items have both values, but none counts yet: the next item, {first['next'][0][1]!r}, lacks one." in err
 
 
 def test_a_difference_of_costs_is_not_negative_zero(run: Run) -> None:

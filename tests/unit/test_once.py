@@ -147,7 +147,7 @@ def test_what_does_not_fit_the_record_exits_2(tmp_path: Path, capsys: pytest.Cap
         ([str(path)], "line 3: value '7' is not in [0, 1]"),
         ([str(path), "--arm=a", "--clip"], "'b', which no --arm names"),
         ([str(path), "--arm=a", "--arm=b", "--arm=a", "--clip"], "two arms are called 'a'"),
-        ([str(tmp_path / "none.csv"), "--arm=a"], "is neither a file nor a source"),
+        ([str(tmp_path / "none.csv"), "--arm=a"], "there is no file"),
         ([str(tmp_path), "--command=a=echo 1"], "a SOURCE does not go with --command"),
     ]:
         status, out, err = surest(*given, "--suggest=3", capsys=capsys)

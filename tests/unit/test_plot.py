@@ -123,7 +123,7 @@ def run(*arguments: str) -> int:
 def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--plot", str(tmp_path / "x.svg")) == 0
     assert (tmp_path / "x.svg").read_text().rstrip().endswith("</svg>")
-    for bad, words in [("x.gif", ".png, .svg, .pdf"), ("x", ".png"), (str(tmp_path / "no" / "x.png"), "no folder")]:
+    for bad, words in [("x.gif", ".png, .svg or .pdf"), ("x", ".png"), (str(tmp_path / "no" / "x.png"), "no folder")]:
         capsys.readouterr()
         assert run("--plot", bad) == 2
         out, err = capsys.readouterr()
@@ -137,3 +137,10 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     out, err = capsys.readouterr()
     assert out == ""
     assert "pip install 'surest[plot]'" in err
+
+
+def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
+    listed = surest.evaluate({"a": [1.0] * 40, "b": [0.0] * 40}, seed=1)
+    assert listed.plot("pulls").get_xlabel() == f"evaluations (of {listed.evaluations})"
+    told = surest.identify(bernoulli([0.9, 0.1]), seed=1)
+    assert told.plot("pulls").get_xlabel() == f"pulls (of {told.pulls})"

@@ -16,11 +16,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import surest
 from surest.arms.finite import bernoulli
 from surest.cli import main
+from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report.page import Report, settings_rows, to_html, to_markdown
 from surest.report.report import read_report, to_json, write_report
@@ -187,7 +189,8 @@ def test_what_an_algorithm_does_not_tell_is_not_shown() -> None:
     bare = surest.identify(bernoulli([0.9, 0.1]), 0.1, seed=1, algorithm="naive-best-arm")
     page = to_html(Report(bare))
     assert "naive-best-arm tells no intervals" in page
-    assert "the algorithm does not tell it" in page
+    assert "Evidence over time" not in page
+    assert "Evidence over time" not in to_markdown(Report(bare))
     assert page.count("<svg") == 2
     only = to_html(Report(surest.identify([lambda: 1])))
     assert "nothing had to be pulled" in only
@@ -343,7 +346,11 @@ def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run)
 def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
     Path("r.json").write_text(json.dumps(result.to_json()))
     Path("folder.md").mkdir()
-    for name, words in [("r.pdf", ".html, .md, .json"), ("no/r.html", "no folder"), ("folder.md", "cannot be written")]:
+    for name, words in [
+        ("r.pdf", ".html, .md or .json"),
+        ("no/r.html", "no folder"),
+        ("folder.md", "cannot be written"),
+    ]:
         status, out, err = run("report", "r.json", "--output", name)
         assert (status, out) == (2, "")
         assert words in err
@@ -459,3 +466,26 @@ def test_the_page_of_the_docs_runs(run: Run) -> None:
         if target:
             Path(target).write_text(out)
     assert {path.name for path in Path().iterdir()} == {"result.json", "report.html", "report.md", "report.json"}
+
+
+def test_an_undecided_page_has_a_short_heading() -> None:
+    rng = np.random.default_rng(1)
+    table = {name: (rng.random(200) < mean).astype(float) for name, mean in {"a": 0.5, "b": 0.55, "c": 0.1}.items()}
+    open_ = surest.evaluate(table, seed=1, budget=60)
+    text, page = to_markdown(Report(open_)), to_html(Report(open_))
+    heading, first = text.splitlines()[0], text.splitlines()[2]
+    assert heading == f"# Not decided: arm {open_.best} leads so far"
+    assert first.startswith(f"Not decided (budget spent). Arm {open_.best} leads so far. ")
+    assert f"<h1>{heading[2:]}</h1>\n<p>Not decided (budget spent)." in page
+    assert f"<title>{heading[2:]}</title>" in page
+    decided = surest.evaluate(table, seed=1, control="c")
+    assert to_markdown(Report(decided)).splitlines()[0] == "# Better than c: a, b"
+
+
+def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
+    table = {"a": [1.0] * 60, "b": [0.0] * 60}
+    bare = surest.evaluate(table, seed=1)
+    assert "Evidence over time" not in to_html(Report(bare))
+    kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
+    assert "After 10 evaluations: 3 nats" in to_markdown(Report(kept))
+    assert ">pulls<" not in to_html(Report(kept))

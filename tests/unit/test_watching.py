@@ -137,3 +137,64 @@ def test_nobody_leads_before_the_first_pull_and_no_arm_is_chosen_while_it_runs()
         assert "leader" not in lines[0]
         assert word in lines[-1]
         assert not any("chosen" in line for line in lines)
+
+
+class Raising(Pressed):
+    """An arm that raises Ctrl-C's exception itself, as a library with its own handler does."""
+
+    def __call__(self, item: object = None) -> float:
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+        return 0.5
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_an_interrupt_in_an_arm_loses_nothing(threads: int) -> None:
+    how = {"executor": ThreadPoolExecutor(threads), "in_flight": 2} if threads else {}
+    with pytest.raises(surest.Interrupted, match=r"Rewards are not kept without storage=… and name=…\.") as stop:
+        surest.identify({"a": Raising(30), "b": lambda: 0.5}, **how)
+    assert stop.value.result.reason == "interrupted"
+    assert stop.value.result.evaluations >= 29
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.evaluate({"a": Raising(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1, **how)
+    assert stop.value.result.evaluations >= 29
+
+
+def test_an_interrupt_in_an_arm_that_returns_many_rewards() -> None:
+    def many(count: int) -> list[float]:
+        return [arm() for _ in range(count)]
+
+    arm = Raising(200)
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": many, "b": lambda count: [0.5] * count}, vectorised=True)
+    assert stop.value.result.evaluations > 0
+
+
+def test_an_interrupt_in_an_arm_of_a_study_says_that_the_same_call_goes_on(tmp_path: Path) -> None:
+    how = {"storage": f"sqlite:///{tmp_path}/studies.db", "name": "pages", "seed": 1}
+    rng = random.Random(3)
+    arms = {"a": lambda: rng.random() < 0.3, "b": lambda: rng.random() < 0.7, "c": Raising(20)}
+    with pytest.raises(surest.Interrupted, match="the same call goes on where it was") as stop:
+        surest.identify(arms, **how)
+    assert surest.open_study(how["storage"], "pages").status().told == stop.value.result.evaluations
+    assert surest.identify(arms, **how).best == "b"
+
+
+def test_the_clock_of_the_live_view_goes_on_while_an_arm_runs() -> None:
+    now = [0.0]
+    view, drawn = View(("a", "b"), Scale(), clock=lambda: now[0], items=True), []
+
+    def look(running: object) -> None:
+        screen = view.screen(running, None)
+        for seconds in (1.0, 42.0):
+            now[0] = seconds
+            console = Console(file=io.StringIO(), width=80, color_system=None)
+            console.print(screen)
+            drawn.append(console.file.getvalue())
+        raise surest.Stop
+
+    surest.identify({"a": lambda: 0.5, "b": lambda: 0.5}, on_request=look)
+    assert "1.0 s" in drawn[0]
+    assert "42 s" in drawn[1]
+    assert "evaluations" in drawn[0]

@@ -78,6 +78,8 @@ def parse_source(
             f"{source!r} is not a source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}"
         )
     if not _exists(source):
+        if "." in source.rpartition("/")[2].strip("."):
+            raise SourceError(f"there is no file {source!r}; allowed: {FORMS}")
         raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
     return read_csv(source, instance, bounds, columns)
 

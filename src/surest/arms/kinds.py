@@ -180,8 +180,21 @@ def _frame(frame: Any, columns: Columns | None = None) -> Any:
                 f"column {name!r} of the data frame holds no numbers; a frame has a column for each arm, and no others, or a row "
                 "for each reward: columns={'arm': …, 'value': …}"
             )
-        found[name] = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+        found[name] = _without_end(name, values) if values.dtype.kind == "f" else values
     return found
+
+
+def _without_end(name: Any, values: FloatArray) -> FloatArray:
+    """A column without the gaps at its end, which columns of unequal length have. Elsewhere a gap is a reward that is missing."""
+    there = np.flatnonzero(~np.isnan(values))
+    rewards: FloatArray = values[: there[-1] + 1 if len(there) else 0]
+    if np.isnan(rewards).any():
+        raise RewardError(
+            f"column {name!r} of the data frame has no number in row {int(np.isnan(rewards).argmax())} (counted from 0) and "
+            "numbers below it. A missing reward cannot be counted: fill it, or leave such rows out. Gaps at the end of a column "
+            "are allowed, for arms with fewer rewards"
+        )
+    return rewards
 
 
 def _check_sync(label: Any, function: Callable[..., Any]) -> None:

@@ -255,6 +255,10 @@ def _of_mapping(data: Mapping[Any, Any]) -> Table:
         return _of_rows(tuple(data), items, rows)
     rows = []
     for arm, row in data.items():
+        if callable(row):
+            raise SourceError(
+                f"arm {arm!r} is a function, and there are no items; give those, too: evaluate(arms, items)"
+            )
         if isinstance(row, Mapping | str) or not hasattr(row, "__len__"):
             raise SourceError(
                 f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm alike"

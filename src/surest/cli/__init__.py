@@ -3,12 +3,12 @@
 import importlib
 import sys
 import traceback
-from difflib import get_close_matches
 
 import click
 
 from surest import __version__
 from surest.cli.signals import Terminated, heeding_sigterm
+from surest.cli.spelling import check_command
 from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
 
@@ -56,10 +56,7 @@ class Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; a misspelt one suggests the nearest."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
+        check_command(args[0] if args else "-", COMMANDS, ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -7,6 +7,9 @@ from rich.text import Text
 from surest.algorithms import all_entries
 from surest.cli.console import Output, print_json
 
+ASKED = {"top": "the m best arms", "above": "arms above a bar", "control": "arms better than a control"}
+"""What an algorithm looks for that does not look for the best arm."""
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
@@ -22,8 +25,9 @@ def algorithms(as_json: bool) -> None:
         print_json(rows)
         return
     console = Output(highlight=False)
-    for row in rows:
+    for row, entry in zip(rows, entries, strict=True):
         goal = "best or ε-optimal arm" if row["goal"] == "either" else row["goal"]
+        goal = goal if "best" in entry.answers else ASKED[entry.answers[0]]
         console.print(Text(str(row["name"]), style="bold") + Text(f"  {goal}, {row['standing']}", style="dim"))
         console.print(Padding(Text(f"{row['summary']} ({row['reference']})"), (0, 0, 0, 4)))
     console.print("\n--option NAME=VALUE:", style="bold")

@@ -131,9 +131,9 @@ def must_spend(hard: Hardness, ideal: Characteristic | None, delta: float) -> li
         lines.append("The characteristic time T* was not computed: the source is too large for it.")
     else:
         lines.append(
-            f"T* = {number(ideal.time)} is the pulls that each nat of evidence costs when they are shared among the arms in the "
-            f"ideal way. So any method that is wrong with probability at most {delta:g}, whatever the arms, must expect to make "
-            f"at least T*·kl(δ, 1−δ) = {number(ideal.lower_bound(delta))} pulls here."
+            f"T* = {number(ideal.time)} is the number of pulls that each nat of evidence costs when they are shared among the "
+            f"arms in the ideal way. So any method that is wrong with probability at most {delta:g}, whatever the arms, must "
+            f"expect to make at least T*·kl(δ, 1−δ) = {number(ideal.lower_bound(delta))} pulls here."
         )
     note = "" if delta < 0.1 else " (it is proved for δ < 0.1)"
     lines.append(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from surest.arms.tables import Table
 
 COLUMNS = ("arm", "item", "value")
+LOGS = (".eval", ".json", ".jsonl")
+"""How the names of logs end."""
 
 
 @click.command()
@@ -131,11 +133,13 @@ def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
 
 
 def _is_log(path: str) -> bool:
-    """Whether a file is a folder, an archive or JSON rather than a table. A gzipped table is not an archive."""
+    """Whether it is a log, by name or content (an archive, JSON), or a folder of them. A gzipped table is not an archive."""
     try:
         if Path(path).is_dir():
             return True
         with open(path, "rb") as file:
+            if path.lower().endswith(LOGS):
+                return True
             return file.read(4096).lstrip().startswith((b"PK", b"{"))
     except (OSError, ValueError):
         return False

@@ -47,7 +47,7 @@ def told_totals(given: Mapping[str, Any], *, growing: bool = False) -> Totals:
 def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
     """The arms: those named, or all that the record speaks of."""
     if not named and not recorded.numbers:
-        raise SourceError(f"{source} holds no whole row yet; name the arms with --arm")
+        raise SourceError(f"{source} holds no rewards yet; add some, or name the arms with --arm")
     strange = [label for label in recorded.numbers if label not in named]
     if named and strange:
         raise SourceError(f"{source} has rewards of {strange[0]!r}, which no --arm names")

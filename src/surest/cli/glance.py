@@ -11,7 +11,7 @@ from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
-from surest.text import at_most, count, counted, ordinal
+from surest.text import at_most, count, counted, ordinal, rounded
 
 
 def show_result(found: Result) -> None:
@@ -95,4 +95,4 @@ def _how_long(progress: Progress) -> str:
         return f"{asked}{speed}; how many a decision needs cannot be told yet."
     left = progress.seconds_left
     about = f": {seconds_words(left)}" if left is not None and math.isfinite(left) else ""
-    return f"About {count(progress.result.forecast)} more rewards may be needed{speed}{about}."
+    return f"About {count(rounded(progress.result.forecast))} more rewards may be needed{speed}{about}."

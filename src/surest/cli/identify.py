@@ -92,6 +92,8 @@ def identify(**given: Any) -> int:
             _refuse(given, "--study", "vectorised")
             return searches.identify_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
+    if source.endswith(".py"):
+        raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
     _refuse(given, "files and simulated arms", "study", "vectorised")
     columns = columns_given(given)
     if sources.is_totals(source, columns):

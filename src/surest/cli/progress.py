@@ -20,7 +20,7 @@ from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
-from surest.report.live import EVERY, View
+from surest.report.live import EVERY, TICKS, View
 from surest.result.data import Result
 
 EVERY_LINE = 2.0
@@ -44,11 +44,14 @@ class Watch:
     rewards that come quickly. The answer so far is then reported. A second one interrupts at once.
     """
 
-    def __init__(self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False) -> None:
-        self.view, self.kept = View(labels, scale), kept
+    def __init__(
+        self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False, items: bool = False
+    ) -> None:
+        self.view, self.kept = View(labels, scale, items=items), kept
         self.console = Output(stderr=True)
         live = sys.stderr.isatty() and not quiet
-        self.live = Live(console=self.console, transient=True, auto_refresh=False) if live else None
+        # Between two looks a thread draws the last one again, with the time that has passed since.
+        self.live = Live(console=self.console, transient=True, refresh_per_second=TICKS) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""

@@ -22,7 +22,7 @@ from surest.study.study import open_study
 @storage_option
 @click.pass_context
 def report(context: click.Context, subject: str, output: str, storage: str) -> int:
-    """Write a report on a stored study, or on a result that 'surest identify --json' printed.
+    """Write a report on a stored study, or on a result that 'surest identify --json' or 'surest evaluate --json' printed.
 
     RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
     """

@@ -90,7 +90,7 @@ def _searched(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scal
     labels = tuple(how.arms)
     stopped, began, compiling = None, time.perf_counter(), seconds_spent()
     with kept(given, labels, how.workers, settings) as study:
-        with Watch(labels, scale, quiet=given["quiet"], kept=True) as watch:
+        with Watch(labels, scale, quiet=given["quiet"], kept=True, items=bool(how.items)) as watch:
             guarded = [watch.counted(arm) if how.seeded else watch.arm(label, arm) for label, arm in how.arms.items()]
             work = work_of(guarded, study.settings.problem.seed, seeded=how.seeded, items=how.items or None)
             try:

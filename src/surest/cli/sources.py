@@ -32,8 +32,8 @@ from surest.text import count
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
 ABOUT_TOTALS = (
-    "These are totals: every trial must have had its arm's chance of success, whatever came before it, and whether a trial is "
-    "counted yet must not depend on its outcome. Then they may be looked at at any time, and as often as you like."
+    "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial is "
+    "counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
 )
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
@@ -76,7 +76,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
-    spare = f"; {count(rows - used)} of them were not needed" if rows > used else ""
+    spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:
@@ -142,6 +142,7 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
     """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
+    from surest.cli.bounds import number
     from surest.theory.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
 
     if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
@@ -153,7 +154,7 @@ def comparison(result: Result, arms: FiniteArms) -> list[str]:
         return []
     must = (
         f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
-        f"{count(math.ceil(bound))} pulls here"
+        f"at least {number(bound)} pulls here"
     )
     return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
 

@@ -9,6 +9,7 @@ import click
 
 from surest.cli import streams
 from surest.cli.decision import check_decision, decision_option, write_decision
+from surest.cli.spelling import check_command
 from surest.errors import SourceError
 from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
@@ -74,6 +75,13 @@ class Group(click.Group):
         from surest.cli.study_create import create
 
         return create
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; a misspelt one suggests the nearest."""
+        check_command(args[0] if args else "-", self.list_commands(ctx), ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Group)

@@ -15,7 +15,7 @@ from surest.core.session import Session, Ticket
 from surest.drivers.call import Work, work_of
 from surest.drivers.desk import Desk, Hook, SessionDesk
 from surest.drivers.executor import IN_FLIGHT, LOOK, keep_busy
-from surest.drivers.interrupts import first_interrupt
+from surest.drivers.interrupts import Pressed, first_interrupt
 from surest.drivers.loop import Outcome, checked_in_flight, loop
 from surest.drivers.watching import watching
 from surest.errors import Interrupted, Stop, UsageError
@@ -80,8 +80,8 @@ async def aidentify(
         try:
             await evaluate(session, work, on_request=watched, **how)
             result = session.result()
-        except Stop as stop:
-            result = replace(session.result(), reason=str(stop) or "stopped")
+        except (Stop, Pressed) as end:
+            result = replace(session.result(), reason=watched.ended_by(end))
     result = replace(result, seconds=time.perf_counter() - began - (compiled.seconds_spent() - compiling))
     if watched.interrupted and not result.certified:
         raise Interrupted(result)

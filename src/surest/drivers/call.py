@@ -11,6 +11,7 @@ import numpy as np
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.session import Session, Ticket
+from surest.drivers.interrupts import between_steps
 from surest.drivers.seeds import seed_of
 from surest.errors import RewardError, UsageError
 
@@ -99,6 +100,8 @@ def _singly(session: Session, work: Work, tickets: list[Ticket]) -> None:
         function, *arguments = work(ticket)
         try:
             reward = function(*arguments)
+        except KeyboardInterrupt as interrupt:
+            raise between_steps(interrupt) from None
         except Exception as error:
             error.add_note(f"raised by arm {ticket.label!r}, evaluation {ticket.id}")
             raise
@@ -111,6 +114,8 @@ def _many(session: Session, functions: Sequence[Callable[..., Any]], tickets: li
         label = wanted[0].label
         try:
             given = functions[arm](len(wanted))
+        except KeyboardInterrupt as interrupt:
+            raise between_steps(interrupt) from None
         except Exception as error:
             error.add_note(f"raised by arm {label!r} when asked for {len(wanted)} rewards")
             raise

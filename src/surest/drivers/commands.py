@@ -82,7 +82,7 @@ def parse_command(text: str) -> Command:
     apart.whitespace_split, apart.commenters = True, ""
     operator = next((word for word in [*words, *apart] if word in OPERATORS), None)
     if operator is not None:
-        raise SourceError(f"--command {text!r}: {operator} needs a shell; write {label}=sh -c '…'")
+        raise SourceError(f"--command {text!r}: {operator!r} needs a shell; write {label}=sh -c '…'")
     return checked_command(Command(label, words))
 
 

@@ -141,7 +141,7 @@ class Inline(Executor):
         future: Future[Any] = Future()
         try:
             future.set_result(function(*arguments, **more))
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             future.set_exception(error)
         return future
 

@@ -9,6 +9,19 @@ from types import FrameType
 from typing import Any
 
 
+class Pressed(KeyboardInterrupt):
+    """Ctrl-C in an arm, or while evaluations were awaited: between two steps of the search, so that it has an answer so far."""
+
+
+def between_steps(interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
+    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is.
+
+    >>> between_steps(KeyboardInterrupt())
+    Pressed()
+    """
+    return Pressed() if type(interrupt) is KeyboardInterrupt else interrupt
+
+
 @contextmanager
 def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
     """Let the first SIGINT call `ask_to_stop`, and the second do what the first would have done.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from surest.core.session import Ticket
 from surest.drivers.desk import Desk
+from surest.drivers.interrupts import between_steps
 from surest.errors import Stop, SurestError, UsageError
 
 
@@ -82,8 +83,8 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 ended = yield Step(fresh, ending is not None)
             except KeyboardInterrupt as interrupt:
                 if ending is not None:
-                    raise
-                ending, ended = interrupt, []
+                    raise between_steps(interrupt) from None
+                ending, ended = between_steps(interrupt), []
             for outcome in ended:
                 problem = _settled(desk, outcome)
                 if problem is not None and ending is None and not _drains(problem, desk):
@@ -100,8 +101,10 @@ def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
     """Tell what an evaluation gave, or that it failed. What this does not allow to go on is returned."""
     if not outcome.begun:
         return None
-    if isinstance(outcome.error, SurestError | KeyboardInterrupt):
-        return outcome.error  # a mistake, which would only come again; `Stop`; a worker that Ctrl-C reached too
+    if isinstance(outcome.error, KeyboardInterrupt):
+        return between_steps(outcome.error)  # of an arm, or of a worker that Ctrl-C reached too
+    if isinstance(outcome.error, SurestError):
+        return outcome.error  # a mistake, which would only come again; or `Stop`
     try:
         if outcome.error is None:
             desk.tell(outcome.ticket, outcome.reward)

@@ -9,7 +9,7 @@ from typing import Any
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import Scale
-from surest.drivers.interrupts import first_interrupt
+from surest.drivers.interrupts import Pressed, first_interrupt
 from surest.errors import Stop
 
 Hook = Callable[[Running[Answer]], None]
@@ -31,6 +31,11 @@ class Watched:
         for hook in self.hooks:
             hook(running)
 
+    def ended_by(self, end: BaseException) -> str:
+        """Why the search ended before its time, in words: by `Stop`, or by Ctrl-C."""
+        self.interrupted = self.interrupted or isinstance(end, Pressed)
+        return "interrupted" if isinstance(end, Pressed) else str(end) or "stopped"
+
     def interrupt(self) -> None:
         """End the search at the next look."""
         self.interrupted = True
@@ -38,9 +43,12 @@ class Watched:
 
 @contextmanager
 def watching(
-    labels: tuple[Any, ...], scale: Scale, progress: Hook | bool | None, *hooks: Hook | None, items: bool = False
-) -> Iterator[Watched]:
+    labels: tuple[Any, ...], scale: Scale, progress: Hook | bool | None, *hooks: Hook | None, items: bool = False,
+    ticks: bool = False,
+) -> Iterator[Watched]:  # fmt: skip
     """What to call with the state of a run: the hooks given, a function that shows progress or, if told nothing, a live view.
+
+    `ticks` says that functions are called in this thread, so that the view is on its own for as long as one takes.
 
     The first Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
     """
@@ -48,7 +56,7 @@ def watching(
     with ExitStack() as stack:
         if progress in (None, True) and somebody_looks():
             live = import_module("surest.report.live")  # found when asked: nobody else needs a screen
-            watched.hooks.append(stack.enter_context(live.shown_live(labels, scale, items)))
+            watched.hooks.append(stack.enter_context(live.shown_live(labels, scale, items, ticks)))
         stack.enter_context(first_interrupt(watched.interrupt))
         yield watched
 

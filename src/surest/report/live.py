@@ -19,7 +19,7 @@ from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.drivers.looks import Looks
 from surest.result.questions import names
-from surest.text import count, decimals, shortened, visible
+from surest.text import count, decimals, rounded, shortened, visible
 
 ARMS = 5
 """Arms in the view: the leader, and those that may still be the best, best means first."""
@@ -27,6 +27,8 @@ NAMED = 5
 """Arms that may still be the best, up to which they are named."""
 EVERY = 0.1
 """Seconds between two looks, at least."""
+TICKS = 2
+"""How often a second the clock is drawn where nothing else changes."""
 
 
 def working_seconds() -> float:
@@ -89,7 +91,8 @@ class View:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=60)
         for name, value in self.facts(running, status).items():
-            table.add_row(name, Text(value, style="bold" if name in ("leader", "leading", "declared") else ""))
+            shown: Any = Text(value, style="bold" if name in ("leader", "leading", "declared") else "")
+            table.add_row(name, Clock(self, self._more(running, status)) if name == "time" else shown)
         whole = self._whole(running, status)
         if whole is not None:
             table.add_row("", ProgressBar(total=whole, completed=running.pulls, width=40))
@@ -107,8 +110,8 @@ class View:
         means, digits = self.scale.from_unit(running.means), min(decimals(self.scale.low, self.scale.high), 4)
         low, high = self.scale.status(status).intervals or (np.full(len(means), np.nan),) * 2
         for arm in self._shown(running, status):
-            interval = "" if np.isnan(low[arm]) else f"{low[arm]:.{digits}f} – {high[arm]:.{digits}f}"
-            mean = "–" if np.isnan(means[arm]) else f"{means[arm]:.{digits}f}"
+            interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
+            mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
             label = Text(shortened(visible(str(self.labels[arm])), 30))
             table.add_row(label, mean, interval, count(int(running.pulls_per_arm[arm])))
         return table
@@ -127,19 +130,41 @@ class View:
         return None if running.budget is None else running.budget
 
     def _time(self, running: Running[Answer], status: Status | None) -> str:
-        passed = self.clock() - self.began
+        return seconds_words(self.clock() - self.began) + self._more(running, status)
+
+    def _more(self, running: Running[Answer], status: Status | None) -> str:
+        """How long it may still take."""
         whole = self._whole(running, status)
         if whole is None or not running.pulls:
-            return seconds_words(passed)
-        return f"{seconds_words(passed)}, about {seconds_words(passed * (whole - running.pulls) / running.pulls)} more"
+            return ""
+        passed = self.clock() - self.began
+        return f", about {seconds_words(passed * (whole - running.pulls) / running.pulls)} more"
+
+
+class Clock:
+    """The time that has passed whenever it is drawn. It does not touch the run: a thread may draw it while that goes on."""
+
+    def __init__(self, view: View, more: str) -> None:
+        self.view, self.more = view, more
+
+    def __rich__(self) -> Text:
+        return Text(seconds_words(self.view.clock() - self.view.began) + self.more)
 
 
 @contextlib.contextmanager
-def shown_live(labels: tuple[Any, ...], scale: Scale, items: bool = False) -> Iterator[Callable[..., None]]:
-    """A hook that shows a run in a terminal or a notebook, and leaves nothing behind."""
+def shown_live(
+    labels: tuple[Any, ...], scale: Scale, items: bool = False, ticks: bool = False
+) -> Iterator[Callable[..., None]]:
+    """A hook that shows a run in a terminal or a notebook, and leaves nothing behind. With `ticks` a thread keeps the clock going
+    between two calls."""
     notebook = "ipykernel" in sys.modules
     view = View(labels, scale, items=items)
-    live = Live(console=Console(stderr=not notebook), transient=True, auto_refresh=False)
+    live = Live(
+        console=Console(stderr=not notebook),
+        transient=True,
+        auto_refresh=ticks and not notebook,
+        refresh_per_second=TICKS,
+    )
 
     def show(running: Running[Answer], status: Status | None) -> None:
         live.update(view.screen(running, status), refresh=True)
@@ -158,12 +183,3 @@ def seconds_words(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-
-
-def rounded(number: float) -> float:
-    """A guess in two figures.
-
-    >>> rounded(12345.6), rounded(7.0)
-    (12000.0, 7.0)
-    """
-    return float(f"{number:.2g}")

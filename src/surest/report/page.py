@@ -21,9 +21,9 @@ from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import names
 from surest.result.table import ArmTable
-from surest.result.words import cost, verdict
+from surest.result.words import cost, leading, verdict
 from surest.study.health import health_line
-from surest.text import count, ordinal, visible
+from surest.text import count, ordinal, rounded, visible
 from surest.text import in_markdown as _m
 
 MOST = 100
@@ -113,7 +113,25 @@ def title(report: Report) -> str:
     """The name of a page."""
     if report.study is not None:
         return f"Study {report.study}"
-    return f"{question(report.result.problem)}: {', '.join(map(str, report.result.chosen)) or 'none'}"
+    return short_answer(report.result)
+
+
+def short_answer(result: Result) -> str:
+    """The question and its answer so far, in a line."""
+    asked = question(result.problem)
+    if result.certified:
+        return f"{asked}: {', '.join(map(str, result.chosen)) or 'none'}"
+    if result.pulls == 0 or result.problem.question.kind not in ("best", "top"):
+        return f"{asked}: not decided"
+    leads = leading(result).removesuffix(".")
+    return f"Not decided: {leads[:1].lower()}{leads[1:]}"
+
+
+def opening(result: Result) -> list[str]:
+    """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
+    if result.certified and not result.resampled and result.problem.question.kind in ("best", "top"):
+        return [verdict(result)]
+    return [short_answer(result), verdict(result)]
 
 
 def question(problem: Problem) -> str:
@@ -133,8 +151,7 @@ def summary(report: Report) -> list[str]:
     result = report.result
     lines = [*filter(None, [lead_words(result)]), cost(result)]
     if not result.certified and result.forecast is not None:
-        what = "pulls" if result.listed is None else "evaluations"
-        lines.append(f"About {count(result.forecast)} more {what} may be needed for a decision.")
+        lines.append(f"About {count(rounded(result.forecast))} more {evaluated(result)} may be needed for a decision.")
     return [*lines, *(f"Warning: {warning}" for warning in result.warnings)]
 
 
@@ -203,7 +220,15 @@ def evidence_text(report: Report) -> str:
         return "Not kept, or the algorithm does not tell it."
     last = report.result.history[-1]
     reached = max(last.evidence, 0.0)
-    return f"After {count(last.pulls)} pulls: {reached:.4g} nats where it is weakest; a decision needs {last.threshold:.4g}."
+    return (
+        f"After {count(last.pulls)} {evaluated(report.result)}: {reached:.4g} nats where it is weakest; a decision needs "
+        f"{last.threshold:.4g}."
+    )
+
+
+def evaluated(result: Result) -> str:
+    """What evaluations are called: of a list they are not pulls."""
+    return "pulls" if result.listed is None else "evaluations"
 
 
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
@@ -222,14 +247,14 @@ def to_html(report: Report) -> str:
     pictures = []
     if not np.isnan(result.means).all():
         pictures.append(("Intervals by arm", "intervals", interval_note(report)))
-    pictures += [
-        ("Evidence over time", "evidence", evidence_text(report)),
-        ("Allocation", "pulls", allocation_note(report)),
-    ]
+    if result.history:
+        pictures.append(("Evidence over time", "evidence", evidence_text(report)))
+    pictures.append(("Allocation", "pulls", allocation_note(report)))
+    heading, *first = opening(result)
     parts = [
         f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state(result))}</p>',
-        f"<h1>{_e(verdict(result))}</h1>",
-        *(f"<p>{_e(line)}</p>" for line in summary(report)),
+        f"<h1>{_e(heading)}</h1>",
+        *(f"<p>{_e(line)}</p>" for line in [*first, *summary(report)]),
         "</header>",
         '<div class="pictures">',
         *(_picture(heading, kind, note, arms, result.history) for heading, kind, note in pictures),
@@ -265,7 +290,7 @@ def _section(heading: str, inside: str) -> str:
 
 
 def _picture(heading: str, kind: Any, note: str, arms: ArmTable, history: tuple[Point, ...]) -> str:
-    drawn = "" if kind == "evidence" and not history else plot.inline_svg(kind, arms, history, f"{heading}. {note}")
+    drawn = plot.inline_svg(kind, arms, history, f"{heading}. {note}")
     return f"<section><h2>{heading}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
 
 
@@ -285,7 +310,7 @@ def _diamonds(report: Report) -> str:
 def allocation_note(report: Report) -> str:
     """Where the evaluations went."""
     result = report.result
-    what = "pulls" if result.listed is None else "evaluations"
+    what = evaluated(result)
     chosen = list(result.indices)
     if not chosen:
         return f"{count(result.pulls)} {what} in all."
@@ -314,14 +339,13 @@ def _html_settings(report: Report) -> str:
 def to_markdown(report: Report) -> str:
     """The page as Markdown: the same words and tables, without pictures."""
     head, rows, rest = arm_cells(report)
+    heading, *first = opening(report.result)
     parts = [
-        f"# {_m(verdict(report.result))}",
-        *map(_m, summary(report)),
+        f"# {_m(heading)}",
+        *map(_m, [*first, *summary(report)]),
         "## Intervals by arm, and allocation",
         _md_table(head, (cells for _, cells in rows)) + (f"\n\n… {rest:,} more arms" if rest else ""),
-        "## Evidence over time",
-        _m(evidence_text(report)),
-        *([_md_evidence(report.result.history)] if report.result.history else []),
+        *(_md_evidence(report) if report.result.history else []),
         "## Health",
         *map(_m, health(report)),
         "## Settings",
@@ -339,11 +363,13 @@ def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _md_evidence(history: tuple[Point, ...]) -> str:
+def _md_evidence(report: Report) -> list[str]:
+    history = report.result.history
     step = max(math.ceil(len(history) / POINTS), 1)
     some = [*history[:-1:step], history[-1]]
     rows = ((count(p.pulls), f"{max(p.evidence, 0.0):.3g}", f"{p.threshold:.3g}") for p in some)
-    return _md_table(("pulls", "evidence (nats)", "needed"), rows)
+    table = _md_table((evaluated(report.result), "evidence (nats)", "needed"), rows)
+    return ["## Evidence over time", _m(evidence_text(report)), table]
 
 
 def _fenced(text: str) -> str:

@@ -46,7 +46,7 @@ def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | 
         case "pulls":
             draw_pulls(ax, arms)
         case "evidence":
-            draw_evidence(ax, history)
+            draw_evidence(ax, history, arms.counted)
     return ax
 
 
@@ -69,7 +69,7 @@ def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "F
     right.tick_params(labelleft=False)
     right.set_title("", loc="left")  # the rows are named once
     if history:
-        draw_evidence(page.add_subplot(grid[1, :]), history)
+        draw_evidence(page.add_subplot(grid[1, :]), history, arms.counted)
     if title:
         page.suptitle(visible(title).replace("$", r"\$"), fontsize="medium", wrap=True)
     return page
@@ -135,7 +135,7 @@ def _for_a_page(root: ElementTree.Element, prefix: str) -> None:
 def checked_path(path: str | Path) -> None:
     """Refuse what cannot be drawn or written before the search begins, not after it."""
     if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
-        raise UsageError(f"{path}: a picture's name ends in {', '.join('.' + s for s in SUFFIXES)}")
+        raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
     if not Path(path).resolve().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
     checked()
@@ -179,14 +179,14 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
     ax.locator_params(axis="x", nbins=4)
     ax.xaxis.set_major_formatter(tick_text)
     total = sum(arm.pulls for arm in arms)
-    ax.set_xlabel(f"{arms.counted} (of {count(total)})")
+    ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)})")
     rest = len(arms) - len(shown)
     if rest:
         part = (total - sum(pulls)) / max(total, 1)
-        ax.set_xlabel(f"{arms.counted} (of {count(total)},\n{part:.0%} on arms not shown)")
+        ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)},\n{part:.0%} on arms not shown)")
 
 
-def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
+def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
     """Evidence for the leader where it is weakest, against what a decision needs."""
     pulls = [point.pulls for point in history]
     evidence = [max(point.evidence, 0.0) for point in history]
@@ -201,9 +201,14 @@ def draw_evidence(ax: "Axes", history: Sequence[Point]) -> None:
     ax.set_ylim(0, 1.25 * max(threshold, *evidence))
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
-    ax.set_xlabel("pulls")
+    ax.set_xlabel(_evaluations(counted))
     ax.set_ylabel("evidence (nats)")
     _bare(ax)
+
+
+def _evaluations(counted: str) -> str:
+    """What a sum over arms is called: an arm has items, all of them together have evaluations."""
+    return "evaluations" if counted == "items" else counted
 
 
 def _rows(ax: "Axes", arms: ArmTable) -> list[int]:

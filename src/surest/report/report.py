@@ -164,7 +164,7 @@ def checked_form(path: str | Path) -> str:
     """The form that a file's name asks for; refused before any work if it cannot be written."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in SUFFIXES:
-        raise UsageError(f"{path}: a report's name ends in {', '.join('.' + s for s in SUFFIXES)}")
+        raise UsageError(f"{path}: a report's name ends in .html, .md or .json")
     if not Path(path).resolve().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the report to")
     return form

@@ -4,6 +4,7 @@ from surest.core.problem import Problem
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.core.scale import Scale
+from surest.text import count, rounded
 
 NARROW = 1 / 20
 """Rewards that fill a smaller part of the stated range than this deserve a warning …"""
@@ -38,11 +39,12 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
     filled = (most - least) / scale.width
     if pulls < ENOUGH or not 0 < filled < NARROW:
         return None
+    times = count(rounded(1 / filled))
     return (
         f"Rewards so far lie in [{least:.3g}, {most:.3g}], which is {100 * filled:.2g} % of the bounds [{scale.low:g}, "
-        f"{scale.high:g}]. Such wide bounds cost pulls: here up to about {1 / filled:,.0f} times as many. If every reward obeys "
-        "narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max(reward, "
-        "low), high) in a function): the means of clipped rewards are then compared."
+        f"{scale.high:g}]. Such wide bounds cost evaluations: here up to about {times} times as many. If every reward "
+        "obeys narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max("
+        "reward, low), high) in a function): the means of clipped rewards are then compared."
     )
 
 

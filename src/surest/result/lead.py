@@ -97,18 +97,22 @@ def lead_words(result: "Result") -> str:
     places = _places(
         abs(lead.high if exact else lead.difference) if exact or not bounded else lead.high - lead.low, width
     )
-    known = f"{lead.difference + 0.0:.{places}f}"
+    known = _figures(lead.difference, places)
     if not bounded:
         return f"{who} {known}."
     if exact and abs(lead.high) <= 1e-9 * width:
         return f"{arm} and {over} have the same mean."
     if exact:
-        shown = f"{lead.high + 0.0:.{places}f}"
-        rounded = abs(float(shown) - lead.high) > 1e-9 * width
+        shown, rounded = _figures(lead.high, places), abs(round(lead.high, places) - lead.high) > 1e-9 * width
         return f"{who} {shown} (rounded; all scores of both are known)." if rounded else f"{who} {shown}, exactly."
+    told = kind == "best" and not result.certified  # the verdict has a bound of these arms already
     if lead.difference == 0 and (kind == "control" or not sure):
-        apart = f"difference {_between(lead, places, False)}, {percent(1 - result.delta)}"
-        return f"{arm} and {over} have the same mean so far ({apart})."
+        apart = "" if told else f" (difference {_between(lead, places, False)}, {percent(1 - result.delta)})"
+        return f"{arm} and {over} have the same mean so far{apart}."
+    if told and math.isnan(lead.difference):
+        return ""
+    if told:
+        return f"{who} {_figures(lead.difference, _places(lead.difference, width))} so far."
     # A verdict says of itself that the lead is not below 0: an end there is not a second opinion.
     one_sided = lead.low < 0 and (sure if kind != "control" else lead.arm in result.chosen)
     bounds, sure_of = _between(lead, places, one_sided), percent(1 - result.delta)
@@ -132,16 +136,27 @@ def _who(kind: str, sure: bool, arm: str, over: str) -> str:
 def _between(lead: Lead, places: int, one_sided: bool) -> str:
     """Both bounds, rounded outwards: rounded inwards they would claim too much."""
     unit = 10.0**places
-    low, high = math.floor(lead.low * unit + 1e-6) / unit + 0.0, math.ceil(lead.high * unit - 1e-6) / unit + 0.0
-    return f"at most {high:.{places}f}" if one_sided else f"{low:.{places}f} to {high:.{places}f}"
+    low, high = math.floor(lead.low * unit + 1e-6) / unit, math.ceil(lead.high * unit - 1e-6) / unit
+    most = _figures(high, places)
+    return f"at most {most}" if one_sided else f"{_figures(low, places)} to {most}"
 
 
 def _places(size: float, width: float) -> int:
-    """Decimal places that show a size in two figures.
+    """Decimal places that show a size in two figures; below 0 where the last figures before the point do not count either.
 
-    >>> _places(0.062, 1), _places(3.4, 60), _places(0, 1)
-    (3, 1, 4)
+    >>> _places(0.062, 1), _places(3.4, 60), _places(0, 1), _places(678_571, 1e6)
+    (3, 1, 4, -4)
     """
     if not size > 1e-4 * width:
         size = 1e-3 * width
-    return min(max(1 - math.floor(math.log10(size)), 0), 12)
+    return min(1 - math.floor(math.log10(size)), 12)
+
+
+def _figures(value: float, places: int) -> str:
+    """A number rounded to so many places, as a person reads it.
+
+    >>> _figures(0.0623, 3), _figures(678_571, -4), _figures(-0.001, 1), _figures(4e12, -11)
+    ('0.062', '680,000', '0.0', '4.00e+12')
+    """
+    number = round(value, places) + 0.0
+    return f"{number:,.{max(places, 0)}f}" if abs(number) < 1e9 else f"{number:.2e}"

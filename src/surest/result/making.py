@@ -37,7 +37,8 @@ def result_of(
     if contenders is None and certified:
         contenders = indices
     if history and status.evidence is not None and status.threshold is not None:
-        history = (*history, Point(running.pulls, status.evidence, status.threshold))
+        before = (point for point in history if point.pulls < running.pulls)
+        history = (*before, Point(running.pulls, status.evidence, status.threshold))
     unfinished = "budget spent" if running.spent else stopped or "still running"
     return Result(
         problem=problem,

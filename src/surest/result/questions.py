@@ -41,13 +41,13 @@ def names(labels: Sequence[Any], noun: str = "arm") -> str:
     return f"{noun}{'s' if len(texts) > 1 else ''} {listed_words(texts)}"
 
 
-def listed_words(texts: Sequence[str]) -> str:
+def listed_words(texts: Sequence[str], last: str = "and") -> str:
     """Words in a row.
 
-    >>> listed_words(["a"]), listed_words(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listed_words(["a"]), listed_words(["a", "b", "c"]), listed_words(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
     """
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def chosen_names(result: "Result") -> str:
@@ -73,7 +73,7 @@ def _top(result: "Result") -> str:
             what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
         return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
     said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
-    if result.achieved_delta is not None:
+    if result.achieved_delta is not None and result.achieved_delta < 1:
         near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
         what, level = "This set" if m > 1 else f"Calling it {near}", at_most(result.achieved_delta)
         said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
@@ -149,7 +149,7 @@ def _all_right(result: "Result") -> str:
 
 def _sure(result: "Result") -> str:
     if result.exact:
-        return "exactly, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
+        return "this is exact, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
     if result.standing != "proven":
         return f"so says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
     return f"wrong with probability at most {result.delta:g}"

@@ -80,7 +80,7 @@ class ArmTable:
 
     def number(self, value: float) -> str:
         """A mean or a bound, as it is printed."""
-        return "–" if math.isnan(value) else f"{value:.{self.decimals}f}"
+        return "–" if math.isnan(value) else f"{value:,.{self.decimals}f}"
 
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The heads and the rows of the leading arms, as text, with labels of at most so many letters."""

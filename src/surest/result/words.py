@@ -34,7 +34,7 @@ def _verdict(result: "Result") -> str:
     if result.reason == "the only arm":
         return f"{name} is the only arm: {'nothing had to be pulled' if result.pulls == 0 else 'there is nothing to compare'}."
     if not result.certified:
-        return " ".join([f"Not decided ({result.reason}).", f"{name} leads so far.", *so_far(result)])
+        return " ".join([f"Not decided ({result.reason}).", leading(result), *so_far(result)])
     what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
     if result.standing == "proven":
         return f"{name} {what}: wrong with probability at most {result.delta:g}."
@@ -67,7 +67,7 @@ def _on_items(result: "Result") -> str:
 
 def _sure(result: "Result") -> str:
     if result.exact:
-        return "exactly, no arm that was left out can catch up"
+        return "this is exact, no other arm can catch up"
     return f"wrong with probability at most {result.delta:g}"
 
 
@@ -96,47 +96,57 @@ def arm_name(result: "Result") -> str:
     return chosen_names(result)
 
 
+def leading(result: "Result") -> str:
+    """Who leads while nothing is decided. Of arms with the same mean none does."""
+    if result.achieved_delta != 0 and result.lead is not None and result.lead.difference == 0:
+        return "No arm leads so far."
+    return f"{arm_name(result)} {'lead' if len(result.chosen) > 1 else 'leads'} so far."
+
+
 def so_far(result: "Result") -> list[str]:
-    """What can be said when a search ends early: which arms are left, how good the leader is, how sure that is."""
-    epsilon, level = result.epsilon_certified, result.achieved_delta
-    if result.listed is not None and level == 0:
+    """What can be said when a search ends early: which arms may still be the best, and how far from it the leader can be."""
+    if result.listed is not None and result.achieved_delta == 0:
         return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
-    sentences, proven = [], result.contenders is not None and result.standing == "proven"
-    if epsilon is not None and proven and epsilon >= _known_apart(result):
-        pass  # what is said of all contenders says more of this one
-    elif epsilon is not None and epsilon < 0.99 * result.problem.scale.width:
-        sentences.append(f"It is within {at_most(epsilon)} of the best, {percent(1 - result.delta)}.")
-    elif epsilon is not None:
-        sentences.append("Nothing is certified of it yet.")
-    if level is not None:
-        what = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-        sentences.append(f"Calling it {what} has error level {at_most(level)} so far; {result.delta:g} was asked for.")
-    if proven:
-        sentences.append(contenders_left(result))
-    return [sentence for sentence in sentences if sentence]
-
-
-def _known_apart(result: "Result") -> float:
-    """How far from the best any contender can be; infinite where it is not known, or says nothing."""
-    apart = result.apart
-    return math.inf if apart is None or not apart < 0.99 * result.problem.scale.width else apart
+    left, far = contenders_left(result), _how_far(result)
+    if left and far:
+        return [f"{left}, and {far}."]
+    if far:
+        return [f"{far[:1].upper()}{far[1:]}."]
+    return [f"{left}."] if left else []
 
 
 def contenders_left(result: "Result") -> str:
-    """Which arms may still be the best, and how far from it they can be; empty where nothing is known of that."""
-    left, apart = result.contenders or (), _known_apart(result)
-    if not left:
-        return ""
+    """Which arms may still be the best, as a clause; empty where nothing is known of that."""
+    left = () if result.standing != "proven" else result.contenders or ()
     best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
-    below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
-    far = f" None of them is more than {at_most(apart)} {below} the best, {sure}." if apart < math.inf else ""
+    if len(left) < 2:
+        return ""
     if len(left) == len(result.labels):
-        all_of = "Both" if len(left) == 2 else f"All {len(left):,}"
-        return f"{all_of} arms may still be {best}.{far}" if len(left) > 1 else ""
-    names = [visible(str(label)) for label in left]
-    which = listed_words(names) if len(left) <= NAMED else f"{len(left):,} arms"
-    what = "The best is" if result.epsilon == 0 else f"An arm {best} is"
-    return f"{what} one of {which}: all others are out, {sure}.{far}"
+        return f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {best}"
+    few, number = listed_words([visible(str(label)) for label in left], "or"), f"{len(left):,}"
+    if result.epsilon == 0:
+        who = f"The best arm is {few if len(left) <= NAMED else f'one of {number}'}"
+    else:
+        who = f"{f'Arm {few}' if len(left) <= NAMED else f'One of {number} arms'} is {best}"
+    return f"{who} ({percent(1 - result.delta)})"
+
+
+def _how_far(result: "Result") -> str:
+    """How far from the best the leader can be, as a clause: of it alone, or of all contenders where that says more.
+
+    Each of these two kinds of bound is right with probability 1 − δ by itself, so the words say which one it is.
+    """
+    useful = 0.5 * result.problem.scale.width  # what is larger than that helps nobody
+    proven = result.standing == "proven" and result.contenders is not None
+    apart = result.apart if proven and result.apart is not None else math.inf
+    own = math.inf if result.epsilon_certified is None else result.epsilon_certified
+    best = f"{'above' if result.minimise else 'below'} the best ({percent(1 - result.delta)})"
+    if own < min(apart, useful):
+        return f"arm {visible(str(result.best))} is at most {at_most(own)} {best}"
+    if apart < useful:
+        none = "neither" if len(result.contenders or ()) == 2 else "none of them"
+        return f"{none} is more than {at_most(apart)} {best}"
+    return ""
 
 
 def cost(result: "Result") -> str:
