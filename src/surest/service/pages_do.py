@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from surest.errors import SurestError, UsageError
 from surest.service.api import check_settings
 from surest.service.auth import check, csrf_of, log_in, log_out, needs
+from surest.service.bodies import MOST_REASON
 from surest.service.errors import Refused, status_of
 from surest.service.limits import Rate
 from surest.service.pages_forms import (
@@ -207,7 +208,7 @@ async def tell(request: Request) -> Response:
     number = text_of(form, "ticket")
     try:
         reward = number_of(text_of(form, "reward"), "the reward")
-        await request.app.state.studies.desk(name).tell([_ticket(number)], [reward])
+        await request.app.state.studies.desk(name).tell([_ticket(number)], [reward], person(request))
     except UsageError as error:
         return await _evaluate(request, error)
     return await _next(request, told=number)
@@ -237,8 +238,10 @@ async def fail(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         by_hand = text_of(form, "back") == "evaluate"
-        worker = person(request) if by_hand else text_of(form, "worker")
-        await studies.desk(name).fail(Failure(number, text_of(form, "reason"), None, "failed", worker))
+        worker, reason = person(request) if by_hand else text_of(form, "worker"), text_of(form, "reason")
+        if len(reason) > MOST_REASON:
+            raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken")
+        await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.study(name)
     ticket = await studies.call(_open_ticket, study, number)
@@ -259,8 +262,9 @@ def _effect(study: Study) -> str:
     handling = study.settings.handling
     if handling.on_failure is None:
         return "Its evaluation is then handed out again."
-    times = f"once it has failed more than {handling.retries} times" if handling.retries else "at once"
-    return f"It then counts as the reward {handling.on_failure:g} {times}, as the study's settings say."
+    often = "once" if handling.retries == 1 else f"{handling.retries} times"
+    when = f"as soon as it has failed more than {often}" if handling.retries else "at once"
+    return f"It then counts as the reward {handling.on_failure:g} {when}, as the study's settings say."
 
 
 # Who is there

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from surest import __version__
 from surest.service.auth import csrf_of, log_out, visited
 from surest.service.names import quoted
-from surest.text import count, shortened, visible
+from surest.text import count, counted, shortened, visible
 
 
 def shown(text: object) -> str:
@@ -46,7 +46,8 @@ def lines(text: object) -> str:
 TEMPLATES = Environment(
     loader=PackageLoader("surest.service", "templates"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
 )
-TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment, "counted": count}
+TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment}
+TEMPLATES.filters |= {"counted": count, "number_of": counted}
 
 
 def root_of(request: Request) -> str:
