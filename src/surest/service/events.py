@@ -21,15 +21,19 @@ BEAT_SECONDS = 15.0
 class Moment(NamedTuple):
     """What a look at the log sees: enough to know that something changed."""
 
+    study: int
+    """Its number: one that was deleted and made anew is another."""
     told: int
     out: int
+    waiting: int
+    """Of those that are out: to be handed out again. A lease may run out while nobody does anything."""
     arms: int
     events: int
     paused: bool
 
     def json(self) -> dict[str, Any]:
         """As plain data."""
-        return self._asdict()
+        return {name: value for name, value in self._asdict().items() if name != "study"}
 
 
 def moment_of(study: Study) -> Moment:
@@ -37,7 +41,8 @@ def moment_of(study: Study) -> Moment:
     with study.store.reading() as log:
         handed, opened = log.next_ticket(study.id), log.count_open(study.id)
         happened = sum(number for _, _, number in log.count_events(study.id))
-        return Moment(handed - opened, opened, log.count_arms(study.id), happened, log.is_paused(study.id))
+        waiting, arms = log.count_open(study.id, log.time()), log.count_arms(study.id)
+        return Moment(study.id, handed - opened, opened, waiting, arms, happened, log.is_paused(study.id))
 
 
 class Watch:

@@ -21,7 +21,7 @@ from surest.service.errors import reason_of
 from surest.service.pages_live import live, live_of
 from surest.service.pages_render import error_page as error_page  # for errors.py
 from surest.service.pages_render import page, path_of
-from surest.service.pages_view import StudyLine, cell_table, event_page, line_of, log_page, named, pages_for
+from surest.service.pages_view import StudyLine, cell_table, event_page, log_page, named, pages_for
 from surest.service.pages_words import joining
 from surest.study.study import Study
 
@@ -52,10 +52,9 @@ async def studies(request: Request) -> Response:
 async def _line(request: Request, name: str) -> StudyLine | tuple[str, str]:
     """A study in the list, or why it cannot be read: one that is damaged does not hide the others."""
     try:
-        line: StudyLine = await request.app.state.studies.with_study(name, line_of)
+        return await live_of(request).line(request, name)
     except SurestError as error:
         return name, reason_of(error)
-    return line
 
 
 def fits(line: StudyLine, wanted: str, chosen: str) -> bool:
