@@ -154,8 +154,7 @@ def test_a_cell_whose_worker_is_gone_is_handed_out_again_if_it_is_still_wanted(p
         "the cells of an arm that has left are not evaluated any more"
     )
     with place.reading() as log:
-        follower.catch_up(log)
-        assert follower.left(log) == 2 * (ARMS - 1)
+        assert follower.look(log).left == 2 * (ARMS - 1)
 
 
 def test_what_is_damaged_or_cannot_be_is_refused(place: Store) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,6 +34,7 @@ NOTICES = {
     "resumed": "Tickets are handed out again.",
     "left": "You gave your ticket back: somebody else gets it.",
     "failed": "The ticket has failed; the log says so.",
+    "deleted": "The study is deleted.",
 }
 """What a page says after a form was sent: the address names one of these, so that nobody else can put words there."""
 
@@ -46,7 +48,9 @@ async def studies(request: Request) -> Response:
     lines = [line for line in found if isinstance(line, StudyLine) and fits(line, wanted, chosen)]
     lines.sort(key=lambda line: (-(line.last or 0.0), line.name))
     broken = [line for line in found if not isinstance(line, StudyLine)]
-    return page(request, "studies.html", lines=lines, broken=broken, total=len(names), q=wanted, chosen=chosen)
+    notice = NOTICES["deleted"] if request.query_params.get("done") == "deleted" else None
+    values: dict[str, Any] = {"lines": lines, "broken": broken, "total": len(names), "q": wanted, "chosen": chosen}
+    return page(request, "studies.html", notice=notice, **values)
 
 
 async def _line(request: Request, name: str) -> StudyLine | tuple[str, str]:
@@ -81,7 +85,6 @@ async def study(request: Request) -> Response:
         says=shown.says,
         title=shown.title,
         told=seen.progress.told,
-        paused=seen.paused,
         finished=seen.progress.finished,
         asked=question(seen.result.problem),
         note=seen.result.problem.note,

@@ -59,17 +59,18 @@ async def create(request: Request) -> Response:
             text_of(form, "name"), labels, items=await items_of(form), **settings
         )
     except (UsageError, Refused) as error:  # refused: the name is taken
-        return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error)
+        again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
+        return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error, again)
     finally:
         await form.close()
     return to(path_of(request, made.name), done="made")
 
 
-def _new(request: Request, given: dict[str, str], error: SurestError | None) -> Response:
+def _new(request: Request, given: dict[str, str], error: SurestError | None, again: str = "") -> Response:
     """The form for a new study; with what was written before, and what was wrong with it."""
     values: dict[str, Any] = {"fields": fields(), "questions": QUESTIONS, "further": FURTHER, "given": given}
     status = 200 if error is None else status_of(error)
-    return page(request, "new.html", status, problem=None if error is None else str(error), **values)
+    return page(request, "new.html", status, problem=None if error is None else f"{error}{again}", **values)
 
 
 @needs("administer")
@@ -120,7 +121,7 @@ async def delete(request: Request) -> Response:
         form = await form_of(request)
         if text_of(form, "again") == name.strip():
             await studies.delete(name)
-            return to(f"{root_of(request)}/")
+            return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
     study = await studies.study(name)
     told = await studies.call(_told, study)

@@ -153,18 +153,24 @@ def _verdict(seen: Seen, state: str) -> Markup:
         summary=summary(seen.report),
         level=level,
         share=share,
+        paused=seen.paused,
+        speed=_speed(seen),
         forecast=_forecast(seen),
     )
+
+
+def _speed(seen: Seen) -> str:
+    """Rewards a second, unless none came lately."""
+    speed = 0.0 if seen.idle else seen.progress.per_second or 0.0
+    return f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else ""
 
 
 def _forecast(seen: Seen) -> str:
     """What is still needed, as far as it can be told."""
     progress = seen.progress
-    if progress.finished:
-        return "nothing"
     if progress.result.forecast is None:
         return "not known yet"
-    left = progress.seconds_left
+    left = None if seen.idle else progress.seconds_left
     about = "" if left is None else f", {seconds_words(left)}"
     return f"{count(progress.result.forecast)}{about}"
 

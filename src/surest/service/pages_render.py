@@ -38,6 +38,25 @@ def short(text: object) -> str:
     return shortened(visible(str(text)), 24)
 
 
+def clipped(text: object) -> str:
+    """Text of users in a row of a table: what is long is cut in the middle.
+
+    >>> clipped("a" * 500)
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
+    """
+    return shortened(visible(str(text)), 60)
+
+
+def opening(text: object) -> str:
+    """The beginning of a text that may be long.
+
+    >>> opening("word " * 100)[-11:]
+    ' word word…'
+    """
+    said = visible(str(text))
+    return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
+
+
 def lines(text: object) -> str:
     """Text of several lines."""
     return visible(str(text), keep="\n\t")
@@ -47,7 +66,7 @@ TEMPLATES = Environment(
     loader=PackageLoader("surest.service", "templates"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
 )
 TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment}
-TEMPLATES.filters |= {"counted": count, "number_of": counted}
+TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted}
 
 
 def root_of(request: Request) -> str:
