@@ -143,6 +143,28 @@ def test_by_keyboard_alone(site: str, storage: str, seen: Browser) -> None:
     assert seen.was_not_reloaded
 
 
+def test_buttons_follow_what_others_do(site: str, storage: str, seen: Browser) -> None:
+    """Somebody else pauses the study, and later it ends: the page offers what can be done now, without a reload."""
+    study = surest.open_study(storage, f"others {seen.size}", ["a", "b"], 0.4, seed=1, budget=20)
+    seen.open(f"{site}/studies/others%20{seen.size}")
+    assert offered(seen) == ["Evaluate by hand", "Pause handing out tickets", "Delete"]
+    study.pause()
+    seen.wait(lambda: offered(seen) == ["Evaluate by hand", "Hand out tickets again", "Delete"], "paused")
+    study.resume()
+    seen.wait(lambda: "Pause handing out tickets" in offered(seen), "resumed")
+    assert "Join as a worker" in seen.text()
+    while tickets := study.ask(1):
+        study.tell(tickets[0].id, 0.5)
+    seen.wait(lambda: offered(seen) == ["Delete"], "ended")
+    assert "Join as a worker" not in seen.text()
+    assert seen.was_not_reloaded
+
+
+def offered(seen: Browser) -> list[str]:
+    """The buttons of a study that can be seen."""
+    return seen.text("main .actions").split("\n")
+
+
 def test_the_check_for_barriers_sees_one(site: str, seen: Browser) -> None:
     seen.open(site)
     seen.script("document.querySelector('main').append(document.createElement('input'))")
@@ -203,6 +225,9 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         seen.wait(lambda: f"closed {seen.size}" in seen.text("h1"), "the study")
         check_page(seen)
         assert "Delete" not in seen.text()
+        assert seen.script("return document.querySelector('.top').offsetHeight") < 120, (
+            "words of the bar are not broken"
+        )
         assert seen.script("return document.cookie") == ""
         connected = "return document.querySelector('[data-live]').dataset.connected"
         seen.wait(lambda: seen.script(connected) == "yes", "the stream takes the cookie")

@@ -16,7 +16,7 @@ from surest.result.json import ALWAYS, from_json
 from surest.study.additions import additions_of
 from surest.study.health import last_failures_of
 from surest.study.study import Study
-from surest.text import shell_line
+from surest.text import counted, shell_line
 
 SUFFIXES = ("html", "md", "json")
 DECISION = "decision.jsonl.gz"
@@ -79,7 +79,7 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
     With `check` it has the commands by which somebody else can check a recorded result; that takes a replay.
     """
     handling = msgspec.to_builtins(study.settings.handling)
-    beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
+    beyond = {"budget": study.settings.problem.budget, **handling, **study.settings.problem.options}
     where = ["--storage", study.store.shown if storage is None else storage]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
@@ -124,7 +124,7 @@ def _anew(study: Study, where: list[str]) -> dict[str, str]:
         line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
         when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
         if study.items:
-            when = f"Then add arms, when {added.before} items have a cell evaluated and no other has"
+            when = f"Then add arms, when {counted(added.before, 'item')} in all {'has' if added.before == 1 else 'have'} a cell"
         commands[when] = shell_line(line)
     return commands
 

@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from surest.core.session import may_grow
-from surest.decision.write import CHECKABLE
 from surest.errors import SurestError
 from surest.report.page import question, reproduction, settings_rows
 from surest.report.report import report_on
@@ -92,7 +91,7 @@ async def study(request: Request) -> Response:
         joining=joining(seen.study, service, bool(request.app.state.tokens)),
         again=reproduction(report),
         may_grow=may_grow(seen.result.problem),
-        checkable=seen.result.problem.algorithm in CHECKABLE,
+        checkable=files.is_checkable(seen.result.problem),
         settings=[(key, value) for key, value in settings_rows(report) if key != "note"],
     )
 

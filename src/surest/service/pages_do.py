@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from surest.errors import SurestError, UsageError
+from surest.errors import RewardError, SurestError, UsageError
 from surest.service.api import check_settings
 from surest.service.auth import check, csrf_of, log_in, log_out, needs
 from surest.service.bodies import MOST_REASON
@@ -182,9 +182,16 @@ def ticket_words(study: Study, ticket: StoredTicket) -> dict[str, Any]:
     """A ticket as a page shows it, with what is known of its item."""
     item = None if ticket.item is None else study.items[ticket.item]
     known = None if item is None or item.payload is None else json.loads(item.payload)
-    payload = known if known is None or isinstance(known, str) else json.dumps(known, indent=2, ensure_ascii=False)
+    fields = [(name, _text(value)) for name, value in known.items()] if isinstance(known, dict) else []
+    payload = None if known is None else _text(known)
     arm, key = study.labels[ticket.arm], None if item is None else item.key
-    return {"number": ticket.number, "arm": arm, "item": key, "payload": payload, "worker": ticket.worker}
+    words = {"number": ticket.number, "arm": arm, "item": key, "worker": ticket.worker}
+    return {**words, "payload": payload, "fields": fields}
+
+
+def _text(value: Any) -> str:
+    """What an item holds, for a person."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 @needs("work")
@@ -208,11 +215,20 @@ async def tell(request: Request) -> Response:
     form, name = await form_of(request), request.path_params["name"]
     number = text_of(form, "ticket")
     try:
-        reward = number_of(text_of(form, "reward"), "the reward")
+        reward = await _reward(request, name, text_of(form, "reward"))
         await request.app.state.studies.desk(name).tell([_ticket(number)], [reward], person(request))
     except UsageError as error:
         return await _evaluate(request, error)
     return await _next(request, told=number)
+
+
+async def _reward(request: Request, name: str, text: str) -> float:
+    """A reward that a person wrote; refused in words for a person where it is out of the study's bounds."""
+    low, high = (await request.app.state.studies.study(name)).settings.problem.bounds
+    reward = number_of(text, "the reward")
+    if not low <= reward <= high:
+        raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
+    return reward
 
 
 @needs("work")

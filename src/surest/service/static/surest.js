@@ -23,6 +23,9 @@
   tellTimes(document);
   setInterval(() => tellTimes(document), 5000);
 
+  // What a page says after a form was sent is not said again when it is loaded anew.
+  if (new URLSearchParams(location.search).has("done")) history.replaceState(null, "", location.pathname);
+
   // A field of a form that goes with one answer to a question is shown with that answer only.
   for (const choice of document.querySelectorAll("[data-chooses]")) {
     const show = () => {
