@@ -18,6 +18,6 @@ async function send(what, data) {
 for (let answer; !(answer = await send('ask', { worker, wait: 30, held: [] })).finished; )
   for (const { ticket, arm, item } of answer.tickets)
     await evaluate(arm, item).then(
-      (reward) => send('tell', { ticket, reward }),
+      (reward) => send('tell', { ticket, reward, worker }),
       (error) => send('fail', { ticket, worker, reason: String(error) }),
     )

@@ -42,4 +42,4 @@ while not (answer := send("ask", worker=worker, wait=30, held=[]))["finished"]:
         except Exception as problem:
             send("fail", ticket=ticket["ticket"], worker=worker, reason=str(problem))
         else:
-            send("tell", ticket=ticket["ticket"], reward=reward)
+            send("tell", ticket=ticket["ticket"], reward=reward, worker=worker)

@@ -10,7 +10,7 @@ while tickets=$(send ask "{\"worker\": \"$worker\", \"wait\": 30, \"held\": []}"
   while IFS=$'\t' read -r ticket arm item; do
     [ -n "$ticket" ] || continue  # nothing to do now: rewards of others are awaited
     if reward=$("$3" "$arm" "$item"); then
-      send tell "{\"ticket\": $ticket, \"reward\": $reward}"
+      send tell "{\"ticket\": $ticket, \"reward\": $reward, \"worker\": \"$worker\"}"
     else
       send fail "{\"ticket\": $ticket, \"worker\": \"$worker\", \"reason\": \"exit status $?\"}"
     fi > /dev/null

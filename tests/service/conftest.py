@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from serving_support import Service
 
 from surest.service.tokens import Tokens
+from visiting import serving
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,19 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     with Service(f"sqlite:///{folder}/studies.db", folder) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database for the tests of one file."""
+    return f"sqlite:///{tmp_path_factory.mktemp('site')}/s.db"
+
+
+@pytest.fixture(scope="module")
+def site(storage: str) -> Iterator[str]:
+    """The address of a service on it, in a thread of this process."""
+    with serving(storage) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

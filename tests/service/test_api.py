@@ -73,7 +73,7 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
     both = {"ticket": 1, "tickets": [0], "rewards": [0.5]}
     refused(service.post(tell, both), 422, "give a ticket and its reward")
     refused(service.post(tell, {"tickets": [0, 1], "rewards": [0]}), 422, "as many tickets as rewards")
-    refused(service.post(tell, {"ticket": 0, "reward": 0.5, "worker": "x"}), 422, "unknown field `worker`")
+    refused(service.post(tell, {"ticket": 0, "reward": 0.5, "wroker": "x"}), 422, "unknown field `wroker`")
     refused(service.post(tell, b'{"ticket": 0', headers={"Content-Type": "application/json"}), 400, "not JSON")
     refused(service.post(tell, b"\xff\xfe", headers={"Content-Type": "application/json"}), 400, "not JSON")
     deep = b'{"name": "x", "arms": 2, "settings": {"options": ' + b"[" * 100_000
@@ -85,6 +85,12 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
     refused(service.post("/api/studies", {"name": "x", "arms": []}), 422, "length >= 1")
     refused(service.post("/api/studies", {"name": "x", "arms": 2, "settings": {"delta": 2}}), 400, "delta is 2")
     refused(service.post("/api/studies", {"name": "x", "arms": 2, "settings": {"detla": 2}}), 400, "detla")
+    settings = {"retries": "two", "note": "not in the message"}
+    answer = service.post("/api/studies", {"name": "x", "arms": 2, "settings": settings})
+    refused(answer, 400, "^setting retries is 'two': expected `int`, got `str`$")
+    long = {"name": "x", "arms": 2, "settings": {"note": 2001 * "n"}}
+    refused(service.post("/api/studies", long), 400, "the note has 2,001 characters; at most 2,000 are taken")
+    refused(service.post(f"{at}/fail", {"ticket": 0, "reason": 10_001 * "r"}), 422, "length <= 10000 - at `\\$.reason`")
     refused(service.post("/api/studies", {"name": "a\nb", "arms": 2}), 400, "one line")
     name = service.get(at).json["name"]
     refused(service.post("/api/studies", {"name": name, "arms": 2}), 409, "already a study")
@@ -109,20 +115,38 @@ def test_algorithms_of_files_are_not_run(service: Service) -> None:
     assert "evil" not in service.get("/api/studies").json["studies"]
 
 
+HELD = {"tickets": [0], "gone": []}
+
+
 def test_failures_leases_and_arms(service: Service) -> None:
     at = made(service, algorithm="wager", reserve=0.1, batch=4)
     (ticket,) = service.post(f"{at}/ask", {"worker": "ann"}).json["tickets"]
     refused(service.post(f"{at}/fail", {"ticket": ticket["ticket"], "worker": "bob"}), 409, "with worker 'ann'")
-    assert service.post(f"{at}/renew", {"tickets": [ticket["ticket"]], "worker": "ann"}).status == 200
+    assert service.post(f"{at}/renew", {"tickets": [ticket["ticket"]], "worker": "ann"}).json == HELD
+    for stranger in ("renew", "return"):
+        asked = service.post(f"{at}/{stranger}", {"tickets": [99, ticket["ticket"]], "worker": "bob"})
+        assert asked.json == {"tickets": [], "gone": [0, 99]}, "what is not one's own stays as it is"
     assert service.post(f"{at}/fail", {"ticket": ticket["ticket"], "reason": "no", "worker": "ann"}).status == 200
     (again,) = service.post(f"{at}/ask", {"worker": "bob"}).json["tickets"]
     assert again == ticket, "a failed ticket is handed out again first"
-    assert service.post(f"{at}/return", {"tickets": [ticket["ticket"]], "worker": "bob"}).status == 200
+    assert service.post(f"{at}/return", {"tickets": [ticket["ticket"]], "worker": "bob"}).json == HELD
+    assert service.post(f"{at}/renew", {"tickets": [ticket["ticket"]], "worker": "bob"}).json["gone"] == [0]
     (again,) = service.post(f"{at}/ask", {"worker": "cid"}).json["tickets"]
     assert again == ticket
     health = service.get(f"{at}/status").json["health"]
     assert health == {"a": {"failed": 1, "retried": 2, "interrupted": 1}}
     assert service.post(f"{at}/arms", {"labels": ["c"]}).json["arms"] == ["a", "b", "c"]
+
+
+def test_the_log_names_who_told_late(service: Service) -> None:
+    """Ann's ticket goes to Bob, and then she tells it after all."""
+    at = made(service)
+    for k, telling in enumerate(({"worker": "ann"}, {})):
+        service.post(f"{at}/ask", {"worker": "ann"})
+        service.post(f"{at}/return", {"tickets": [k], "worker": "ann"})
+        service.post(f"{at}/ask", {"worker": "bob"})
+        assert service.post(f"{at}/tell", {"ticket": k, "reward": 0.5, **telling}).status == 200
+    assert [ticket[3] for ticket in service.get(f"{at}/export").json["tickets"]] == ["ann", "bob"]
 
 
 def test_a_worker_gets_again_what_it_never_heard_of(service: Service) -> None:
@@ -204,14 +228,22 @@ def test_events_tell_of_changes(service: Service) -> None:
     until(30, lambda: "surest_watching 0" in service.get("/metrics").body.decode())
 
 
+def told_so_far(service: Service) -> int:
+    found = re.search(r"^surest_rewards_told_total (\d+)$", service.get("/metrics").body.decode(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
 def test_health_and_metrics(service: Service) -> None:
     assert service.get("/healthz").json == {"status": "ok"}
     at = made(service)
     service.post(f"{at}/ask", {})
+    before = told_so_far(service)
+    for _ in range(3):
+        service.post(f"{at}/tell", {"ticket": 0, "reward": 0.5})
+    assert told_so_far(service) == before + 1, "a reward that is told again counts once"
     text = service.get("/metrics").body.decode()
-    assert re.search(
-        r'surest_requests_total\{method="POST",route="/api/studies/\{name:name\}/ask",status="200"\} \d+', text
-    )
+    assert re.search(r'surest_requests_total\{method="POST",route="/api/studies/\{name\}/ask",status="200"\} \d+', text)
     names = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if not line.startswith("#")}
     described = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert {re.sub("_(bucket|sum|count)$", "", name) for name in names} == described
@@ -246,6 +278,8 @@ def test_statuses_that_the_document_names_are_those_that_come(service: Service) 
     for path, body in (("/api/studies", {"name": "documented", "arms": 2}), ("/api/import", copy)):
         refused(service.post(path, body), 409, "already a study")
         assert "409" in document["paths"][path]["post"]["responses"]
+    renew = document["paths"]["/api/studies/{name}/renew"]["post"]
+    assert renew["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].endswith("HeldAnswer")
     assert ask["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("AskForm")
 
 

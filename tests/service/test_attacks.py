@@ -49,7 +49,8 @@ def test_without_a_token_nothing_is_seen_or_done(study: Guarded) -> None:
     assert service.get("/api/studies/not-there").status == 401, "whether a study exists is not told either"
     assert service.get("/", headers={"Accept": "text/html"}).status in (401, 303)
     for path in ("/healthz", "/openapi.json"):
-        assert service.get(path).status == 200
+        for token in (None, "not one"):
+            assert service.get(path, token=token).status == 200
 
 
 def test_a_wrong_token_is_refused_and_soon_slowed_down(tmp_path: Path, study: Guarded) -> None:

@@ -18,17 +18,6 @@ REWARDS = {"old": [0, 1, 0, 0], "large button": [1, 1, 0, 1], "two buttons": [0,
 """What workers find: the same rewards again and again, so that every run is the same."""
 
 
-@pytest.fixture(scope="module")
-def storage(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f"sqlite:///{tmp_path_factory.mktemp('browser')}/s.db"
-
-
-@pytest.fixture(scope="module")
-def service(storage: str) -> Iterator[str]:
-    with serving(storage) as address:
-        yield address
-
-
 @pytest.fixture(scope="module", params=[("desk", "light"), ("phone", "dark")], ids="-".join)
 def seen(request: pytest.FixtureRequest) -> Iterator[Browser]:
     with browser(*request.param) as opened:
@@ -36,11 +25,11 @@ def seen(request: pytest.FixtureRequest) -> Iterator[Browser]:
 
 
 @contextmanager
-def workers(service: str, study: str, count: int = 2) -> Iterator[None]:
+def workers(site: str, study: str, count: int = 2) -> Iterator[None]:
     """So many workers at a study, over HTTP."""
     start, stop = threading.Barrier(count), threading.Event()
     threads = [
-        threading.Thread(target=work, args=(service, study, f"worker {k}", REWARDS, start, stop)) for k in range(count)
+        threading.Thread(target=work, args=(site, study, f"worker {k}", REWARDS, start, stop)) for k in range(count)
     ]
     for thread in threads:
         thread.start()
@@ -59,10 +48,10 @@ def check_page(seen: Browser) -> None:
     assert seen.complaints() == []
 
 
-def test_a_study_from_its_making_to_its_verdict(service: str, seen: Browser) -> None:
+def test_a_study_from_its_making_to_its_verdict(site: str, seen: Browser) -> None:
     """Made by a form, one reward told by hand, the rest by two workers; the verdict appears without a reload."""
     name = f"landing pages, {seen.size}"
-    seen.open(service)
+    seen.open(site)
     check_page(seen)
     seen.press("New study")
     shown = (
@@ -92,7 +81,7 @@ def test_a_study_from_its_making_to_its_verdict(service: str, seen: Browser) -> 
         lambda: seen.script("return document.querySelector('[data-live]').dataset.connected") == "yes", "connected"
     )
 
-    with workers(service, name):
+    with workers(site, name):
         seen.wait(lambda: "worker 1" in seen.text("#part-work"), "the second worker is seen")
         seen.wait(lambda: "is the best" in seen.text("#part-verdict"), "the verdict")
     assert "Arm large button is the best: wrong with probability at most 0.05." in seen.text("#part-verdict")
@@ -112,29 +101,29 @@ def made_on_items(storage: str, name: str) -> Study:
     return study
 
 
-def test_a_list_of_items_and_all_other_pages(service: str, storage: str, seen: Browser) -> None:
+def test_a_list_of_items_and_all_other_pages(site: str, storage: str, seen: Browser) -> None:
     name = f"items {seen.size}"
     study = made_on_items(storage, name)
     held = study.ask(1, "slow worker")
-    base = f"{service}/studies/items%20{seen.size}"
+    base = f"{site}/studies/items%20{seen.size}"
     pages = ["", "/log", "/log?show=events", "/cells", "/arms", "/delete", "/evaluate"]
     pages += [f"/tickets/{ticket.id}/fail" for ticket in held]
     for page in pages:
         seen.open(base + page)
         check_page(seen)
-    seen.open(f"{service}/studies/there%20is%20none")
+    seen.open(f"{site}/studies/there%20is%20none")
     assert "there is none" in seen.text()
     assert seen.barriers() == []
     assert len(seen.complaints()) == 1  # the status itself
 
 
-def test_by_keyboard_alone(service: str, storage: str, seen: Browser) -> None:
+def test_by_keyboard_alone(site: str, storage: str, seen: Browser) -> None:
     """The first stop leads to the content; a reward is told by keys; the focus survives an update."""
     from selenium.webdriver.common.keys import Keys
 
     name = f"keys {seen.size}"
     study = surest.open_study(storage, name, ["a", "b"], 0.05, seed=1)
-    seen.open(f"{service}/studies/keys%20{seen.size}/evaluate")
+    seen.open(f"{site}/studies/keys%20{seen.size}/evaluate")
     seen.find("body").send_keys(Keys.TAB)
     assert seen.script("return document.activeElement.textContent") == "To the content"
     seen.find("form[action$=ask] button").send_keys(Keys.ENTER)
@@ -142,7 +131,7 @@ def test_by_keyboard_alone(service: str, storage: str, seen: Browser) -> None:
     seen.find("#reward").send_keys("0.25", Keys.ENTER)
     seen.wait(lambda: "Told: ticket 0." in seen.text(), "the reward is told")
     assert study.status().told == 1
-    seen.open(f"{service}/studies/keys%20{seen.size}")
+    seen.open(f"{site}/studies/keys%20{seen.size}")
     seen.wait(
         lambda: seen.script("return document.querySelector('[data-live]').dataset.connected") == "yes", "connected"
     )
@@ -154,8 +143,30 @@ def test_by_keyboard_alone(service: str, storage: str, seen: Browser) -> None:
     assert seen.was_not_reloaded
 
 
-def test_the_check_for_barriers_sees_one(service: str, seen: Browser) -> None:
-    seen.open(service)
+def test_buttons_follow_what_others_do(site: str, storage: str, seen: Browser) -> None:
+    """Somebody else pauses the study, and later it ends: the page offers what can be done now, without a reload."""
+    study = surest.open_study(storage, f"others {seen.size}", ["a", "b"], 0.4, seed=1, budget=20)
+    seen.open(f"{site}/studies/others%20{seen.size}")
+    assert offered(seen) == ["Evaluate by hand", "Pause handing out tickets", "Delete"]
+    study.pause()
+    seen.wait(lambda: offered(seen) == ["Evaluate by hand", "Hand out tickets again", "Delete"], "paused")
+    study.resume()
+    seen.wait(lambda: "Pause handing out tickets" in offered(seen), "resumed")
+    assert "Join as a worker" in seen.text()
+    while tickets := study.ask(1):
+        study.tell(tickets[0].id, 0.5)
+    seen.wait(lambda: offered(seen) == ["Delete"], "ended")
+    assert "Join as a worker" not in seen.text()
+    assert seen.was_not_reloaded
+
+
+def offered(seen: Browser) -> list[str]:
+    """The buttons of a study that can be seen."""
+    return seen.text("main .actions").split("\n")
+
+
+def test_the_check_for_barriers_sees_one(site: str, seen: Browser) -> None:
+    seen.open(site)
     seen.script("document.querySelector('main').append(document.createElement('input'))")
     assert [found.split()[0] for found in seen.barriers()] == ["label"]
 
@@ -163,11 +174,11 @@ def test_the_check_for_barriers_sees_one(service: str, seen: Browser) -> None:
 EVIL = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 
 
-def test_hostile_text_runs_nowhere(service: str, storage: str, seen: Browser) -> None:
+def test_hostile_text_runs_nowhere(site: str, storage: str, seen: Browser) -> None:
     """In a page as it is loaded, and in parts that are put in later."""
     name = f"hostile {seen.size}"
     study = surest.open_study(storage, name, [EVIL, "b"], 0.05, note=EVIL, seed=1)
-    seen.open(f"{service}/studies/hostile%20{seen.size}")
+    seen.open(f"{site}/studies/hostile%20{seen.size}")
     for worker in (EVIL, f"later {EVIL}"):
         (ticket, other) = study.ask(2, worker)
         study.fail(ticket.id, EVIL, worker=worker)
@@ -203,8 +214,8 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
     """A page that needs a token leads to the login and back; scripts cannot read the token."""
     secret = Tokens(tmp_path / "tokens.json").add("ann", "work")
     surest.open_study(storage, f"closed {seen.size}", ["a", "b"], 0.05, seed=1)
-    with serving(storage, tmp_path / "tokens.json") as service:
-        seen.open(f"{service}/studies/closed%20{seen.size}")
+    with serving(storage, tmp_path / "tokens.json") as site:
+        seen.open(f"{site}/studies/closed%20{seen.size}")
         seen.complaints()  # of the status
         assert "this needs a token" in seen.text()
         seen.press("log in")
@@ -214,6 +225,9 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         seen.wait(lambda: f"closed {seen.size}" in seen.text("h1"), "the study")
         check_page(seen)
         assert "Delete" not in seen.text()
+        assert seen.script("return document.querySelector('.top').offsetHeight") < 120, (
+            "words of the bar are not broken"
+        )
         assert seen.script("return document.cookie") == ""
         connected = "return document.querySelector('[data-live]').dataset.connected"
         seen.wait(lambda: seen.script(connected) == "yes", "the stream takes the cookie")
@@ -222,20 +236,20 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         seen.driver.delete_all_cookies()
 
 
-def test_colours_follow_the_scheme(service: str, seen: Browser) -> None:
-    seen.open(service)
+def test_colours_follow_the_scheme(site: str, seen: Browser) -> None:
+    seen.open(site)
     colours = {"desk": ("rgb(255, 255, 255)", "rgb(28, 28, 28)"), "phone": ("rgb(22, 24, 27)", "rgb(232, 230, 227)")}
     style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
     assert tuple(seen.script(style)) == colours[seen.size]
     assert seen.script("return innerWidth") == SIZES[seen.size][0]
 
 
-def test_without_a_script_everything_works(service: str, storage: str, tmp_path: Path) -> None:
+def test_without_a_script_everything_works(site: str, storage: str, tmp_path: Path) -> None:
     """Pages, the search and forms need no JavaScript; a page then shows times as they are."""
     surest.open_study(storage, "plain one", ["a", "b"], 0.05)
     with browser() as plain:
         plain.command("Emulation.setScriptExecutionDisabled", {"value": True})
-        plain.driver.get(service)
+        plain.driver.get(site)
         plain.find("#q").send_keys("plain one")
         plain.find("form[role=search] button").click()
         plain.wait(lambda: "q=plain+one" in plain.driver.current_url, "the search is sent")

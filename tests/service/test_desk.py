@@ -37,7 +37,8 @@ def test_what_is_refused_leaves_the_others_alone() -> None:
     outcomes = carry_out(study, calls)
     kinds = [type(outcome) for outcome in outcomes]
     none = type(None)
-    assert kinds == [none, TicketError, none, TicketError, RewardError, TicketError, none, none, Handed]
+    assert kinds == [int, TicketError, int, TicketError, RewardError, TicketError, none, int, Handed]
+    assert (outcomes[0], outcomes[2], outcomes[7]) == (1, 0, 1), "how many rewards were new"
     handed = outcomes[-1]
     assert isinstance(handed, Handed)
     assert [ticket.id for ticket in handed.tickets] == [3], "what failed in the same transaction is handed out again"

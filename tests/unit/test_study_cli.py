@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -53,6 +54,37 @@ def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
     assert json.loads(run("delete", "copy", "--json")) == {"deleted": "copy"}
     with pytest.raises(UsageError, match="no study 'copy'"):
         run("status", "copy")
+
+
+def test_a_status_says_that_a_study_is_paused(storage: str) -> None:
+    run("create", "s", *SETTINGS)
+    assert json.loads(run("status", "s", "--json"))["paused"] is False
+    run("pause", "s")
+    assert "Paused. No arm leads yet" in run("status", "s")
+    assert "until 'surest study resume'" in run("status", "s")
+    assert json.loads(run("status", "s", "--json"))["paused"] is True
+
+
+def test_a_study_is_made_like_another(storage: str) -> None:
+    """With all that its items hold, the arms that it began with, and other settings where they are given."""
+    items = [("q1", {"text": "2 + 2?"}), ("q2", None)]
+    first = open_study(storage, "s", ["a", "b"], 0.2, items=items, seed=7, lease_seconds=5, reserve=0.1)
+    first.add_arms(["c"])
+    assert run("create", "again", "--like", "s", "--delta", "0.1") == "study again: 2 arms\n"
+    made = open_study(storage, "again")
+    assert made.items == first.items
+    assert made.settings.plain() == {**first.settings.plain(), "delta": 0.1}
+    with pytest.raises(click.UsageError, match="--like STUDY"):
+        run("create", "third", "--like", "s", "--arm", "d")
+
+
+def test_the_log_names_who_told_a_ticket(storage: str) -> None:
+    run("create", "s", *SETTINGS)
+    run("ask", "s", "--worker", "ann")
+    open_study(storage, "s").give_back([0], "ann")
+    run("ask", "s", "--worker", "bob")
+    run("tell", "s", "0", "0.5", "--worker", "ann")
+    assert json.loads(run("export", "s"))["tickets"][0][3] == "ann"
 
 
 def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> None:

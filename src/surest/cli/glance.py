@@ -24,10 +24,12 @@ def show_result(found: Result) -> None:
     console.print(Text(health_line(found.health or {})))
 
 
-def show(progress: Progress) -> None:
+def show(progress: Progress, paused: bool = False) -> None:
     """A study at a glance."""
     found, console = progress.result, Output(highlight=False)
-    console.print(_headline(progress))
+    console.print(_headline(progress, "Paused" if paused else "Running"))
+    if paused and not progress.finished:
+        console.print(Text("No tickets are handed out until 'surest study resume'."))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
     console.print(
@@ -51,16 +53,16 @@ def _warn(console: Output, found: Result) -> None:
         console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
-def _headline(progress: Progress) -> Text:
+def _headline(progress: Progress, state: str) -> Text:
     if progress.finished:
         return emphasised(progress.result)
     if progress.result.pulls == 0:
-        return Text("Running. No arm leads yet: the algorithm's first request is not answered.")
+        return Text(f"{state}. No arm leads yet: the algorithm's first request is not answered.")
     found = progress.result
     if found.verdicts is not None:
-        return Text("Running. ") + Text(verdict(found).partition("). ")[2])
+        return Text(f"{state}. ") + Text(verdict(found).partition("). ")[2])
     leads = " leads." if len(found.chosen) == 1 else " lead."
-    return Text("Running. ") + Text(arm_name(found), style="bold") + Text(leads)
+    return Text(f"{state}. ") + Text(arm_name(found), style="bold") + Text(leads)
 
 
 def _how_sure(progress: Progress) -> str:

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from surest.cli.study import say
+from surest.cli.study import say, stored_in
 from surest.errors import UsageError
-from surest.study.stores import STORAGE
 
 TOKENS = "SUREST_TOKENS"
 
@@ -30,15 +29,7 @@ tokens_option = click.option(
 
 
 @click.group(invoke_without_command=True)
-@click.option(
-    "--storage",
-    metavar="URL",
-    envvar="SUREST_STORAGE",
-    default=STORAGE,
-    show_default=True,
-    show_envvar=True,
-    help="sqlite:///FILE or postgresql://USER@HOST/NAME.",
-)
+@stored_in("sqlite:///FILE or postgresql://USER@HOST/NAME.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @tokens_option

@@ -20,15 +20,20 @@ from surest.study.workers import shell_name
 Command = Callable[..., Any]
 
 
-storage_option = click.option(
-    "--storage",
-    metavar="URL",
-    envvar="SUREST_STORAGE",
-    default=STORAGE,
-    show_default=True,
-    show_envvar=True,
-    help="sqlite:///FILE, postgresql://USER@HOST/NAME, or http://HOST:PORT of a service.",
-)
+def stored_in(kinds: str) -> Callable[[Command], Command]:
+    """Where studies are kept, if not in the usual file."""
+    return click.option(
+        "--storage",
+        metavar="URL",
+        envvar="SUREST_STORAGE",
+        default=STORAGE,
+        show_default=True,
+        show_envvar=True,
+        help=kinds,
+    )
+
+
+storage_option = stored_in("sqlite:///FILE, postgresql://USER@HOST/NAME, or http://HOST:PORT of a service.")
 
 
 def common(command: Command) -> Command:
@@ -185,10 +190,11 @@ def ask(name: str, k: int, worker: str | None, storage: str, as_json: bool) -> i
 @click.argument("name")
 @click.argument("ticket", type=int)
 @click.argument("reward")
+@click.option("--worker", metavar="WHO", help="Who tells it, if ask was told. [default: as for ask]")
 @common
-def tell(name: str, ticket: int, reward: str, storage: str, as_json: bool) -> int:
+def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, as_json: bool) -> int:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
-    open_study(storage, name).tell(ticket, _number(reward))
+    open_study(storage, name).tell(ticket, _number(reward), worker=shell_name() if worker is None else worker)
     say(as_json, {"ticket": ticket, "reward": _number(reward)}, f"ticket {ticket}: {reward}")
     return 0
 
@@ -243,13 +249,14 @@ def work(name: str, words: tuple[str, ...], storage: str, as_json: bool, **how: 
 @common
 def status(name: str, storage: str, as_json: bool) -> int:
     """Show who leads, how sure that is, and how much longer it may take."""
-    progress = open_study(storage, name).status()
+    opened = open_study(storage, name)
+    progress, paused = opened.status(), opened.paused
     if as_json:
-        say(True, progress.to_json(), "")
+        say(True, {**progress.to_json(), "paused": paused}, "")
     else:
         from surest.cli.glance import show
 
-        show(progress)
+        show(progress, paused)
     return 0
 
 

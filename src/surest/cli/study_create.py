@@ -1,5 +1,6 @@
 """``surest study create``."""
 
+import json
 from typing import Any
 
 import click
@@ -7,7 +8,8 @@ import click
 from surest.cli.settings import problem_options, settings_given
 from surest.cli.study import common, counted_arms, say
 from surest.errors import UsageError
-from surest.study.study import open_study
+from surest.study.additions import additions_of
+from surest.study.study import Study, open_study
 
 
 @click.command()
@@ -20,6 +22,11 @@ from surest.study.study import open_study
     multiple=True,
     metavar="KEY",
     help="An item of the list that all arms are compared on, if there is one.",
+)
+@click.option(
+    "--like",
+    metavar="STUDY",
+    help="Take arms, items with what they hold, and settings from this study, but for those that are given here.",
 )
 @problem_options
 @click.option(
@@ -35,18 +42,22 @@ def create(
     labels: tuple[str, ...],
     arms: int | None,
     items: tuple[str, ...],
+    like: str | None,
     storage: str,
     as_json: bool,
     **given: Any,
 ) -> int:
     """Make a study."""
-    if bool(labels) == (arms is not None):
-        raise click.UsageError("say which arms there are: one --arm LABEL for each, or --arms N")
-    settings = settings_given(given)
+    if bool(labels) + (arms is not None) + (like is not None) != 1:
+        raise click.UsageError("say which arms there are: one --arm LABEL for each, --arms N, or --like STUDY")
+    settings = settings_given(given) | {key: value for key, value in given.items() if value is not None}
     if items:
         settings["items"] = list(items)
+    if like is not None:
+        labels, same = like_study(open_study(storage, like))
+        settings = same | settings
     try:
-        made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **given, **settings)
+        made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **settings)
     except UsageError as error:
         there, found, _ = str(error).partition("; open it with load_if_exists")
         if not found:
@@ -56,3 +67,17 @@ def create(
         ) from None
     say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {counted_arms(made)}")
     return 0
+
+
+def like_study(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The arms with which a study began, and its settings and items as keywords of `open_study`.
+
+    >>> study = open_study("memory:like", "one", ["a", "b"], 0.1, items=[("q", {"text": "2 + 2?"})], seed=7)
+    >>> labels, settings = like_study(study)
+    >>> labels, settings["seed"], settings["items"]
+    (('a', 'b'), 7, [('q', {'text': '2 + 2?'})])
+    """
+    settings = study.settings.plain()
+    settings |= settings.pop("options")
+    items = [(item.key, None if item.payload is None else json.loads(item.payload)) for item in study.items]
+    return additions_of(study)[0].labels, {**settings, "items": items or None}

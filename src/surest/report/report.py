@@ -16,7 +16,7 @@ from surest.result.json import ALWAYS, from_json
 from surest.study.additions import additions_of
 from surest.study.health import last_failures_of
 from surest.study.study import Study
-from surest.text import shell_line
+from surest.text import counted, shell_line
 
 SUFFIXES = ("html", "md", "json")
 DECISION = "decision.jsonl.gz"
@@ -79,13 +79,14 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
     With `check` it has the commands by which somebody else can check a recorded result; that takes a replay.
     """
     handling = msgspec.to_builtins(study.settings.handling)
-    beyond = {"budget": study.settings.problem.budget, **handling, "options": study.settings.problem.options}
+    beyond = {"budget": study.settings.problem.budget, **handling, **study.settings.problem.options}
     where = ["--storage", study.store.shown if storage is None else storage]
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    if _is_short(study):
-        commands |= _anew(study, where) | (_check_yourself(result, study, where) if check else {})
+    commands |= _anew(study, where)
+    if check and _is_short(study):
+        commands |= _check_yourself(result, study, where)
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
     return Report(result, study.name, beyond, commands, said)
@@ -113,24 +114,32 @@ def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str,
 
 def _anew(study: Study, where: list[str]) -> dict[str, str]:
     """The commands that make a study of the same arms and settings, and add later arms when they came."""
-    settings, name = study.settings, f"{study.name}-again"
-    first, *later = additions_of(study)
-    numbered = first.labels == tuple(str(i) for i in range(len(first.labels)))
-    arms = [f"--arms={len(first.labels)}"] if numbered else [f"--arm={label}" for label in first.labels]
+    name, (first, *later) = f"{study.name}-again", additions_of(study)
+    if _is_short(study) and all(item.payload is None for item in study.items):
+        made = _spelled_out(study, where, first.labels)
+    else:  # what items hold may be long
+        made = ["surest", "study", "create", *where, f"--like={study.name}"]
+    commands = {"Start the same study anew": shell_line([*made, "--", name])}
+    for added in later:
+        line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
+        when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
+        if study.items:
+            when = f"Then add arms, when {counted(added.before, 'item')} in all {'has' if added.before == 1 else 'have'} a cell"
+        commands[when] = shell_line(line)
+    return commands
+
+
+def _spelled_out(study: Study, where: list[str], labels: tuple[str, ...]) -> list[str]:
+    """The command that makes a study, but for its name, with all arms, items and settings: it needs no other study."""
+    settings = study.settings
+    numbered = labels == tuple(str(i) for i in range(len(labels)))
+    arms = [f"--arms={len(labels)}"] if numbered else [f"--arm={label}" for label in labels]
     asked = settings.problem.settings()
     said = {name: asked[name] for name in DEFAULTS if name in ALWAYS or asked[name] != DEFAULTS[name]}
     options = [*command_words(said), *command_words(msgspec.to_builtins(settings.handling))]
     options += [f"--option={key}={json.dumps(value)}" for key, value in settings.problem.options.items()]
     items = [f"--item={item.key}" for item in study.items]
-    made = ["surest", "study", "create", *where, *arms, *items, *options, "--", name]
-    commands = {"Start the same study anew": shell_line(made)}
-    for added in later:
-        line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
-        when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"
-        if study.items:
-            when = f"Then add arms, when {added.before} items have a cell evaluated and no other has"
-        commands[when] = shell_line(line)
-    return commands
+    return ["surest", "study", "create", *where, *arms, *items, *options]
 
 
 def command_words(settings: Mapping[str, Any]) -> list[str]:

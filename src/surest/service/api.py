@@ -30,6 +30,8 @@ from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0
 """In which the database must answer."""
+MOST_NOTE = 2000
+"""Characters of a study's note."""
 Answer = Callable[[Request], Awaitable[Any]]
 
 
@@ -48,6 +50,8 @@ class Endpoint(NamedTuple):
     query: tuple[tuple[str, str], ...] = ()
     """Names and descriptions of what may follow a question mark."""
     kind: str = "application/json"
+    gives: Any = None
+    """The form of its answer, where it is described."""
 
 
 def studies_of(request: Request) -> Studies:
@@ -87,11 +91,14 @@ def check_settings(settings: dict[str, Any]) -> None:
     own = {"name", "arms", "items", "storage", "load_if_exists"} & settings.keys()
     if own:
         raise UsageError(f"{', '.join(sorted(own))} cannot be given as settings")
-    check_algorithm(settings.get("algorithm"))
+    check_harmless(settings)
 
 
-def check_algorithm(algorithm: object) -> None:
-    """Refuse what is not the name of an algorithm: a file of the service's machine must not be run."""
+def check_harmless(settings: dict[str, Any]) -> None:
+    """Refuse a note that nobody would read, and an algorithm that would run a file of the service's machine."""
+    algorithm, note = settings.get("algorithm"), settings.get("note")
+    if isinstance(note, str) and len(note) > MOST_NOTE:
+        raise UsageError(f"the note has {len(note):,} characters; at most {MOST_NOTE:,} are taken")
     if algorithm is not None:
         if not isinstance(algorithm, str) or ".py" in algorithm:
             raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
@@ -126,7 +133,7 @@ def _imported(store: Store, document: bytes, name: str | None, there: list[str])
     found = bodies.decoded(document, Any)
     settings = found.get("settings") if isinstance(found, dict) else None
     if isinstance(settings, dict):
-        check_algorithm(settings.get("algorithm"))
+        check_harmless(settings)
     if isinstance(found, dict):
         called = str(found.get("name")) if name is None else name
         check_name(called)
@@ -229,8 +236,9 @@ def ticket_lines(study: Study, handed: Handed) -> str:
 
 async def tell(request: Request) -> Any:
     """Tell rewards."""
-    tickets, rewards = (await bodies.read(request, bodies.TellForm)).both()
-    await (await _desk(request)).tell(tickets, rewards)
+    form = await bodies.read(request, bodies.TellForm)
+    tickets, rewards = form.both()
+    await (await _desk(request)).tell(tickets, rewards, form.worker)
     return {"tickets": tickets, "rewards": rewards}
 
 
@@ -245,19 +253,21 @@ async def fail(request: Request) -> Any:
 
 async def lengthen(request: Request) -> Any:
     """Lengthen leases."""
+    return await _of_held(request, renew)
+
+
+async def _of_held(request: Request, function: Callable[[Study, list[int], str], list[int]]) -> bodies.HeldAnswer:
     form = await bodies.read(request, bodies.HeldForm)
     worker = worker_of(request, form.worker)
-    await studies_of(request).with_study(name_of(request), renew, form.tickets, worker)
-    return {"tickets": form.tickets}
+    held = await studies_of(request).with_study(name_of(request), function, form.tickets, worker)
+    return bodies.HeldAnswer(held, sorted(set(form.tickets).difference(held)))
 
 
 async def return_tickets(request: Request) -> Any:
     """Let tickets be handed out again."""
-    form = await bodies.read(request, bodies.HeldForm)
-    studies, worker = studies_of(request), worker_of(request, form.worker)
-    await studies.with_study(name_of(request), give_back, form.tickets, worker)
-    studies.stir(name_of(request))
-    return {"tickets": form.tickets}
+    answer = await _of_held(request, give_back)
+    studies_of(request).stir(name_of(request))
+    return answer
 
 
 async def add_arms(request: Request) -> Any:
@@ -345,6 +355,7 @@ async def openapi(request: Request) -> Any:
 
 
 NAME = ("name", "Another name than it had.")
+HELD = bodies.HeldForm
 HISTORY = ("history", "1 adds the evidence over time.")
 STUDY = "/api/studies/{name:name}"
 ENDPOINTS = [
@@ -357,8 +368,8 @@ ENDPOINTS = [
     Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm),
     Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),
     Endpoint("POST", f"{STUDY}/fail", "work", fail, "Say that an evaluation gave no reward.", bodies.FailForm),
-    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", bodies.HeldForm),
-    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Let tickets be handed out again.", bodies.HeldForm),
+    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", HELD, gives=bodies.HeldAnswer),
+    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Give tickets back.", HELD, gives=bodies.HeldAnswer),
     Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, "Add arms while a study runs.", bodies.ArmsForm),
     Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
     Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),

@@ -9,6 +9,8 @@ from surest.service.errors import Refused
 from surest.service.limits import body_of
 
 T = TypeVar("T")
+MOST_REASON = 10_000
+"""Characters of the reason for which an evaluation failed."""
 
 
 def _said(text: str, **limits: Any) -> msgspec.Meta:
@@ -44,6 +46,10 @@ class AskForm(Form):
 class TellForm(Form):
     """Tell the reward of a ticket; or those of several: all of them, or none."""
 
+    worker: Annotated[
+        Worker | None,
+        _said("Who tells it, as in ask: the log then names who told it, even if another has the ticket now."),
+    ] = None
     ticket: Number | None = None
     reward: Annotated[float | None, _said("In the units of the study.")] = None
     tickets: Annotated[list[Number], _said("Several tickets.", max_length=10_000)] = []
@@ -65,10 +71,22 @@ class FailForm(Form):
     """Say that an evaluation gave no reward."""
 
     ticket: Number
-    reason: Annotated[str, _said("What went wrong, for the log.", max_length=10_000)] = ""
+    reason: Annotated[str, _said("What went wrong, for the log.", max_length=MOST_REASON)] = ""
     reward: Annotated[float | None, _said("Count the evaluation as this reward instead of retrying it.")] = None
     kind: Annotated[str, _said("What reports call it.", min_length=1, max_length=40)] = "failed"
     worker: Worker | None = None
+
+
+class HeldAnswer(msgspec.Struct):
+    """What became of tickets that a worker named."""
+
+    tickets: Annotated[list[Number], _said("Those that the worker held.")]
+    gone: Annotated[
+        list[Number],
+        _said(
+            "The others, for which nothing was done: told, failed or given back, with another worker, or never handed out."
+        ),
+    ]
 
 
 class HeldForm(Form):

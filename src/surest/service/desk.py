@@ -63,10 +63,11 @@ class Desk:
         self.studies.handed += len(outcome.tickets)
         return outcome
 
-    async def tell(self, tickets: Sequence[int], rewards: Sequence[float]) -> None:
-        """Say what evaluations gave. It is on disk when this returns."""
-        await self._submit(Tell(tickets, rewards))
-        self.studies.told += len(tickets)
+    async def tell(self, tickets: Sequence[int], rewards: Sequence[float], worker: str | None = None) -> None:
+        """Say what evaluations gave, and who says so, if that is known. It is on disk when this returns."""
+        fresh = await self._submit(Tell(tickets, rewards, worker))
+        assert isinstance(fresh, int)
+        self.studies.told += fresh
 
     async def fail(self, failure: Failure) -> None:
         """Say that an evaluation gave no reward."""

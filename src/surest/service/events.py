@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 from surest.errors import SurestError
 from surest.service.studies import Studies
 from surest.service.waiting import within
+from surest.study.log import Log
 from surest.study.study import Study
 
 LOOK_SECONDS = 1.0
 """How often the log is looked at for what other processes did."""
 LEAST_SECONDS = 0.25
 """Between two looks, however much happens here."""
+IDLE_SECONDS = 60.0
+"""Without a reward, after which a study is idle."""
 BEAT_SECONDS = 15.0
 """After which a sign of life is sent, so that a lost connection is noticed."""
 
@@ -21,15 +24,21 @@ BEAT_SECONDS = 15.0
 class Moment(NamedTuple):
     """What a look at the log sees: enough to know that something changed."""
 
+    study: int
+    """Its number: one that was deleted and made anew is another."""
     told: int
     out: int
+    waiting: int
+    """Of those that are out: to be handed out again. A lease may run out while nobody does anything."""
     arms: int
     events: int
     paused: bool
+    idle: bool
+    """No reward came lately: how many come a second is not known any more."""
 
     def json(self) -> dict[str, Any]:
         """As plain data."""
-        return self._asdict()
+        return {name: value for name, value in self._asdict().items() if name != "study"}
 
 
 def moment_of(study: Study) -> Moment:
@@ -37,7 +46,15 @@ def moment_of(study: Study) -> Moment:
     with study.store.reading() as log:
         handed, opened = log.next_ticket(study.id), log.count_open(study.id)
         happened = sum(number for _, _, number in log.count_events(study.id))
-        return Moment(handed - opened, opened, log.count_arms(study.id), happened, log.is_paused(study.id))
+        waiting, arms = log.count_open(study.id, log.time()), log.count_arms(study.id)
+        return Moment(
+            study.id, handed - opened, opened, waiting, arms, happened, log.is_paused(study.id), is_idle(log, study.id)
+        )
+
+
+def is_idle(log: Log, study: int) -> bool:
+    """Whether no reward came lately."""
+    return max(log.told_times(study, 20), default=0.0) < log.time() - IDLE_SECONDS
 
 
 class Watch:

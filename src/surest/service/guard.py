@@ -14,7 +14,8 @@ from surest.service.errors import Refused, respond, status_of
 from surest.service.limits import Limits, Rate
 from surest.service.logs import log
 from surest.service.metrics import Metrics
-from surest.service.tokens import Tokens
+from surest.service.openapi import plain_path
+from surest.service.tokens import Identity, Tokens
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -36,6 +37,8 @@ LARGE = 1 << 15
 """Bytes of a response from which on somebody may be too slow to read it."""
 FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
 """Headers of proxies: whoever asks may be anywhere."""
+OPEN = {"/healthz", "/openapi.json"}
+"""Open to everybody, whatever token is sent along."""
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
 
 
@@ -83,15 +86,19 @@ class Guard:
                 421,
                 "without tokens only this machine is served: call it localhost, or make a token: surest serve token",
             )
+        who = None if request.scope["path"] in OPEN else self._identify(request, address)
+        request.state.who = who
+        sender = f"token {who.name}" if who is not None and self.tokens else address
+        if not self._rate.take(sender):
+            raise Refused(429, f"more than {self.limits.rate:g} requests a second; wait a little", retry_after=1)
+
+    def _identify(self, request: Request, address: str) -> Identity | None:
         try:
-            who = request.state.who = identify(request, self.tokens)
+            return identify(request, self.tokens)
         except Refused:
             if not self._wrong.take(address):
                 raise Refused(429, "too many wrong tokens; wait", retry_after=1 / self.limits.wrong_tokens) from None
             raise
-        sender = f"token {who.name}" if who is not None and self.tokens else address
-        if not self._rate.take(sender):
-            raise Refused(429, f"more than {self.limits.rate:g} requests a second; wait a little", retry_after=1)
 
     async def _failed(self, request: Request, error: Exception, answer: "_Answer") -> None:
         """Say what went wrong, if nothing was said yet. A fault of our own goes to the log, with its traceback."""
@@ -104,7 +111,7 @@ class Guard:
             raise error  # the server ends the connection, so that nobody takes half an answer for all of it
 
     def _count(self, request: Request, answer: "_Answer", seconds: float) -> None:
-        route = getattr(request.scope.get("route"), "path", None) or "other"
+        route = plain_path(getattr(request.scope.get("route"), "path", None) or "other")
         method = request.method if request.method in METHODS else "other"
         status = answer.status or 499  # who asked has left
         self.metrics.count(method, route, status, seconds)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,13 +28,13 @@ REFUSALS = {
 
 def document(endpoints: "Sequence[Endpoint]") -> dict[str, Any]:
     """The document of these endpoints."""
-    forms = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
+    forms = [form for endpoint in endpoints for form in (endpoint.body, endpoint.gives) if form is not None]
     schemas, components = msgspec.json.schema_components(forms, ref_template="#/components/schemas/{name}")
     schema_of = dict(zip(map(id, forms), schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
-        schema = None if endpoint.body is None else schema_of[id(endpoint.body)]
-        paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint, schema)
+        schema, gives = (schema_of.get(id(form)) for form in (endpoint.body, endpoint.gives))
+        paths.setdefault(plain_path(endpoint.path), {})[endpoint.method.lower()] = _operation(endpoint, schema, gives)
     error = {"type": "object", "properties": {"error": _ERROR}, "required": ["error"]}
     return {
         "openapi": "3.1.0",
@@ -53,6 +54,7 @@ _ERROR = {
 }
 
 
+@cache
 def plain_path(path: str) -> str:
     """A route's path as OpenAPI writes it.
 
@@ -62,18 +64,19 @@ def plain_path(path: str) -> str:
     return re.sub(r"\{(\w+):\w+\}", r"{\1}", path)
 
 
-def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None) -> dict[str, Any]:
+def _operation(endpoint: "Endpoint", schema: dict[str, Any] | None, gives: dict[str, Any] | None) -> dict[str, Any]:
     names = re.findall(r"\{(\w+):", endpoint.path)
     within = [{"name": n, "in": "path", "required": True, "schema": {"type": "string"}} for n in names]
     query = [
         {"name": n, "in": "query", "description": said, "schema": {"type": "string"}} for n, said in endpoint.query
     ]
+    answer = {"description": "Done.", "content": {endpoint.kind: {} if gives is None else {"schema": gives}}}
     refused = {str(code): _refusal(said) for code, said in REFUSALS.items() if _may(endpoint, code)}
     found: dict[str, Any] = {
         "operationId": endpoint.answer.__name__,
         "summary": endpoint.summary,
         "parameters": [*within, *query],
-        "responses": {str(endpoint.status): {"description": "Done.", "content": {endpoint.kind: {}}}, **refused},
+        "responses": {str(endpoint.status): answer, **refused},
     }
     if endpoint.role is not None:
         found["security"] = [{"token": []}]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +11,6 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from surest.core.session import may_grow
-from surest.decision.write import CHECKABLE
 from surest.errors import SurestError
 from surest.report.page import question, reproduction, settings_rows
 from surest.report.report import report_on
@@ -21,7 +21,7 @@ from surest.service.errors import reason_of
 from surest.service.pages_live import live, live_of
 from surest.service.pages_render import error_page as error_page  # for errors.py
 from surest.service.pages_render import page, path_of
-from surest.service.pages_view import StudyLine, cell_table, event_page, line_of, log_page, named, pages_for
+from surest.service.pages_view import StudyLine, cell_table, event_page, log_page, named, pages_for
 from surest.service.pages_words import joining
 from surest.study.study import Study
 
@@ -33,6 +33,7 @@ NOTICES = {
     "resumed": "Tickets are handed out again.",
     "left": "You gave your ticket back: somebody else gets it.",
     "failed": "The ticket has failed; the log says so.",
+    "deleted": "The study is deleted.",
 }
 """What a page says after a form was sent: the address names one of these, so that nobody else can put words there."""
 
@@ -46,16 +47,17 @@ async def studies(request: Request) -> Response:
     lines = [line for line in found if isinstance(line, StudyLine) and fits(line, wanted, chosen)]
     lines.sort(key=lambda line: (-(line.last or 0.0), line.name))
     broken = [line for line in found if not isinstance(line, StudyLine)]
-    return page(request, "studies.html", lines=lines, broken=broken, total=len(names), q=wanted, chosen=chosen)
+    notice = NOTICES["deleted"] if request.query_params.get("done") == "deleted" else None
+    values: dict[str, Any] = {"lines": lines, "broken": broken, "total": len(names), "q": wanted, "chosen": chosen}
+    return page(request, "studies.html", notice=notice, **values)
 
 
 async def _line(request: Request, name: str) -> StudyLine | tuple[str, str]:
     """A study in the list, or why it cannot be read: one that is damaged does not hide the others."""
     try:
-        line: StudyLine = await request.app.state.studies.with_study(name, line_of)
+        return await live_of(request).line(request, name)
     except SurestError as error:
         return name, reason_of(error)
-    return line
 
 
 def fits(line: StudyLine, wanted: str, chosen: str) -> bool:
@@ -82,7 +84,6 @@ async def study(request: Request) -> Response:
         says=shown.says,
         title=shown.title,
         told=seen.progress.told,
-        paused=seen.paused,
         finished=seen.progress.finished,
         asked=question(seen.result.problem),
         note=seen.result.problem.note,
@@ -90,7 +91,7 @@ async def study(request: Request) -> Response:
         joining=joining(seen.study, service, bool(request.app.state.tokens)),
         again=reproduction(report),
         may_grow=may_grow(seen.result.problem),
-        checkable=seen.result.problem.algorithm in CHECKABLE,
+        checkable=files.is_checkable(seen.result.problem),
         settings=[(key, value) for key, value in settings_rows(report) if key != "note"],
     )
 

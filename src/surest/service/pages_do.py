@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from surest.errors import SurestError, UsageError
+from surest.errors import RewardError, SurestError, UsageError
 from surest.service.api import check_settings
 from surest.service.auth import check, csrf_of, log_in, log_out, needs
+from surest.service.bodies import MOST_REASON
 from surest.service.errors import Refused, status_of
 from surest.service.limits import Rate
 from surest.service.pages_forms import (
@@ -58,17 +59,18 @@ async def create(request: Request) -> Response:
             text_of(form, "name"), labels, items=await items_of(form), **settings
         )
     except (UsageError, Refused) as error:  # refused: the name is taken
-        return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error)
+        again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
+        return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error, again)
     finally:
         await form.close()
     return to(path_of(request, made.name), done="made")
 
 
-def _new(request: Request, given: dict[str, str], error: SurestError | None) -> Response:
+def _new(request: Request, given: dict[str, str], error: SurestError | None, again: str = "") -> Response:
     """The form for a new study; with what was written before, and what was wrong with it."""
     values: dict[str, Any] = {"fields": fields(), "questions": QUESTIONS, "further": FURTHER, "given": given}
     status = 200 if error is None else status_of(error)
-    return page(request, "new.html", status, problem=None if error is None else str(error), **values)
+    return page(request, "new.html", status, problem=None if error is None else f"{error}{again}", **values)
 
 
 @needs("administer")
@@ -119,7 +121,7 @@ async def delete(request: Request) -> Response:
         form = await form_of(request)
         if text_of(form, "again") == name.strip():
             await studies.delete(name)
-            return to(f"{root_of(request)}/")
+            return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
     study = await studies.study(name)
     told = await studies.call(_told, study)
@@ -180,9 +182,16 @@ def ticket_words(study: Study, ticket: StoredTicket) -> dict[str, Any]:
     """A ticket as a page shows it, with what is known of its item."""
     item = None if ticket.item is None else study.items[ticket.item]
     known = None if item is None or item.payload is None else json.loads(item.payload)
-    payload = known if known is None or isinstance(known, str) else json.dumps(known, indent=2, ensure_ascii=False)
+    fields = [(name, _text(value)) for name, value in known.items()] if isinstance(known, dict) else []
+    payload = None if known is None else _text(known)
     arm, key = study.labels[ticket.arm], None if item is None else item.key
-    return {"number": ticket.number, "arm": arm, "item": key, "payload": payload, "worker": ticket.worker}
+    words = {"number": ticket.number, "arm": arm, "item": key, "worker": ticket.worker}
+    return {**words, "payload": payload, "fields": fields}
+
+
+def _text(value: Any) -> str:
+    """What an item holds, for a person."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 @needs("work")
@@ -206,11 +215,20 @@ async def tell(request: Request) -> Response:
     form, name = await form_of(request), request.path_params["name"]
     number = text_of(form, "ticket")
     try:
-        reward = number_of(text_of(form, "reward"), "the reward")
-        await request.app.state.studies.desk(name).tell([_ticket(number)], [reward])
+        reward = await _reward(request, name, text_of(form, "reward"))
+        await request.app.state.studies.desk(name).tell([_ticket(number)], [reward], person(request))
     except UsageError as error:
         return await _evaluate(request, error)
     return await _next(request, told=number)
+
+
+async def _reward(request: Request, name: str, text: str) -> float:
+    """A reward that a person wrote; refused in words for a person where it is out of the study's bounds."""
+    low, high = (await request.app.state.studies.study(name)).settings.problem.bounds
+    reward = number_of(text, "the reward")
+    if not low <= reward <= high:
+        raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
+    return reward
 
 
 @needs("work")
@@ -237,8 +255,10 @@ async def fail(request: Request) -> Response:
     if request.method == "POST":
         form = await form_of(request)
         by_hand = text_of(form, "back") == "evaluate"
-        worker = person(request) if by_hand else text_of(form, "worker")
-        await studies.desk(name).fail(Failure(number, text_of(form, "reason"), None, "failed", worker))
+        worker, reason = person(request) if by_hand else text_of(form, "worker"), text_of(form, "reason")
+        if len(reason) > MOST_REASON:
+            raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken")
+        await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.study(name)
     ticket = await studies.call(_open_ticket, study, number)
@@ -259,8 +279,9 @@ def _effect(study: Study) -> str:
     handling = study.settings.handling
     if handling.on_failure is None:
         return "Its evaluation is then handed out again."
-    times = f"once it has failed more than {handling.retries} times" if handling.retries else "at once"
-    return f"It then counts as the reward {handling.on_failure:g} {times}, as the study's settings say."
+    often = "once" if handling.retries == 1 else f"{handling.retries} times"
+    when = f"as soon as it has failed more than {often}" if handling.retries else "at once"
+    return f"It then counts as the reward {handling.on_failure:g} {when}, as the study's settings say."
 
 
 # Who is there

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from surest.core.problem import Problem
 from surest.decision.chain import Chain
-from surest.decision.write import decision_of
+from surest.decision.write import CHECKABLE, decision_of
 from surest.report.page import to_html, to_markdown
 from surest.report.report import report_on, to_json
 from surest.service.auth import Handler, needs
@@ -54,6 +55,12 @@ async def decision(request: Request) -> Response:
         media_type="application/gzip",
         headers=as_file("decision", ".jsonl.gz"),
     )
+
+
+def is_checkable(problem: Problem) -> bool:
+    """Whether there is a program that checks the decision: on lists, it does not know all options."""
+    beyond = problem.items is not None and {"group", "weights", "reserve"} & set(problem.options)
+    return problem.algorithm in CHECKABLE and not beyond
 
 
 def decided(study: Study) -> Chain:

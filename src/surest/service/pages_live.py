@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -24,18 +24,24 @@ from surest.service.pages_curves import Curves
 from surest.service.pages_render import part, path_of
 from surest.service.pages_view import (
     Seen,
+    StudyLine,
     arm_lines,
     arms_with_verdict,
     cell_table,
     leaders,
     level_of,
+    line_of,
     look,
     state_words,
 )
 from surest.text import count, visible
 
+K = TypeVar("K")
+V = TypeVar("V")
 KEPT = 32
 """Studies whose parts are kept."""
+KEPT_LINES = 2000
+"""Studies of which a line in the list of all is kept."""
 MOST_OUT = 10
 """Tickets that are out which a page shows."""
 
@@ -63,21 +69,38 @@ class Live:
         self.curves = Curves()
         self._kept: OrderedDict[tuple[str, bool], tuple[Moment, asyncio.Future[Shown]]] = OrderedDict()
 
+        self._lines: OrderedDict[str, tuple[Moment, StudyLine]] = OrderedDict()
+
     async def show(self, request: Request, name: str, moment: Moment | None = None) -> Shown:
         """The parts of a study's page now, or, if they were made for the same moment, those."""
+        studies = request.app.state.studies
+        now = await studies.with_study(name, moment_of) if moment is None else moment
         may_work, path = request.state.who.may("work"), path_of(request, name)
         there = self._kept.get((name, may_work))
-        if moment is not None and there is not None and there[0] == moment and not _failed(there[1]):
+        if there is not None and there[0] == now and not _failed(there[1]):
             return await asyncio.shield(there[1])
         making = asyncio.ensure_future(
-            request.app.state.studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
+            studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
         )
-        if moment is not None:
-            self._kept[name, may_work] = moment, making
-            self._kept.move_to_end((name, may_work))
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        _keep(self._kept, (name, may_work), (now, making), KEPT)
         return await asyncio.shield(making)
+
+    async def line(self, request: Request, name: str) -> StudyLine:
+        """A study in the list of all, made anew when something happened to it."""
+        studies = request.app.state.studies
+        now = await studies.with_study(name, moment_of)
+        there = self._lines.get(name)
+        line = there[1] if there is not None and there[0] == now else await studies.with_study(name, line_of)
+        _keep(self._lines, name, (now, line), KEPT_LINES)
+        return line
+
+
+def _keep(kept: OrderedDict[K, V], key: K, value: V, most: int) -> None:
+    """Keep a value, and of all values those that were used last."""
+    kept[key] = value
+    kept.move_to_end(key)
+    if len(kept) > most:
+        kept.popitem(last=False)
 
 
 def _failed(making: "asyncio.Future[Shown]") -> bool:
@@ -130,18 +153,24 @@ def _verdict(seen: Seen, state: str) -> Markup:
         summary=summary(seen.report),
         level=level,
         share=share,
+        paused=seen.paused,
+        speed=_speed(seen),
         forecast=_forecast(seen),
     )
+
+
+def _speed(seen: Seen) -> str:
+    """Rewards a second, unless none came lately."""
+    speed = 0.0 if seen.idle else seen.progress.per_second or 0.0
+    return f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else ""
 
 
 def _forecast(seen: Seen) -> str:
     """What is still needed, as far as it can be told."""
     progress = seen.progress
-    if progress.finished:
-        return "nothing"
     if progress.result.forecast is None:
         return "not known yet"
-    left = progress.seconds_left
+    left = None if seen.idle else progress.seconds_left
     about = "" if left is None else f", {seconds_words(left)}"
     return f"{count(progress.result.forecast)}{about}"
 

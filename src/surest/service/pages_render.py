@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from surest import __version__
 from surest.service.auth import csrf_of, log_out, visited
 from surest.service.names import quoted
-from surest.text import count, shortened, visible
+from surest.text import count, counted, shortened, visible
 
 
 def shown(text: object) -> str:
@@ -38,6 +38,25 @@ def short(text: object) -> str:
     return shortened(visible(str(text)), 24)
 
 
+def clipped(text: object) -> str:
+    """Text of users in a row of a table: what is long is cut in the middle.
+
+    >>> len(clipped("a" * 500))
+    100
+    """
+    return shortened(visible(str(text)), 100)
+
+
+def opening(text: object) -> str:
+    """The beginning of a text that may be long.
+
+    >>> opening("word " * 100)[-11:]
+    ' word word…'
+    """
+    said = visible(str(text))
+    return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
+
+
 def lines(text: object) -> str:
     """Text of several lines."""
     return visible(str(text), keep="\n\t")
@@ -46,7 +65,8 @@ def lines(text: object) -> str:
 TEMPLATES = Environment(
     loader=PackageLoader("surest.service", "templates"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
 )
-TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment, "counted": count}
+TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment}
+TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted}
 
 
 def root_of(request: Request) -> str:

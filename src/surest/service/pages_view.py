@@ -10,12 +10,14 @@ import numpy as np
 from surest.report.page import Report, arm_cells, question, state
 from surest.result.data import Result
 from surest.result.words import verdict
+from surest.service.events import is_idle
 from surest.service.pages_curves import MOST_REPLAYED, Curves, point_of
 from surest.service.pages_plots import compared_with, has_begun
+from surest.service.pages_render import clipped
 from surest.study.health import Progress, last_failures_of, progress_of
 from surest.study.log import Event, History, Log, StoredTicket
 from surest.study.study import Study
-from surest.text import at_most, visible
+from surest.text import at_most
 
 RECENT = 500
 """Tickets of the end of a log from which a page tells who works and what came last."""
@@ -101,6 +103,8 @@ class Seen:
     out: list[StoredTicket]
     recent: list[LogRow]
     workers: list[WorkerRow]
+    idle: bool
+    """Whether no reward came lately."""
 
     @property
     def result(self) -> Result:
@@ -124,6 +128,7 @@ def look(study: Study, curves: Curves) -> Seen:
         out, now = log.open_tickets(study.id), log.time()
         first = max(log.next_ticket(study.id) - RECENT, 0)
         recent = [row for portion in log.read_history(study.id, first) for row in portion]
+        idle = is_idle(log, study.id)
         paused, said = log.is_paused(study.id), last_failures_of(log, study.id, study.labels)
     history = curves.seen(study, progress.told, point)
     result = replace(named(progress.result, study), history=history, health=progress.health)
@@ -137,6 +142,7 @@ def look(study: Study, curves: Curves) -> Seen:
         out=out,
         recent=rows[::-1][:LAST],
         workers=workers_of(rows, [ticket for ticket in out if ticket.lease > now]),
+        idle=idle,
     )
 
 
@@ -210,7 +216,7 @@ def leaders(result: Result, in_play: int | None) -> str:
     """Who leads, or who may still be the answer."""
     if not has_begun(result):
         return "–"
-    chosen = ", ".join(visible(str(label)) for label in result.chosen[:5]) or "none"
+    chosen = ", ".join(clipped(label) for label in result.chosen[:5]) or "none"
     more = f" and {len(result.chosen) - 5:,} more" if len(result.chosen) > 5 else ""
     if result.certified or not in_play or in_play <= len(result.chosen):
         return chosen + more

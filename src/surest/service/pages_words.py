@@ -36,5 +36,5 @@ def _curl(study: Study, service: str, has_tokens: bool) -> str:
     address = f"{service}/api/studies/{quoted(study.name)}"
     head = f"curl -s {TOKEN if has_tokens else ''}-H 'Content-Type: application/json' "
     ask = '{"worker": "ann", "wait": 30, "held": []}'
-    tell = '{"ticket": 0, "reward": 0.71}'
+    tell = '{"worker": "ann", "ticket": 0, "reward": 0.71}'
     return f"{head}{address}/ask -d '{ask}'\n{head}{address}/tell -d '{tell}'"

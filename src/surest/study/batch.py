@@ -14,7 +14,7 @@ from surest.study.checks import checked_number, ticket_of
 from surest.study.following import Follower
 from surest.study.log import Lease, Log, Place, StoredTicket
 from surest.study.study import Study
-from surest.study.telling import Failure, fresh_rewards, write_failure
+from surest.study.telling import Failure, fresh_rewards, late, write_failure
 
 
 class Ask(NamedTuple):
@@ -30,6 +30,8 @@ class Tell(NamedTuple):
 
     tickets: Sequence[Any]
     rewards: Sequence[Any]
+    worker: str | None = None
+    """Who tells them, if that is known."""
 
 
 class Handed(NamedTuple):
@@ -41,11 +43,12 @@ class Handed(NamedTuple):
 
 
 Call = Ask | Tell | Failure
-Outcome = Handed | UsageError | None
+Outcome = Handed | UsageError | int | None
+"""Tickets; how many rewards were new; nothing; or why a call was refused."""
 
 
 def carry_out(study: Study, calls: Sequence[Call]) -> list[Outcome]:
-    """Do what many workers ask, in one transaction; for each call tickets, None, or why it was refused.
+    """Do what many workers ask, in one transaction; for each call what came of it.
 
     Rewards are written before anything is handed out: they may be what the algorithm waits for.
 
@@ -53,7 +56,7 @@ def carry_out(study: Study, calls: Sequence[Call]) -> list[Outcome]:
     >>> study = open_study("memory:batch", "demo", ["a", "b"], 0.1, algorithm="naive-best-arm")
     >>> first, second = carry_out(study, [Ask(1, "ann"), Ask(1, "bob")])
     >>> carry_out(study, [Tell([0], [0.5]), Tell([0], [0.7]), Tell([1], [0.5])])[::2]
-    [None, None]
+    [1, 1]
     """
     outcomes: list[Outcome] = [None] * len(calls)
     says = [place for place, call in enumerate(calls) if not isinstance(call, Ask)]
@@ -73,6 +76,7 @@ def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], 
     """Write rewards and failures. All tickets are read at once and in order, so that no two processes wait for each other."""
     told = log.read_tickets(study.id, _numbers(calls))
     fresh: dict[int, float] = {}
+    tellers: dict[int, str] = {}
     for place in places:
         call = calls[place]
         if isinstance(call, Tell):
@@ -83,9 +87,11 @@ def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], 
             except UsageError as refused:
                 outcomes[place] = refused
                 continue
+            outcomes[place] = len(new)
             fresh |= new
+            tellers |= {} if call.worker is None else dict.fromkeys(new, call.worker)
             told |= {number: replace(told[number], reward=value) for number, value in new.items()}
-    log.write_rewards(study.id, fresh)
+    log.write_rewards(study.id, fresh, late(told, tellers))
     for place in places:
         call = calls[place]
         if isinstance(call, Failure):

@@ -25,6 +25,7 @@ class CellsFollower:
         self._arms = 0  # how many the session knows
         self._seen = 0  # tickets below this were told to the session, except …
         self._open: list[int] = []  # … those which were open then
+        self._looked: tuple[tuple[Session, int], Look] | None = None  # what the last look saw
 
     def forget(self) -> None:
         """Begin anew next time."""
@@ -99,20 +100,14 @@ class CellsFollower:
 
     def look(self, log: Log) -> Look:
         """How the study stands. What is known of each cell is soon told to a session: no snapshot is kept."""
-        look = look_at(self.catch_up(log), None)
-        return look._replace(left=self.left(log))
+        session = self.catch_up(log)
+        known = session, session.evaluations  # of a session in step with the log, its cells say all
+        if self._looked is None or self._looked[0] != known:
+            self._looked = known, look_at(session, None)._replace(left=session.missing)
+        return self._looked[1]
 
     in_step = False  # as far as snapshots go
 
     def answered(self, log: Log) -> bool:
         """False: no snapshot is kept."""
         return False
-
-    def left(self, log: Log) -> int:
-        """Cells of the current request that are not told."""
-        if self.session is None or self.session.finished or self.session.running.request is None:
-            return 0
-        told = log.read_told(self.study)
-        known = set(zip(told.arms.tolist(), told.items.tolist(), strict=True))
-        request: Any = self.session.running.request
-        return sum((arm, item) not in known for arm in request.arms.tolist() for item in request.items.tolist())

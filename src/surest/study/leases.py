@@ -4,36 +4,43 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from surest.errors import SurestError
-from surest.study.log import Lease
+from surest.study.log import Lease, Log, StoredTicket
 from surest.study.study import Study
 from surest.study.workers import gone, own_name
 
 
-def renew(study: Study, numbers: Sequence[int], worker: str | None = None) -> None:
-    """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again."""
+def renew(study: Study, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+    """Lengthen the leases of tickets that this process is still busy with: however long it takes, none is handed out again.
+
+    Returns those that it holds. The others were told, given back, or handed to somebody else.
+    """
     if not numbers:
-        return
-    who = own_name() if worker is None else worker
+        return []
     with study.store.writing() as log:
-        until = log.time() + study.lease_seconds
-        found = log.read_tickets(study.id, numbers).values()
-        ours = [t.number for t in found if t.worker == who and t.reward is None and t.lease != 0]
-        log.set_leases(study.id, ours, until)
+        ours = [ticket.number for ticket in _held(study, log, numbers, worker)]
+        log.set_leases(study.id, ours, log.time() + study.lease_seconds)
+    return ours
 
 
-def give_back(study: Study, numbers: Sequence[int], worker: str | None = None) -> None:
-    """Let tickets that this process no longer evaluates be handed out again at once."""
+def give_back(study: Study, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+    """Let tickets that this process no longer evaluates be handed out again at once. Returns those that it held."""
     if not numbers:
-        return
-    who = own_name() if worker is None else worker
+        return []
     with study.store.writing() as log:
-        at = log.time()
-        found = log.read_tickets(study.id, numbers).values()
-        ours = [t for t in found if t.worker == who and t.reward is None and t.lease != 0]
+        at, ours = log.time(), _held(study, log, numbers, worker)
         for ticket in ours:
             lease = Lease(study.id, ticket.worker, at)
             log.write_event(lease, ticket.number, ticket.arm, "interrupted", "its worker was stopped")
-        log.set_leases(study.id, [ticket.number for ticket in ours], 0.0)
+        given = [ticket.number for ticket in ours]
+        log.set_leases(study.id, given, 0.0)
+    return given
+
+
+def _held(study: Study, log: Log, numbers: Sequence[int], worker: str | None) -> list[StoredTicket]:
+    """Those of the tickets that a worker, or this process, has: nobody else got them since, and they are not told."""
+    who = own_name() if worker is None else worker
+    found = log.read_tickets(study.id, numbers).values()
+    return [ticket for ticket in found if ticket.worker == who and ticket.reward is None and ticket.lease != 0]
 
 
 def take_over(study: Study) -> None:

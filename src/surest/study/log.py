@@ -17,6 +17,7 @@ import numpy as np
 from surest.core.protocol import FloatArray, IntArray
 from surest.study.records import arms_of
 
+NOBODY: Mapping[int, str] = {}
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
@@ -196,8 +197,11 @@ class Log(Protocol):
     def count_failure(self, study: int, number: int) -> None:
         """A ticket's evaluation failed once more."""
 
-    def write_rewards(self, study: int, fresh: Mapping[int, float]) -> None:
-        """Write the rewards of tickets that `read_tickets` has read, and when they came: now."""
+    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
+        """Write the rewards of tickets that `read_tickets` has read, and when they came: now.
+
+        `late` names who told those that another worker has now: from then on the ticket is theirs.
+        """
 
     def read_rewards(self, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
         """The arms and rewards of the tickets first … end − 1. Damage, or a missing one, is a `StorageError`."""

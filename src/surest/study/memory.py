@@ -15,6 +15,7 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError
 from surest.study.log import (
     NO_FAILURES,
+    NOBODY,
     Arm,
     Event,
     History,
@@ -236,11 +237,12 @@ class MemoryLog:
         tickets = self._changed(study).tickets
         tickets[number] = replace(tickets[number], failures=tickets[number].failures + 1)
 
-    def write_rewards(self, study: int, fresh: Mapping[int, float]) -> None:
-        """Write rewards."""
+    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
+        """Write rewards, and who told those that another worker has."""
         kept, now = self._changed(study), self.time()
         for number, reward in fresh.items():
-            kept.tickets[number] = replace(kept.tickets[number], reward=reward)
+            ticket = kept.tickets[number]
+            kept.tickets[number] = replace(ticket, reward=reward, worker=late.get(number, ticket.worker))
             kept.told[number] = now
 
     def read_rewards(self, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:

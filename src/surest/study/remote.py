@@ -151,13 +151,14 @@ class RemoteStudy(Study):
             held = sorted(number for number, holder in self._held.items() if holder == who)
             return connection.post(path, {**data, "held": held}, wait=data["wait"])
 
-    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
+    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None) -> None:
         tickets = [checked_number(number) for number in numbers]
         values = [self._value(*pair) for pair in zip(tickets, rewards, strict=True)]
-        if len(tickets) == 1:
-            self._post("tell", {"ticket": tickets[0], "reward": values[0]})
-        elif tickets:
-            self._post("tell", {"tickets": tickets, "rewards": values})
+        if not tickets:
+            return
+        who = worker or self._holders.get(tickets[0], own_name())
+        several = {"tickets": tickets, "rewards": values}
+        self._post("tell", {"worker": who, **(several if tickets[1:] else {"ticket": tickets[0], "reward": values[0]})})
         self._let_go(tickets)
 
     def _value(self, ticket: int, reward: Any) -> float:
@@ -179,16 +180,24 @@ class RemoteStudy(Study):
         self._post("fail", data | ({} if reward is None else {"reward": self._value(number, reward)}))
         self._let_go([number])
 
-    def renew(self, numbers: Sequence[int], worker: str | None = None) -> None:
-        """Lengthen the leases of tickets."""
-        if numbers:
-            self._post("renew", {"tickets": list(numbers), "worker": worker or own_name()})
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        """Lengthen the leases of tickets; those that are still held."""
+        held = self._of_held("renew", numbers, worker)
+        for number in set(numbers).difference(held):
+            self._held.pop(number, None)
+        return held
 
-    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> None:
-        """Let tickets be handed out again."""
-        if numbers:
-            self._post("return", {"tickets": list(numbers), "worker": worker or own_name()})
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        """Let tickets be handed out again; those that were held."""
+        held = self._of_held("return", numbers, worker)
         self._let_go(numbers)
+        return held
+
+    def _of_held(self, what: str, numbers: Sequence[int], worker: str | None) -> list[int]:
+        if not numbers:
+            return []
+        found: list[int] = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})["tickets"]
+        return found
 
     def _let_go(self, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -91,7 +91,7 @@ def checked_settings(given: dict[str, Any]) -> Settings:
         problem = checked(msgspec.convert(stored, Problem))
         settings = Settings(problem, msgspec.convert(handling, Handling))
     except (msgspec.MsgspecError, TypeError, OverflowError, RecursionError, UnicodeEncodeError) as error:
-        raise UsageError(f"settings {given}: {error}") from None
+        raise UsageError(_refusal(given, str(error))) from None
     how = settings.handling
     if not 0 < how.lease_seconds < inf:
         raise UsageError(f"lease_seconds is {how.lease_seconds}; a worker needs a positive number of seconds")
@@ -100,6 +100,19 @@ def checked_settings(given: dict[str, Any]) -> Settings:
     if how.on_failure is not None:
         problem.scale.number(how.on_failure, "on_failure, as which a failed evaluation counts,")
     return settings
+
+
+def _refusal(given: dict[str, Any], error: str) -> str:
+    """Which setting is wrong, and how: the values of the others are of no use in a message.
+
+    >>> _refusal({"delta": 0.1, "retries": "two"}, "Expected `int`, got `str` - at `$.retries`")
+    "setting retries is 'two': expected `int`, got `str`"
+    """
+    said, _, at = error.partition(" - at `$.")
+    name = at.partition("`")[0].partition(".")[0].partition("[")[0]
+    if name not in given:
+        return f"these settings cannot be stored: {error[:200]}"
+    return f"setting {name} is {given[name]!r:.60}: {said[:1].lower()}{said[1:200]}"
 
 
 def _storable(value: Any) -> Any:

@@ -194,9 +194,9 @@ class Study:
         self._holders |= {} if worker is None else {place.number: who for place in handed}
         return [ticket_of(place, self._arms[place.arm].label, draw) for place, draw in zip(handed, draws, strict=True)]
 
-    def tell(self, ticket: int, reward: SupportsFloat) -> None:
+    def tell(self, ticket: int, reward: SupportsFloat, *, worker: str | None = None) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
-        self._tell([ticket], [reward])
+        self._tell([ticket], [reward], worker)
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order, in one transaction: all of them, or none."""
@@ -204,9 +204,9 @@ class Study:
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards")
         self._tell([ticket.id for ticket in tickets], rewards)
 
-    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> None:
+    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None) -> None:
         with self.store.writing() as log:
-            fresh = write_told(self, log, numbers, rewards)
+            fresh = write_told(self, log, numbers, rewards, worker)
             answered = self._follower is not None and self._follower.answered(log)
         for number in fresh:
             self._holders.pop(number, None)
@@ -247,17 +247,17 @@ class Study:
             number = write_failure(self, log, Failure(ticket, reason, reward, kind, worker))
         self._holders.pop(number, None)
 
-    def renew(self, numbers: Sequence[int], worker: str | None = None) -> None:
-        """Lengthen the leases of tickets that a worker, or this process, is still busy with."""
+    def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds."""
         from surest.study.leases import renew
 
-        renew(self, numbers, worker)
+        return renew(self, numbers, worker)
 
-    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> None:
-        """Let tickets that a worker, or this process, no longer evaluates be handed out again at once."""
+    def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
+        """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
         from surest.study.leases import give_back
 
-        give_back(self, numbers, worker)
+        return give_back(self, numbers, worker)
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.

@@ -10,6 +10,7 @@ from surest.core.protocol import FloatArray
 from surest.errors import TicketError
 from surest.study.checks import check_holder, checked_number, never
 from surest.study.log import NO_FAILURES, Lease, Log, StoredTicket
+from surest.study.workers import own_name
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -25,12 +26,27 @@ class Failure(NamedTuple):
     worker: str
 
 
-def write_told(study: "Study", log: Log, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray) -> list[int]:
+def write_told(
+    study: "Study", log: Log, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None
+) -> list[int]:
     """Write rewards; the tickets that were not told before."""
     told = log.read_tickets(study.id, [checked_number(number) for number in numbers])
     fresh = fresh_rewards(study, told, numbers, rewards)
-    log.write_rewards(study.id, fresh)
+    who = {number: worker or study._holders.get(number, own_name()) for number in fresh}
+    log.write_rewards(study.id, fresh, late(told, who))
     return list(fresh)
+
+
+def late(told: Mapping[int, StoredTicket], tellers: Mapping[int, str]) -> dict[int, str]:
+    """Who tells rewards of tickets that were handed to somebody else meanwhile: the log names who told them.
+
+    A ticket that was handed out once stays with whoever took it: another process may well tell it.
+    """
+    return {
+        number: who
+        for number, who in tellers.items()
+        if number in told and told[number].attempts > 1 and told[number].worker != who
+    }
 
 
 def fresh_rewards(

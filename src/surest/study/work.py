@@ -143,7 +143,7 @@ class StudyDesk:
             self._on_wait()
 
 
-def _every(seconds: float, do: Callable[[Collection[Ticket]], None]) -> Callable[[Collection[Ticket]], None]:
+def _every(seconds: float, do: Callable[[Collection[Ticket]], object]) -> Callable[[Collection[Ticket]], None]:
     """Do something when called, but not more often than this."""
     last = -float("inf")
 

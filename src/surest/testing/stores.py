@@ -147,7 +147,8 @@ def leases_run_out(make: Callable[[], Store]) -> None:
         ticket = found[2]
         assert (ticket.worker, ticket.attempts, ticket.failures) == ("two", 2, 1), f"leased again, it is {ticket}"
         assert abs(ticket.lease - now - 50) < 1e-3, "the lease is not what was asked for"
-        log.write_rewards(study, {2: 0.25})
+        log.write_rewards(study, {2: 0.25}, {2: "late"})
+        assert log.read_tickets(study, [2])[2].worker == "late", "write_rewards does not keep who told a ticket late"
         log.set_leases(study, [2], 0.0)
         assert [t.number for t in log.open_tickets(study)] == [0, 1, 3], "a told ticket is not open"
         assert [t.number for t in log.expired(Lease(study, "two", now + 999), 9)] == [0, 1, 3]

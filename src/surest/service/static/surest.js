@@ -2,7 +2,9 @@
 "use strict";
 
 (() => {
+  const LOST = "The connection to the service is lost. What you see may be out of date; trying again.";
   const host = document.querySelector("[data-live]");
+  const connection = document.getElementById("connection");
   const parsed = new Map();
 
   // Times as "3 s ago". Without a script the page shows the time itself.
@@ -20,6 +22,9 @@
   };
   tellTimes(document);
   setInterval(() => tellTimes(document), 5000);
+
+  // What a page says after a form was sent is not said again when it is loaded anew.
+  if (new URLSearchParams(location.search).has("done")) history.replaceState(null, "", location.pathname);
 
   // A field of a form that goes with one answer to a question is shown with that answer only.
   for (const choice of document.querySelectorAll("[data-chooses]")) {
@@ -47,14 +52,17 @@
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(list.id);
-      if (fresh) list.replaceChildren(...fresh.childNodes);
+      if (!fresh) throw new Error("refused");
+      list.replaceChildren(...fresh.childNodes);
       tellTimes(list);
-    } catch { /* the service is away: the next time may do */ }
+      connection.textContent = "";
+    } catch {
+      connection.textContent = LOST;
+    }
   };
   if (list) setInterval(again, 1000 * list.dataset.again);
 
   if (!host) return;
-  const connection = document.getElementById("connection");
   const announce = document.getElementById("announce");
 
   // What is being read or used stays as it is: a part with selected text waits for its next turn.
@@ -88,7 +96,7 @@
   let wait = 1000;
   let alive = 0;
   const lost = () => {
-    connection.textContent = "The connection to the service is lost. What you see may be out of date; trying again.";
+    connection.textContent = LOST;
     host.dataset.connected = "no";
   };
   const connect = () => {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surest.errors import StorageError
-from surest.study.log import Arm, Item, Lease, Place, Recorded, StoredStudy, StoredTicket
+from surest.study.log import NOBODY, Arm, Item, Lease, Place, Recorded, StoredStudy, StoredTicket
 from surest.study.records import reward_seals, seal
 from surest.study.sql.bulk import SqlBulk
 from surest.study.sql.drivers import Driver
@@ -193,8 +193,8 @@ class SqlLog(SqlBulk):
         """A ticket's evaluation failed once more."""
         self.execute("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", study, number)
 
-    def write_rewards(self, study: int, fresh: Mapping[int, float]) -> None:
-        """Write rewards, each with its seal."""
+    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
+        """Write rewards, each with its seal, and who told those that another worker has."""
         if not fresh:
             return
         told = [self._held[study, number] for number in sorted(fresh)]
@@ -204,6 +204,8 @@ class SqlLog(SqlBulk):
         update = f"UPDATE surest_tickets SET reward = ?, seal = ?, told = {self.driver.now} WHERE study = ? AND id = ?"
         rows = zip(values.tolist(), seals, numbers.tolist(), strict=True)
         self.many(update, [(value, check, study, number) for value, check, number in rows])
+        renamed = "UPDATE surest_tickets SET worker = ? WHERE study = ? AND id = ?"
+        self.many(renamed, [(worker, study, number) for number, worker in sorted(late.items())])
 
     def read_snapshot(self, study: int, key: str) -> str | None:
         """The snapshot that was kept last, if it was kept under this key."""
