@@ -83,6 +83,48 @@ def test_a_study_says_its_verdict_first(storage: str, visitor: Visitor) -> None:
     assert page.text.count("<svg") == 3
 
 
+def test_a_kept_page_is_used_for_its_own_moment_only(storage: str, visitor: Visitor) -> None:
+    """Another study of the same name, and a lease that ran out while nobody did anything, are seen at once."""
+    first = made(storage, "kept", ["early", "bird"])
+    assert "early" in visitor.get(path("kept")).words
+    assert "No study fits" not in visitor.get("/?q=early").words
+    surest.delete_study(storage, "kept")
+    study = made(storage, "kept", ["late", "worm"])
+    assert study.id != first.id
+    assert "late" in (page := visitor.get(path("kept")).words)
+    assert "early" not in page
+    assert "No study fits" in visitor.get("/?q=early").words
+    (ticket,) = study.ask(1, "slow")
+    assert "with its worker" in visitor.get(path("kept")).words
+    with study.store.writing() as log:
+        log.set_leases(study.id, [ticket.id], 1.0)
+    assert "with its worker" not in visitor.get(path("kept")).words
+
+
+def test_what_is_long_leaves_room_for_the_rest(storage: str, visitor: Visitor) -> None:
+    told(made(storage, "long words", ["a", 480 * "x"], note=300 * "n "), 40)
+    page = visitor.get("/?q=long+words").words
+    assert 480 * "x" not in page
+    assert "xxx…xxx" in page
+    assert "n n…" in page
+    assert 480 * "x" in visitor.get(path("long words")).words
+
+
+def test_a_study_that_is_idle_tells_no_speed(storage: str, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(made(storage, "idle"), 6)
+    assert "rewards a second" in visitor.get(path("idle")).words
+    monkeypatch.setattr("surest.service.events.IDLE_SECONDS", -1.0)
+    assert "rewards a second" not in visitor.get(path("idle")).words
+
+
+def test_a_link_to_a_check_leads_to_one(storage: str, visitor: Visitor) -> None:
+    made(storage, "checked", ["a", "b"], items=9)
+    made(storage, "not checked", ["a", "b"], items=9, reserve=0.1)
+    assert "Check this yourself" in visitor.get(path("checked")).words
+    assert visitor.get(f"{path('checked')}/check").status == 200
+    assert "Check this yourself" not in visitor.get(path("not checked")).words
+
+
 def test_other_questions_and_lists_have_pages(storage: str, visitor: Visitor) -> None:
     told(made(storage, "questions top", ["a", "b", "c"], top=2), 6)
     told(made(storage, "questions bar", ["a", "b", "c"], above=0.5), 6)
@@ -216,7 +258,12 @@ def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
         "where it is not the decimal mark, browsers leave out a comma: 0,5 would be 5"
     )
     assert f'name="ticket" value="{number}"' in visitor.get(here).text  # a reload shows the same one
-    for wrong, said in (("7", "7"), ("x", "the reward is 'x'"), ("0,5", "the reward is '0,5'"), ("nan", "nan")):
+    for wrong, said in (
+        ("7", "from 0 to 1"),
+        ("x", "the reward is 'x'"),
+        ("0,5", "the reward is '0,5'"),
+        ("nan", "nan"),
+    ):
         refused = visitor.send(f"{path('by hand')}/tell", here, ticket=str(number), reward=wrong)
         assert refused.status in (400, 422)
         assert said in refused.words
@@ -256,6 +303,8 @@ def test_a_ticket_of_somebody_else_is_failed(storage: str, visitor: Visitor) -> 
     assert "its machine is gone" in page.words
     assert "to be handed out again" in page.words
     assert visitor.get(f"{path('failing')}/tickets/77/fail").status == 404
+    refused = visitor.send(here, here, reason=10_001 * "r", worker="lost worker")
+    assert (refused.status, "at most 10,000 are taken" in refused.words) == (400, True)
     refused = visitor.send(here, here, reason="again", worker="somebody else")
     assert refused.status == 409
 

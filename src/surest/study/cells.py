@@ -29,7 +29,7 @@ class CellsFollower:
 
     def forget(self) -> None:
         """Begin anew next time."""
-        self.session = None
+        self.session = self._looked = None
 
     def catch_up(self, log: Log) -> Session:
         """Tell the session the cells that are new."""
