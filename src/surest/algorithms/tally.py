@@ -17,13 +17,11 @@ from surest.algorithms.questions.wager_control import Book as ControlBook
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import KINDS
 from surest.errors import UsageError
-from surest.evidence.apart import lead_of, runner_up, shortfalls
+from surest.evidence.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
 from surest.evidence.bars import compare, differences
 from surest.evidence.betting import confidence_sequence
 from surest.evidence.digest import Digests
 
-FEW_CONTENDERS = 10
-"""Contenders up to which it is told how far below the best they can be."""
 MORE = "more trials needed"
 
 
@@ -89,7 +87,8 @@ def _lead(digests: Digests, arm: int, others: IntArray, epsilon: float) -> Float
 
 
 def _apart(digests: Digests, contenders: Sequence[int], delta: float) -> float | None:
-    return float(shortfalls(digests, contenders, delta).max()) if 2 <= len(contenders) <= FEW_CONTENDERS else None
+    few = len(digests.size) <= FEW_ARMS and 2 <= len(contenders) <= FEW_CONTENDERS
+    return float(shortfalls(digests, contenders, delta).max()) if few else None
 
 
 ENTRY = Entry(

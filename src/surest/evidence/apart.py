@@ -22,6 +22,8 @@ from surest.evidence.betting import mixture, wide_bets
 from surest.evidence.certificate import Digest, Point, meeting
 from surest.evidence.digest import Digests
 
+FEW_ARMS, FEW_CONTENDERS = 100, 10
+"""Up to so many arms, and contenders among them, it is told how far below the best the contenders can be."""
 CLOSE = 1e-4
 """How much larger than the smallest a returned shortfall may be."""
 

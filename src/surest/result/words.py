@@ -108,11 +108,9 @@ def so_far(result: "Result") -> list[str]:
     if result.listed is not None and result.achieved_delta == 0:
         return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
     left, far = contenders_left(result), _how_far(result)
-    if left and far:
-        return [f"{left}, and {far}."]
-    if far:
-        return [f"{far[:1].upper()}{far[1:]}."]
-    return [f"{left}."] if left else []
+    if not left or not far:
+        return [f"{said[:1].upper()}{said[1:]}." for said in (left, far) if said]
+    return [f"{left}, and {far}."]
 
 
 def contenders_left(result: "Result") -> str:
@@ -132,21 +130,22 @@ def contenders_left(result: "Result") -> str:
 
 
 def _how_far(result: "Result") -> str:
-    """How far from the best the leader can be, as a clause: of it alone, or of all contenders where that says more.
+    """How far from the best the leader and all contenders can be, as a clause.
 
-    Each of these two kinds of bound is right with probability 1 − δ by itself, so the words say which one it is.
+    Each of these bounds is right with probability 1 − δ by itself. That of all contenders is told whenever it is known: to
+    tell the smaller of both alone would be wrong more often. That of the leader is added where it says more.
     """
     useful = 0.5 * result.problem.scale.width  # what is larger than that helps nobody
-    proven = result.standing == "proven" and result.contenders is not None
-    apart = result.apart if proven and result.apart is not None else math.inf
+    below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
     own = math.inf if result.epsilon_certified is None else result.epsilon_certified
-    best = f"{'above' if result.minimise else 'below'} the best ({percent(1 - result.delta)})"
-    if own < min(apart, useful):
-        return f"arm {visible(str(result.best))} is at most {at_most(own)} {best}"
-    if apart < useful:
-        none = "neither" if len(result.contenders or ()) == 2 else "none of them"
-        return f"{none} is more than {at_most(apart)} {best}"
-    return ""
+    apart = math.inf if result.apart is None or result.standing != "proven" else result.apart
+    leader = f"arm {visible(str(result.best))} is at most {at_most(own)} {below} the best"
+    none = "neither" if len(result.contenders or ()) == 2 else "none of them"
+    if not apart < useful:
+        return f"{leader} ({sure})" if own < useful else ""
+    if at_most(own) != at_most(apart) and own < apart:
+        return f"{leader}, {none} more than {at_most(apart)} ({sure} each)"
+    return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
 def cost(result: "Result") -> str:

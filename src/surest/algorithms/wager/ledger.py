@@ -13,7 +13,7 @@ from surest.algorithms.wager.crowd import plan_many
 from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, separations, update_optimistic
 from surest.core.protocol import Atoms, FloatArray, IntArray, Lead, Status
 from surest.evidence.alike import CROWD, kinds_of
-from surest.evidence.apart import lead_of, runner_up, shortfalls
+from surest.evidence.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
 from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
 from surest.evidence.certificates import (
     Evidence,
@@ -49,8 +49,6 @@ LONG_PER_ARM = 200
 """… once there were so many pulls an arm, beyond `LONG`."""
 FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
-FEW_ARMS, FEW_CONTENDERS = 100, 10
-"""Up to so many arms, and contenders among them, a look tells how far below the best the contenders can be."""
 NEAR, NEAR_ARMS = 1.0, 20
 """The end is near when every open arm may be within so many nats of being refuted, and so few are open."""
 MANY = 2_000
