@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surest.algorithms import REGISTRY
+from surest.algorithms.questions import wager_top
 from surest.algorithms.wager import ahead, wager
 from surest.errors import TranscriptError
 from surest.study import following, queues, snapshot
@@ -45,11 +46,11 @@ def said(study: Study) -> str:
 
 def outcome(study: Study) -> tuple[object, ...]:
     result = study.result()
-    return result.best, result.certified, result.pulls_per_arm.tolist(), result.achieved_delta
+    return result.chosen, result.certified, result.pulls_per_arm.tolist(), result.achieved_delta
 
 
-def ended_with_tickets_out(storage: str) -> Study:
-    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
+def ended_with_tickets_out(storage: str, **asked: object) -> Study:
+    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5, **asked)
     while not study.finished:
         held = study.ask(1) if study.status().told > 8 else []
         go_on(study, 100)
@@ -58,7 +59,8 @@ def ended_with_tickets_out(storage: str) -> Study:
 
 
 def other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wager, "FIRST", 3)
+    for module in (wager, wager_top):
+        monkeypatch.setattr(module, "FIRST", 3)
     monkeypatch.setattr(ahead, "PORTION", 8)
 
 
@@ -69,10 +71,13 @@ def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wager.Ledger, "decided", later)
 
 
-def test_a_study_that_another_version_ended_stays_ended(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("asked", [{}, {"algorithm": "wager-top", "top": 2}])
+def test_a_study_that_another_version_ended_stays_ended(
+    storage: str, asked: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as other:
         other_requests(other)
-        ended = ended_with_tickets_out(storage)
+        ended = ended_with_tickets_out(storage, **asked)
         expected, told = outcome(ended), ended.status().told
         assert told > ended.result().pulls  # some were evaluated beforehand, and not needed
     study = open_study(storage, "s")
