@@ -12,6 +12,7 @@ from surest.algorithms.questions import wager_top
 from surest.algorithms.wager import ahead, wager
 from surest.errors import TranscriptError
 from surest.study import following, queues, snapshot
+from surest.study.memory import MemoryLog, MemoryStore
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -181,6 +182,20 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
         assert replays[0] == before
     assert looks > 5
     assert replays[0] < 2 * looks  # each look without snapshots is a replay; most of the others are not
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_who_looks_and_finds_nothing_new_writes_nothing(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, written = open_study(MemoryStore(), "s", 3, 0.05, workers=workers, seed=5), []
+    write = MemoryLog.write_snapshot
+    monkeypatch.setattr(snapshot, "LEAST", 10)
+    monkeypatch.setattr(MemoryLog, "write_snapshot", lambda *given: (written.append(given), write(*given)))
+    told = 0
+    while told < 20:
+        told += go_on(study, 6)
+    for _ in range(3):
+        study.status()
+    assert len(written) == 1
 
 
 def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:

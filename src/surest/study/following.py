@@ -246,7 +246,7 @@ class Pulls:
 
     def look(self, log: Log) -> "Look":
         """How the study stands. The log is replayed unless a snapshot says what that gives."""
-        from surest.study.snapshot import look_at, look_of
+        from surest.study.snapshot import look_at, look_of, unkept
 
         position = answered_to(log, self.study)
         if self.session is None:
@@ -257,7 +257,8 @@ class Pulls:
                 look = look_of(text, self.settings, labels)
                 return look._replace(left=rewards_left(log, self.study, position, look.total))
         session = self.catch_up(log)
-        look = look_at(session, self._key(log, session.labels, self._answered(position)))
+        key = self._key(log, session.labels, self._answered(position))
+        look = look_at(session, unkept(log, self.study, key))
         return look._replace(left=rewards_left(log, self.study, self.position, look.total))
 
     @property
@@ -286,11 +287,12 @@ class Pulls:
 
     def _keep(self, log: Log) -> None:
         """Keep a snapshot of the session, which is in step with the log."""
-        from surest.study.snapshot import look_at, text_of
+        from surest.study.snapshot import look_at, text_of, unkept
 
         assert self.session is not None
-        key = self._key(log, self.session.labels, self._answered(answered_to(log, self.study)))
-        if key is not None and log.read_snapshot(self.study, key) is None:
+        position = self._answered(answered_to(log, self.study))
+        key = unkept(log, self.study, self._key(log, self.session.labels, position))
+        if key is not None:
             log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
 
     def _pack(self, log: Log) -> None:

@@ -17,7 +17,7 @@ from surest.errors import StorageError
 from surest.study.log import Lease, Log, Place, Recorded, Store, handed_out_again
 from surest.study.replay import Departure, answer_all, check_under_way, requests_ahead, script_of
 from surest.study.settings import Settings
-from surest.study.snapshot import Look, key_of, look_at, look_of, text_of
+from surest.study.snapshot import Look, key_of, look_at, look_of, text_of, unkept
 
 
 class QueuesFollower:
@@ -109,7 +109,9 @@ class QueuesFollower:
         session = self.catch_up(log)
         self._write_requests(log, session)
         if session.finished:
-            self._keep(log, self._look(session))
+            look = self._look(log, session)
+            if look.key is not None:
+                log.write_snapshot(self.study, look.key, text_of(look))
             return []
         again = log.expired(lease, most)
         handed_out_again(log, lease, again, until)
@@ -151,17 +153,12 @@ class QueuesFollower:
             text = None if key is None else log.read_snapshot(self.study, key)
             if text is not None:
                 return look_of(text, self.settings, labels)
-        return self._look(self.catch_up(log))
+        return self._look(log, self.catch_up(log))
 
-    def _look(self, session: Session) -> Look:
+    def _look(self, log: Log, session: Session) -> Look:
         """How the session stands. Its snapshot is named by the tickets that it knows, and those of them without a reward."""
         key = key_of(self.settings, list(session.labels), self._seen, sorted(self._open))
-        return look_at(session, key)._replace(left=session.missing)
-
-    def _keep(self, log: Log, look: Look) -> None:
-        """Keep a snapshot, if there is none."""
-        if look.key is not None and log.read_snapshot(self.study, look.key) is None:
-            log.write_snapshot(self.study, look.key, text_of(look))
+        return look_at(session, unkept(log, self.study, key))._replace(left=session.missing)
 
     @property
     def in_step(self) -> bool:
