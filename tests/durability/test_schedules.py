@@ -102,6 +102,7 @@ class Schedule:
     def check(self) -> None:
         progress = open_study(self.store, "s").status()
         assert progress.told == progress.result.evaluations == len(self.told)
+        assert {study.running.pulls for study in self.studies} == {progress.result.pulls}
         running = 0 if progress.finished else sum(until > self.now for _, until in self.leases.values())
         assert (progress.out, progress.finished or progress.waiting == len(self.leases) - running) == (running, True)
         assert not progress.finished or progress.result.pulls + progress.not_needed == progress.told
@@ -132,5 +133,6 @@ def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch
     schedule.check()
     study = open_study(schedule.store, "s")
     assert support.transcript(study.session(record=True)) == schedule.expected()
+    schedule.now += LEASE
     assert study.ask(5) == []
     assert min(schedule.happened[act] for act in ("fail", "impute", "give back", "batch", "move")) > 0
