@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from surest.algorithms import REGISTRY
+from surest.algorithms.questions import wager_top
 from surest.algorithms.wager import ahead, wager
 from surest.errors import TranscriptError
 from surest.study import following, queues, snapshot
+from surest.study.memory import MemoryLog, MemoryStore
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -45,11 +47,11 @@ def said(study: Study) -> str:
 
 def outcome(study: Study) -> tuple[object, ...]:
     result = study.result()
-    return result.best, result.certified, result.pulls_per_arm.tolist(), result.achieved_delta
+    return result.chosen, result.certified, result.pulls_per_arm.tolist(), result.achieved_delta
 
 
-def ended_with_tickets_out(storage: str) -> Study:
-    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
+def ended_with_tickets_out(storage: str, **asked: object) -> Study:
+    study = open_study(storage, "s", 3, 0.05, workers=8, seed=5, **asked)
     while not study.finished:
         held = study.ask(1) if study.status().told > 8 else []
         go_on(study, 100)
@@ -58,7 +60,8 @@ def ended_with_tickets_out(storage: str) -> Study:
 
 
 def other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wager, "FIRST", 3)
+    for module in (wager, wager_top):
+        monkeypatch.setattr(module, "FIRST", 3)
     monkeypatch.setattr(ahead, "PORTION", 8)
 
 
@@ -69,10 +72,13 @@ def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wager.Ledger, "decided", later)
 
 
-def test_a_study_that_another_version_ended_stays_ended(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("asked", [{}, {"algorithm": "wager-top", "top": 2}])
+def test_a_study_that_another_version_ended_stays_ended(
+    storage: str, asked: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as other:
         other_requests(other)
-        ended = ended_with_tickets_out(storage)
+        ended = ended_with_tickets_out(storage, **asked)
         expected, told = outcome(ended), ended.status().told
         assert told > ended.result().pulls  # some were evaluated beforehand, and not needed
     study = open_study(storage, "s")
@@ -176,6 +182,20 @@ def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.Monk
         assert replays[0] == before
     assert looks > 5
     assert replays[0] < 2 * looks  # each look without snapshots is a replay; most of the others are not
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_who_looks_and_finds_nothing_new_writes_nothing(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, written = open_study(MemoryStore(), "s", 3, 0.05, workers=workers, seed=5), []
+    write = MemoryLog.write_snapshot
+    monkeypatch.setattr(snapshot, "LEAST", 10)
+    monkeypatch.setattr(MemoryLog, "write_snapshot", lambda *given: (written.append(given), write(*given)))
+    told = 0
+    while told < 20:
+        told += go_on(study, 6)
+    for _ in range(3):
+        study.status()
+    assert len(written) == 1
 
 
 def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:

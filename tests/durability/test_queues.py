@@ -18,7 +18,10 @@ from surest.core.session import Session
 from surest.core.tickets import Ticket
 from surest.drivers.seeds import seed_of, ticket_seed
 from surest.errors import StorageError, TicketError, UsageError
+from surest.study import snapshot
+from surest.study.log import Log
 from surest.study.memory import MemoryStore
+from surest.study.queues import QueuesFollower
 from surest.study.settings import Settings
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
@@ -203,9 +206,35 @@ def test_a_lost_ticket_is_noticed(tmp_path: Any) -> None:
         open_study(f"sqlite:///{tmp_path}/s.db", "s").result()
 
 
-def test_who_asks_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: Any) -> None:
-    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.05, **ASKED)
-    (asked,) = study.session().ask(1)
-    assert asked.id == 0
-    work(study, random.Random(2))
-    assert told_of(study)[1] == expected()
+@pytest.mark.parametrize("asked", [ASKED, {"algorithm": support.TELLTALE, "seed": 3}])
+def test_who_uses_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: Any, asked: dict[str, Any]) -> None:
+    study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **asked)
+    tickets = study.ask(4)
+    own = study.session()
+    tried = [Ticket(0, 0, "0")] if study.settings.has_queues else own.ask(2)
+    own.tell_all(tried, [0.9] * len(tried))
+    study.tell_all(tickets, [0.1] * 4)
+    while found := study.ask(4):
+        study.tell_all(found, [0.1] * len(found))
+    assert study.finished
+    assert set(np.concatenate([reply for _, reply in study.session(record=True).running.transcript or []])) == {0.1}
+
+
+def test_a_snapshot_is_of_what_the_session_knew(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    study, held = open_study(store, "s", 2, 0.1, workers=WORKERS, seed=3), list[Ticket]()
+    while not study.finished:
+        held += study.ask(WORKERS)
+        study.tell_all(held[:-1], [float(ticket.arm) for ticket in held[:-1]])
+        del held[:-1]
+    write_requests = QueuesFollower._write_requests
+
+    def meanwhile(self: QueuesFollower, log: Log, session: Session) -> None:
+        write_requests(self, log, session)
+        log.write_rewards(study.id, {held[0].id: 0.5})  # by another process, as PostgreSQL allows
+
+    monkeypatch.setattr(snapshot, "LEAST", 10)
+    monkeypatch.setattr(QueuesFollower, "_write_requests", meanwhile)
+    assert study.ask(1) == []  # it has ended, and a snapshot is kept
+    told = open_study(store, "s").status()
+    assert told.result.evaluations == told.told

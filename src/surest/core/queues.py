@@ -13,7 +13,7 @@ import numpy as np
 
 from surest.core.procedure import statistic_of
 from surest.core.protocol import FloatArray, IntArray, Pull, Reply
-from surest.core.tickets import check_size
+from surest.core.tickets import taken
 
 SPARE = 32
 """Rewards evaluated, or being evaluated, that no request has counted yet: at most so many for each worker."""
@@ -41,12 +41,11 @@ class ArmTickets:
         self.evaluations = 0  # rewards taken so far
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
 
-    def open(self, request: Pull | None, announced: Sequence[Pull] = (), name: str = "the algorithm") -> None:
+    def open(self, request: Pull | None, announced: Sequence[Pull] = ()) -> None:
         """Prepare for the request that the procedure now waits on, and for those that it has announced."""
         self.request = request
         if request is None:
             return
-        check_size(request, name)
         requests = [request, *announced]
         for new in requests[self.seen :]:
             self.asked[new.arms] += new.times
@@ -74,9 +73,7 @@ class ArmTickets:
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
-        again = [number for number, _ in zip(self.again, range(k), strict=False)]
-        for number in again:
-            del self.again[number]
+        again = taken(self.again, k)
         self.pending += len(again)
         fresh: list[int] = []
         while len(again) + len(fresh) < k:

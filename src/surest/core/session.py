@@ -18,7 +18,7 @@ from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.core.queues import ArmTickets
-from surest.core.tickets import Cell, CellTickets, PullTickets
+from surest.core.tickets import Cell, CellTickets, PullTickets, check_size
 from surest.core.tickets import Ticket as Ticket
 from surest.errors import RewardError, TicketError, UsageError
 from surest.loading import resolved
@@ -325,7 +325,9 @@ class Session:
         if request is not None and isinstance(request, Cells) != isinstance(self._tickets, CellTickets):
             what = "items" if isinstance(request, Pull) else "fresh pulls"
             raise UsageError(f"{self.running.name} does not work on {what}; 'surest algorithms' says which do")
-        self._tickets.open(request, self.running.announced, self.running.name)
+        if isinstance(request, Pull):
+            check_size(request, self.running.name)
+        self._tickets.open(request, self.running.announced)
 
     def _check_ticket(self, ticket: int) -> None:
         if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):

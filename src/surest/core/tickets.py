@@ -6,6 +6,7 @@ which they come.
 
 from array import array
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -56,12 +57,11 @@ class PullTickets:
         self.arms = np.empty(0, np.int64)  # of the current request, then of those announced …
         self.ends = np.empty(0, np.int64)  # … and where the tickets of each end
 
-    def open(self, request: Pull | None, announced: Sequence[Pull] = (), name: str = "the algorithm") -> None:
+    def open(self, request: Pull | None, announced: Sequence[Pull] = ()) -> None:
         """Prepare for the request that the procedure now waits on, and for those that it has announced."""
         self.request = request
         if request is None:
             return
-        check_size(request, name)
         requests = [request, *announced]
         self.arms = np.concatenate([each.arms for each in requests])
         self.ends = self.first + np.cumsum(np.concatenate([each.times for each in requests]))
@@ -93,9 +93,7 @@ class PullTickets:
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
-        again = [number for number, _ in zip(self.again, range(k), strict=False)]
-        for number in again:
-            del self.again[number]
+        again = taken(self.again, k)
         fresh = range(self.handed, min(self.handed + k - len(again), len(self.rewards)))
         self.handed += len(fresh)
         return again, list(fresh)
@@ -165,7 +163,7 @@ class CellTickets:
         self.told = 0  # tickets, not cells: some cells are known without one
         self.open(None)
 
-    def open(self, request: Cells | None, announced: Sequence[Pull] = (), name: str = "the algorithm") -> None:
+    def open(self, request: Cells | None, announced: Sequence[Pull] = ()) -> None:
         """Prepare for the request that the procedure now waits on; it says itself which items come next."""
         self.request = request
         wanted = [] if request is None else list(_block(request.arms.tolist(), request.items.tolist()))
@@ -222,9 +220,7 @@ class CellTickets:
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
-        again = [number for number, _ in zip(self.again, range(k), strict=False)]
-        for number in again:
-            del self.again[number]
+        again = taken(self.again, k)
         out = self.pending
         cells = self.wanted(k - len(again), self.numbers, out) if k > len(again) else []
         fresh = list(range(len(self.tickets), len(self.tickets) + len(cells)))
@@ -274,6 +270,14 @@ class CellTickets:
         assert self.request is not None
         items = self.request.items.tolist()
         return np.array([[self.values[arm, item] for item in items] for arm in self.request.arms.tolist()])
+
+
+def taken(again: dict[int, None], k: int) -> list[int]:
+    """Take the first k, at most, of the tickets to be handed out again."""
+    found = list(islice(again, k))
+    for number in found:
+        del again[number]
+    return found
 
 
 def check_size(request: Pull, name: str) -> None:

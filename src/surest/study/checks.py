@@ -11,6 +11,7 @@ from surest.core.tickets import Ticket
 from surest.errors import TicketError, UsageError
 from surest.study.log import Item, Log, Place, Store, StoredTicket
 from surest.study.settings import differences
+from surest.study.workers import own_name
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -83,6 +84,15 @@ def checked_number(ticket: Any) -> int:
     if isinstance(ticket, int | np.integer) and 0 <= int(ticket) < 2**63:
         return int(ticket)
     raise never(ticket)
+
+
+def checked_ask(k: Any, worker: str | None) -> tuple[int, str]:
+    """How many tickets are asked for, and who asks: this process, unless told."""
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise UsageError(f"asked for {k!r} tickets; ask for at least one")
+    who = own_name() if worker is None else worker
+    storable(who, "a worker's name")
+    return int(k), who
 
 
 def never(ticket: Any) -> TicketError:

@@ -108,14 +108,8 @@ class Pulls:
         try:
             return self._caught_up(log)
         except Departure:
-            self._follow()
-            return self._caught_up(log)
-
-    def _follow(self) -> None:
-        """From now on tell the algorithm what was asked, if its guarantee allows it. Called while a `Departure` is handled."""
-        if not self.settings.any_sampling:
-            raise
-        self.session, self._scripted = None, True
+            self._scripted = True
+        return self._caught_up(log)
 
     def _caught_up(self, log: Log) -> "Session":
         session, self.session = self.session, None  # what fails half-way is started again
@@ -131,22 +125,16 @@ class Pulls:
         self._feed_rows(log, session, None)
         if anew:
             log.read_told(self.study, self.position)  # what is under way is checked too
-        self._check_under_way(log, session)
+        check_under_way(session, self.position, log.read_requests(self.study, self.position))
         self.session = session
         return session
-
-    def _check_under_way(self, log: Log, session: "Session") -> None:
-        """See that the requests which are being answered are those of the session, where this can be mended."""
-        if self.settings.any_sampling:
-            check_under_way(session, self.position, log.read_requests(self.study, self.position))
 
     def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
         """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
         try:
             return self._replayed(log, record, on_request)
         except Departure as found:
-            self._follow()
-            ticket = found.ticket
+            self._scripted, ticket = True, found.ticket
         seen = on_request  # what came before the departure was looked at
         return self._replayed(log, record, None if seen is None else lambda run: run.pulls >= ticket and seen(run))
 
@@ -161,7 +149,7 @@ class Pulls:
             packed = packed[: len(rewards)]
         if not np.array_equal(packed, rewards[: len(packed)]):
             raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
-        self._check_under_way(log, session)
+        check_under_way(session, self.position, log.read_requests(self.study, self.position))
         self.session = session
         return session
 
@@ -258,7 +246,7 @@ class Pulls:
 
     def look(self, log: Log) -> "Look":
         """How the study stands. The log is replayed unless a snapshot says what that gives."""
-        from surest.study.snapshot import look_at, look_of
+        from surest.study.snapshot import look_at, look_of, unkept
 
         position = answered_to(log, self.study)
         if self.session is None:
@@ -269,7 +257,8 @@ class Pulls:
                 look = look_of(text, self.settings, labels)
                 return look._replace(left=rewards_left(log, self.study, position, look.total))
         session = self.catch_up(log)
-        look = look_at(session, self._key(log, session.labels, self._answered(position)))
+        key = self._key(log, session.labels, self._answered(position))
+        look = look_at(session, unkept(log, self.study, key))
         return look._replace(left=rewards_left(log, self.study, self.position, look.total))
 
     @property
@@ -298,11 +287,12 @@ class Pulls:
 
     def _keep(self, log: Log) -> None:
         """Keep a snapshot of the session, which is in step with the log."""
-        from surest.study.snapshot import look_at, text_of
+        from surest.study.snapshot import look_at, text_of, unkept
 
         assert self.session is not None
-        key = self._key(log, self.session.labels, self._answered(answered_to(log, self.study)))
-        if key is not None and log.read_snapshot(self.study, key) is None:
+        position = self._answered(answered_to(log, self.study))
+        key = unkept(log, self.study, self._key(log, self.session.labels, position))
+        if key is not None:
             log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
 
     def _pack(self, log: Log) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from surest.drivers.looks import history as history_hook
 from surest.result.data import Event, Result
-from surest.study.log import History
+from surest.study.health import health_of
+from surest.study.log import History, Log
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -15,17 +16,26 @@ if TYPE_CHECKING:
 def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     """The result of a study as it stands. `history` and `record` need a replay of its log."""
     looks = history_hook()
-    again = history or record
-    session = study.session(record=record, on_request=looks if history else None) if again else study._current()
-    found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
-    return replace(found, health=study.health(), events=events_of(study) if record else ())
+    with study._reading() as (log, follower):
+        study._see_arms(log)
+        if history or record:
+            session = follower.replayed(log, record=record, on_request=looks if history else None)
+        else:
+            session = follower.catch_up(log)
+        found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
+        health = health_of(log, study.id, study.labels)
+        return replace(found, health=health, events=_events(study, log) if record else ())
 
 
 def events_of(study: "Study") -> tuple[Event, ...]:
     """What was retried, imputed or failed, one by one, and of which reward of its arm; on a list of items, with the item."""
     with study.store.reading() as log:
-        events = list(log.read_events(study.id))
-        tickets = [History(*row) for part in log.read_history(study.id) for row in part] if events else []
+        return _events(study, log)
+
+
+def _events(study: "Study", log: Log) -> tuple[Event, ...]:
+    events = list(log.read_events(study.id))
+    tickets = [History(*row) for part in log.read_history(study.id) for row in part] if events else []
     places, of_arm = list[int](), Counter[int]()
     for ticket in tickets:
         places.append(of_arm[ticket.arm])

@@ -17,7 +17,7 @@ from surest.errors import StorageError
 from surest.study.log import Lease, Log, Place, Recorded, Store, handed_out_again
 from surest.study.replay import Departure, answer_all, check_under_way, requests_ahead, script_of
 from surest.study.settings import Settings
-from surest.study.snapshot import Look, key_of, look_at, look_of, text_of
+from surest.study.snapshot import Look, key_of, look_at, look_of, text_of, unkept
 
 
 class QueuesFollower:
@@ -40,18 +40,12 @@ class QueuesFollower:
         try:
             return self._caught_up(log)
         except Departure:
-            self._follow()
+            self._scripted = True
         return self._caught_up(log)
-
-    def _follow(self) -> None:
-        """From now on tell the algorithm what was asked, if its guarantee allows it. Called while a `Departure` is handled."""
-        if not self.settings.any_sampling:
-            raise
-        self.session, self._scripted = None, True
 
     def _caught_up(self, log: Log) -> Session:
         session, self.session = self.session, None  # what fails half-way is started again
-        if session is None or session.evaluations + session.pending != self._seen:  # somebody else asked it for tickets
+        if session is None:
             session = self._begun(log, record=False)
         self._advance(log, session, None)
         self.session = session
@@ -64,8 +58,8 @@ class QueuesFollower:
             session = self._begun(log, record=record)
             self._advance(log, session, on_request)
         except Departure as found:
-            self._follow()
-            ticket, seen = found.ticket, on_request  # what came before the departure was looked at
+            self._scripted, ticket = True, found.ticket
+            seen = on_request  # what came before the departure was looked at
             session = self._begun(log, record=record)
             self._advance(log, session, None if seen is None else lambda run: run.pulls >= ticket and seen(run))
         self.session = session
@@ -83,9 +77,8 @@ class QueuesFollower:
         position = session.running.pulls
         written = log.read_requests(self.study, position)
         self._unwritten += answer_all(session, written, on_request)
-        if self.settings.any_sampling:
-            position = session.running.pulls
-            check_under_way(session, position, [request for request in written if request.first >= position])
+        position = session.running.pulls
+        check_under_way(session, position, [request for request in written if request.first >= position])
 
     def _read(self, log: Log, session: Session) -> None:
         """Take in the tickets that are new, and the rewards of those that were open."""
@@ -116,7 +109,9 @@ class QueuesFollower:
         session = self.catch_up(log)
         self._write_requests(log, session)
         if session.finished:
-            self._keep(log, session)
+            look = self._look(log, session)
+            if look.key is not None:
+                log.write_snapshot(self.study, look.key, text_of(look))
             return []
         again = log.expired(lease, most)
         handed_out_again(log, lease, again, until)
@@ -151,26 +146,19 @@ class QueuesFollower:
 
     def look(self, log: Log) -> Look:
         """How the study stands. The log is replayed unless a snapshot says what that gives."""
-        key = self._key(log, [arm.label for arm in log.read_arms(self.study)])
-        if self.session is None and key is not None:
-            text = log.read_snapshot(self.study, key)
+        if self.session is None:
+            labels = [arm.label for arm in log.read_arms(self.study)]
+            is_open = [ticket.number for ticket in log.open_tickets(self.study)]
+            key = key_of(self.settings, labels, log.next_ticket(self.study), is_open)
+            text = None if key is None else log.read_snapshot(self.study, key)
             if text is not None:
-                return look_of(text, self.settings, [arm.label for arm in log.read_arms(self.study)])
-        return self._look(self.catch_up(log), key)
+                return look_of(text, self.settings, labels)
+        return self._look(log, self.catch_up(log))
 
-    def _look(self, session: Session, key: str | None) -> Look:
-        return look_at(session, key)._replace(left=session.missing)
-
-    def _key(self, log: Log, labels: list[str]) -> str | None:
-        """The name of a snapshot: it says which tickets have rewards."""
-        is_open, handed = [ticket.number for ticket in log.open_tickets(self.study)], log.next_ticket(self.study)
-        return key_of(self.settings, labels, handed, is_open)
-
-    def _keep(self, log: Log, session: Session) -> None:
-        """Keep a snapshot of the session, which is in step with the log."""
-        key = self._key(log, list(session.labels))
-        if key is not None and log.read_snapshot(self.study, key) is None:
-            log.write_snapshot(self.study, key, text_of(self._look(session, key)))
+    def _look(self, log: Log, session: Session) -> Look:
+        """How the session stands. Its snapshot is named by the tickets that it knows, and those of them without a reward."""
+        key = key_of(self.settings, list(session.labels), self._seen, sorted(self._open))
+        return look_at(session, unkept(log, self.study, key))._replace(left=session.missing)
 
     @property
     def in_step(self) -> bool:

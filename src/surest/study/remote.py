@@ -9,22 +9,22 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
-import numpy as np
 
 from surest.core.problem import plain
 from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
 from surest.errors import StorageError, UnknownStudyError, UsageError
-from surest.study.checks import check_agrees, checked_labels, checked_number, storable
+from surest.study.checks import check_agrees, checked_ask, checked_labels, checked_number, storable
 from surest.study.connection import Connection, Unanswered, study_path
 from surest.study.log import Arm, Item, Log
 from surest.study.memory import MemoryStore
 from surest.study.settings import checked_settings
 from surest.study.study import Study
+from surest.study.telling import Failure
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
@@ -125,14 +125,11 @@ class RemoteStudy(Study):
 
     def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
         """Up to k tickets, leased to this worker. If an answer gets lost on the way, its tickets come with the next one."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise UsageError(f"asked for {k!r} tickets; ask for at least one")
-        who = own_name() if worker is None else worker
-        storable(who, "a worker's name")
+        most, who = checked_ask(k, worker)
         if self._pid != os.getpid():  # a child
             self._begin_here()
         with self._ask_lock:  # two lost answers at a time could not be told apart
-            answer = self._asked(int(k), who)
+            answer = self._asked(most, who)
             rows = answer["tickets"]
             self._held |= {row["ticket"]: who for row in rows}
         self._ended, self._empty_at = answer["finished"], -1.0 if rows else time.monotonic()
@@ -164,19 +161,14 @@ class RemoteStudy(Study):
     def _value(self, ticket: int, reward: Any) -> float:
         return self.settings.problem.scale.number(reward, f"ticket {ticket}")
 
-    def fail(
-        self,
-        ticket: int,
-        reason: str = "",
-        reward: SupportsFloat | None = None,
-        *,
-        kind: str = "failed",
-        worker: str | None = None,
-    ) -> None:
-        """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as a stated reward."""
-        number = checked_number(ticket)
-        who = self._holders.get(number, own_name()) if worker is None else worker
-        data = {"ticket": number, "reason": str(reason)[:10_000], "kind": kind, "worker": who}
+    def _fail(self, failure: Failure) -> None:
+        number, reward = failure.ticket, failure.reward
+        data = {
+            "ticket": number,
+            "reason": str(failure.reason)[:10_000],
+            "kind": failure.kind,
+            "worker": failure.worker,
+        }
         self._post("fail", data | ({} if reward is None else {"reward": self._value(number, reward)}))
         self._let_go([number])
 

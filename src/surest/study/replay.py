@@ -22,11 +22,23 @@ if TYPE_CHECKING:
 
 
 class Departure(TranscriptError):
-    """The algorithm asks for something else than the log says, at a ticket."""
+    """The algorithm asks for something else than the log says, at a ticket. It may be told what was asked, and go on."""
 
     def __init__(self, message: str, ticket: int) -> None:
         super().__init__(message)
         self.ticket = ticket
+
+
+def departure(session: "Session", message: str, ticket: int) -> TranscriptError:
+    """The log does not fit: a `Departure` where the guarantee of the algorithm holds whatever is pulled when."""
+    return Departure(message, ticket) if may_be_told(session) else TranscriptError(message)
+
+
+def may_be_told(session: "Session") -> bool:
+    """Whether the algorithm of a session may be told what to ask: its guarantee holds whatever is pulled when."""
+    from surest.algorithms import lookup  # most of what is asked of a study needs none
+
+    return lookup(session.problem.algorithm).any_sampling
 
 
 def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script":
@@ -95,7 +107,8 @@ def _checked(session: "Session", position: int, recorded: Recorded) -> Pull:
     """The request that a session waits on; refused where it is not the recorded one."""
     request = session.running.request
     if recorded != next_request(session, position) or not isinstance(request, Pull):
-        raise Departure(
+        raise departure(
+            session,
             f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
             f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
             "from the one that wrote it",
@@ -105,13 +118,16 @@ def _checked(session: "Session", position: int, recorded: Recorded) -> Pull:
 
 
 def check_under_way(session: "Session", position: int, written: Sequence[Recorded]) -> None:
-    """See that the requests which are being answered are those of the session."""
+    """See that the requests which are being answered are those of the session, where this can be mended."""
+    if not may_be_told(session):
+        return
     asked = requests_ahead(session, position)
     fits = list(written[: len(asked)]) == asked[: len(written)]  # some are not written down yet, or others have gone on
     if session.finished:
         fits = unneeded(session, position, written)
     if not fits:
-        raise Departure(f"ticket {position}: the log says {written[0]}, and {session.running.name} otherwise", position)
+        said = f"ticket {position}: the log says {written[0]}, and {session.running.name} otherwise"
+        raise departure(session, said, position)
 
 
 def answer_all(

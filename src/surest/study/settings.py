@@ -43,13 +43,6 @@ class Settings(msgspec.Struct, frozen=True):
         return Session.of(problem, record=record, script=script)
 
     @property
-    def any_sampling(self) -> bool:
-        """Whether the algorithm's guarantee holds whatever was pulled when."""
-        from surest.loading import entry_of
-
-        return entry_of(self.problem.algorithm).any_sampling
-
-    @property
     def may_announce(self) -> bool:
         """Whether the algorithm may announce requests, as far as that is known without it."""
         problem = self.problem

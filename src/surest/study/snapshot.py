@@ -22,7 +22,7 @@ from surest.core.session import Session
 from surest.errors import StorageError
 from surest.result.data import Result
 from surest.result.lead import Lead
-from surest.study.log import Store
+from surest.study.log import Log, Store
 from surest.study.settings import Settings
 
 LEAST = 1000
@@ -87,6 +87,11 @@ def digest(data: bytes) -> str:
     from hashlib import blake2b
 
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def unkept(log: Log, study: int, key: str | None) -> str | None:
+    """A key, unless there is a snapshot under it: nobody writes who only looks, and finds nothing new."""
+    return None if key is None or log.read_snapshot(study, key) is not None else key
 
 
 def keep(store: Store, study: int, look: Look) -> None:

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-import numpy as np
-
 from surest.core.problem import default_algorithm, labels_of, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.core.tickets import Ticket
 from surest.errors import RewardError, UnknownStudyError, UsageError
 from surest.study.checks import (
     check_agrees,
+    checked_ask,
     checked_items,
     checked_labels,
     checked_number,
@@ -180,14 +179,11 @@ class Study:
 
         Fewer, or none, when the algorithm first needs the rewards of those that are out; `finished` tells that from the end.
         """
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise UsageError(f"asked for {k!r} tickets; ask for at least one")
-        who = own_name() if worker is None else worker
-        storable(who, "a worker's name")
+        most, who = checked_ask(k, worker)
         with self._writing() as (log, follower):
             lease = Lease(self.id, who, log.time())
             paused = log.is_paused(self.id)
-            handed = [] if paused else follower.hand_out(log, lease, int(k), lease.at + self.lease_seconds)
+            handed = [] if paused else follower.hand_out(log, lease, most, lease.at + self.lease_seconds)
             draws = follower.draws(log, handed)
             if any(place.arm >= len(self._arms) for place in handed):
                 self._arms = log.read_arms(self.id)
@@ -241,11 +237,14 @@ class Study:
             Who says so: the name given to `ask`, or else this process. Only who holds a ticket can fail it. If the lease ran out
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
-        if worker is None:
-            worker = self._holders.get(checked_number(ticket), own_name())
-        with self.store.writing() as log:
-            number = write_failure(self, log, Failure(ticket, reason, reward, kind, worker))
+        number = checked_number(ticket)
+        who = self._holders.get(number, own_name()) if worker is None else worker
+        self._fail(Failure(number, reason, reward, kind, who))
         self._holders.pop(number, None)
+
+    def _fail(self, failure: Failure) -> None:
+        with self.store.writing() as log:
+            write_failure(self, log, failure)
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds."""
@@ -316,7 +315,9 @@ class Study:
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
         with self._reading() as (log, follower):
             self._see_arms(log)
-            return follower.replayed(log, record=record, on_request=on_request)
+            session = follower.replayed(log, record=record, on_request=on_request)
+            follower.forget()  # it is the caller's, who may tell it what the log does not say
+            return session
 
     @contextmanager
     def at_one_moment(self) -> Iterator[tuple[Log, "Look"]]:
@@ -343,10 +344,6 @@ class Study:
         """Take note of arms that others added."""
         if log.count_arms(self.id) != len(self._arms):
             self._arms = log.read_arms(self.id)
-
-    def _checked(self, number: int, arm: int, reward: Any) -> float:
-        label = self._arms[arm].label if arm < len(self._arms) else arm
-        return self.settings.problem.scale.number(reward, f"ticket {number} (arm {label!r})")
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Log, "Follower"]]:

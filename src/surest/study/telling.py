@@ -60,7 +60,7 @@ def fresh_rewards(
     for number, reward in zip(map(int, numbers), rewards, strict=True):
         if number not in told:
             raise never(number)
-        value = study._checked(number, told[number].arm, reward)
+        value = _checked(study, told[number], reward)
         earlier = fresh.get(number, told[number].reward)
         if earlier is not None and value != earlier:
             raise TicketError(
@@ -72,13 +72,19 @@ def fresh_rewards(
     return fresh
 
 
-def write_failure(study: "Study", log: Log, failure: Failure) -> int:
-    """Let a ticket be handed out again, or count as a stated reward; its number."""
+def _checked(study: "Study", ticket: StoredTicket, reward: Any) -> float:
+    """A reward as a number within the bounds."""
+    label = study._arms[ticket.arm].label if ticket.arm < len(study._arms) else ticket.arm
+    return study.settings.problem.scale.number(reward, f"ticket {ticket.number} (arm {label!r})")
+
+
+def write_failure(study: "Study", log: Log, failure: Failure) -> None:
+    """Let a ticket be handed out again, or count as a stated reward."""
     number, handling = checked_number(failure.ticket), study.settings.handling
     found = log.read_tickets(study.id, [number]).get(number)
     if found is None:
         raise never(failure.ticket)
-    stated = None if failure.reward is None else study._checked(number, found.arm, failure.reward)
+    stated = None if failure.reward is None else _checked(study, found, failure.reward)
     check_holder(found, failure.worker, failure.reason)
     lease, failures = Lease(study.id, found.worker, log.time()), found.failures
     if found.lease != 0:  # else it was said before
@@ -93,4 +99,3 @@ def write_failure(study: "Study", log: Log, failure: Failure) -> int:
     else:
         log.write_event(lease, number, found.arm, "imputed", f"counted as {stated}")
         log.write_rewards(study.id, {number: stated})
-    return number

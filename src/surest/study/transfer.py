@@ -15,7 +15,7 @@ from surest.study.checks import storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
 from surest.study.records import arms_of
-from surest.study.replay import Departure, answer_all, later_arms, replay, requests_ahead, script_of
+from surest.study.replay import Departure, answer_all, departure, later_arms, replay, requests_ahead, script_of
 from surest.study.settings import checked_settings
 from surest.study.stores import is_service, store_of
 
@@ -236,8 +236,6 @@ def _check_course(study: Export) -> None:
         try:
             _check_requests(study, settings.session(first))
         except Departure:
-            if not settings.any_sampling:
-                raise
             script = script_of([_recorded(request) for request in study.requests], added)
             _check_requests(study, settings.session(first, script=script))
     except SurestError as error:
@@ -284,7 +282,7 @@ def _check_open_part(study: Export, session: Session, end: int) -> None:
     arms = [ticket.arm for ticket in study.tickets[end:]]
     expected = [arm for one in left for arm in np.repeat(*arms_of(one.runs)).tolist()]
     if arms != expected[: len(arms)]:
-        raise Departure(f"its tickets from {end} on are not what the algorithm asks for", end)
+        raise departure(session, f"its tickets from {end} on are not what the algorithm asks for", end)
 
 
 def _check_open_requests(study: Export, session: Session, end: int) -> list[Recorded]:
@@ -293,5 +291,5 @@ def _check_open_requests(study: Export, session: Session, end: int) -> list[Reco
     follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
     asked = left if session.scripted and follows else requests_ahead(session, end)[: len(left)]
     if left != asked:
-        raise Departure(f"its requests from {end} on are not what the algorithm asks for", end)
+        raise departure(session, f"its requests from {end} on are not what the algorithm asks for", end)
     return left

@@ -29,7 +29,8 @@ def wager_top(
 
     `batch`, `workers` and `script` as for `wager`.
     """
-    if workers > 1 and len(script) > 0:
+    planning = workers > 1
+    if planning and len(script) > 0:
         batch, workers = max(batch, 2 * workers), 1
     ledger = SetLedger(len(arms), top, delta, epsilon)
     planned = [np.full(len(arms), FIRST)]
@@ -41,8 +42,8 @@ def wager_top(
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
-        if ledger.decided and k + 1 >= len(script):
-            break
+        if ledger.decided and (planning or k + 1 >= len(script)):
+            break  # what a plan announced is not needed any more
         del planned[0]
         plan_ahead(planned, ledger.book.counts, batch, workers, partial(ledger.next_batch, rng))
     reason = "certified" if epsilon == 0 else "certified ε-optimal"

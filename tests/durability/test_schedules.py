@@ -1,0 +1,138 @@
+"""Random schedules on a study whose arms have queues, with a clock of their own: nobody's timing changes what counts."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import support
+from support import reward_at
+
+from surest.core.session import Session
+from surest.core.tickets import Ticket
+from surest.errors import TicketError
+from surest.study.batch import Ask, Tell, carry_out
+from surest.study.memory import MemoryLog, MemoryStore
+from surest.study.study import Study, open_study
+from surest.study.transfer import import_study
+
+ARMS, LEASE = 3, 10.0
+NAMES = ("ann", "bob", "cid")
+
+
+class Schedule:
+    """Workers who do anything that is allowed, and what must hold whatever they do."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance, self.now = random.Random(seed), 0.0
+        self.asked = {"algorithm": support.QUEUES_ENTRY.name, "workers": self.chance.choice([2, 4, 30]), "seed": seed}
+        self.store, self.happened = MemoryStore(), Counter[str]()
+        self.studies = [open_study(self.store, "s", ARMS, lease_seconds=LEASE, **self.asked)]
+        self.drawn: dict[int, int | None] = {}  # of each ticket, the arm and its place in the queue
+        self.told: dict[int, float] = {}
+        self.leases: dict[int, tuple[str, float]] = {}  # of tickets without a reward: who has it, until when
+        self.hands: list[tuple[str, Ticket]] = []  # what workers believe to have
+
+    def take(self, who: str, tickets: Sequence[Ticket]) -> None:
+        for ticket in tickets:
+            assert ticket.id not in self.told
+            assert self.leases.get(ticket.id, ("", 0.0))[1] <= self.now, "handed out twice while a lease holds"
+            place = sum(draw is not None and draw % ARMS == ticket.arm for draw in self.drawn.values())
+            assert self.drawn.setdefault(ticket.id, ARMS * place + ticket.arm) == ticket.draw
+            self.leases[ticket.id] = who, self.now + LEASE
+            self.hands.append((who, ticket))
+
+    def count(self, number: int, reward: float) -> None:
+        self.told[number] = reward
+        self.leases.pop(number, None)
+
+    def step(self) -> None:
+        study, who = self.chance.choice(self.studies), self.chance.choice(NAMES)
+        on_ticket = bool(self.hands) and self.chance.random() < 0.6
+        acts = (
+            [*6 * ["tell"], "batch", "fail", "impute", "give back"]
+            if on_ticket
+            else [*6 * ["ask"], "wait", "open", "move"]
+        )
+        act = self.chance.choice(acts)
+        self.happened[act] += 1
+        if on_ticket:
+            self.say(study, act, *self.hands.pop(self.chance.randrange(len(self.hands))))
+        elif act == "ask":
+            self.take(who, study.ask(self.chance.randrange(1, 6), who))
+        elif act == "wait":
+            self.now += self.chance.choice([1.0, 4.0, 11.0])
+        elif act == "open":
+            self.studies = [*self.studies[-2:], open_study(self.store, "s")]
+        else:  # to another store, where all leases have run out
+            self.store = MemoryStore()
+            import_study(self.store, json.dumps(study.export()))
+            self.studies = [open_study(self.store, "s")]
+            self.leases = {number: (name, 0.0) for number, (name, _) in self.leases.items()}
+
+    def say(self, study: Study, act: str, who: str, ticket: Ticket) -> None:
+        """Tell a reward, whosever the ticket is by now; or fail it, which only its last holder can do."""
+        reward, known = reward_at(ticket.draw or 0), self.told.get(ticket.id)
+        if known is not None and (act in ("fail", "impute") or known != reward):
+            with pytest.raises(TicketError, match="already told"):
+                study.tell(ticket.id, reward) if act not in ("fail", "impute") else study.fail(ticket.id, worker=who)
+        elif act == "give back":
+            study.give_back([ticket.id], who)
+            if self.leases.get(ticket.id, ("",))[0] == who:
+                self.leases[ticket.id] = who, 0.0
+        elif act in ("tell", "batch"):
+            if act == "tell":
+                study.tell(ticket.id, reward)
+            else:
+                self.count(ticket.id, reward)
+                _, handed = carry_out(study, [Tell([ticket.id], [reward]), Ask(2, who)])
+                self.take(who, handed.tickets)  # type: ignore[union-attr]
+            self.count(ticket.id, reward)
+        elif self.leases[ticket.id][0] != who:
+            with pytest.raises(TicketError, match="only who holds"):
+                study.fail(ticket.id, worker=who)
+        else:
+            study.fail(ticket.id, reward=0.25 if act == "impute" else None, worker=who)
+            self.leases[ticket.id] = who, 0.0
+            if act == "impute":
+                self.count(ticket.id, 0.25)
+
+    def check(self) -> None:
+        progress = open_study(self.store, "s").status()
+        assert progress.told == progress.result.evaluations == len(self.told)
+        assert {study.running.pulls for study in self.studies} == {progress.result.pulls}
+        running = 0 if progress.finished else sum(until > self.now for _, until in self.leases.values())
+        assert (progress.out, progress.finished or progress.waiting == len(self.leases) - running) == (running, True)
+        assert not progress.finished or progress.result.pulls + progress.not_needed == progress.told
+
+    def expected(self) -> list[tuple[str, list[float]]]:
+        """The same rewards, one after the other."""
+        rewards = {self.drawn[number]: reward for number, reward in self.told.items()}
+        session, counted = Session(ARMS, record=True, **self.asked), [0] * ARMS  # type: ignore[arg-type]
+        while not session.finished:
+            replies = []
+            for arm in np.repeat(session.running.request.arms, session.running.request.times).tolist():
+                replies.append(rewards[ARMS * counted[arm] + arm])
+                counted[arm] += 1
+            session.feed(np.array(replies))
+        return support.transcript(session)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(seed)
+    monkeypatch.setattr(MemoryLog, "time", lambda _: schedule.now)
+    while not schedule.studies[-1].finished:
+        for _ in range(20):
+            schedule.step()
+        schedule.check()
+    for _ in range(20):  # what is out may still be told, and nothing more is handed out
+        schedule.step()
+    schedule.check()
+    study = open_study(schedule.store, "s")
+    assert support.transcript(study.session(record=True)) == schedule.expected()
+    schedule.now += LEASE
+    assert study.ask(5) == []
+    assert min(schedule.happened[act] for act in ("fail", "impute", "give back", "batch", "move")) > 0
