@@ -21,7 +21,7 @@ test: $(READY)
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The pictures of the README and the tutorials, from real runs. Needs Chromium.
+# The pictures of the README, the tutorials and the service, from real runs. Needs Chromium and its driver.
 pictures: $(READY)
 	PYTHONPATH=tests $(BIN)/python docs/_pictures.py
 

@@ -1,4 +1,4 @@
-"""The pictures of the README and the tutorials, from real runs: `make pictures`.
+"""The pictures of the README, the tutorials and the service, from real runs: `make pictures`.
 
 Terminals become moving SVGs; pages of `surest report` and the output of notebooks are photographed by Chromium without a
 window, whose program may be named in the variable CHROMIUM. The words and numbers are the same in each run; times differ.
@@ -6,6 +6,7 @@ window, whose program may be named in the variable CHROMIUM. The words and numbe
 
 import contextlib
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+import surest
+from browsing import browser
 from transcripts import RUN, TUTORIALS, environment, in_shell, printed_by
+from visiting import serving
 
 ROOT = Path(__file__).parents[1]
 IMG = ROOT / "docs" / "img"
@@ -101,6 +105,59 @@ def simulation(folder: Path, names: dict[str, Any]) -> None:
     _smaller(folder / "bench.png", IMG / "tutorial-simulation.png")
 
 
+def service(folder: Path) -> None:
+    """Pages of studies that are running, decided and paused."""
+    storage = f"sqlite:///{folder}/studies.db"
+    pages = {"as it was": 0.3, "large button": 0.65, "two buttons": 0.45, "short text": 0.25, "with picture": 0.45}
+    solvers = {"preset A": 0.2, "preset B": 0.1, "preset C": 0.3, "preset D": 0.85}
+    train = {"question": "A train leaves at 12:15 and needs 37 minutes. When does it arrive?", "answer": "12:52"}
+    questions = [(f"q{k}", train) for k in range(300)]
+    _told(
+        surest.open_study(
+            storage, "landing page", list(pages), seed=1, reserve=0.1, note="Which page is clicked most?"
+        ),
+        pages,
+        680,
+    )
+    prompts = {"short": 0.5, "step by step": 0.8, "with examples": 0.7}
+    note = "Right answers on 300 questions"
+    _told(surest.open_study(storage, "prompts", list(prompts), items=questions, seed=1, note=note), prompts, 24)
+    note = "Solved within a minute?"
+    _told(surest.open_study(storage, "solver settings", list(solvers), seed=2, note=note), solvers, 10_000)
+    models = {"small": 0.5, "medium": 0.8, "large": 0.85}
+    _told(surest.open_study(storage, "models above 0.8", list(models), above=0.8, seed=1), models, 300)
+    paused = surest.open_study(storage, "two ways home", ["left", "right"], seed=1)
+    _told(paused, {"left": 0.5, "right": 0.5}, 60)
+    paused.pause()
+    with serving(storage) as site:
+        with browser() as desk:
+            desk.open(f"{site}/")
+            desk.shoot(IMG / "service-studies.png", 640)
+            desk.open(f"{site}/studies/landing%20page")
+            desk.shoot(IMG / "service-study.png", 1250)
+            desk.open(f"{site}/studies/prompts")
+            desk.press("Evaluate by hand")
+            desk.press("Show me the first")
+            desk.shoot(IMG / "service-evaluate.png", 780)
+        with browser("phone", "dark") as phone:
+            phone.open(f"{site}/studies/solver%20settings")
+            phone.shoot(IMG / "service-phone.png", 1150)
+    for name in ("studies", "study", "evaluate", "phone"):
+        _smaller(IMG / f"service-{name}.png", IMG / f"service-{name}.png")
+
+
+def _told(study: surest.Study, means: dict[str, float], rewards: int) -> None:
+    """Let three workers tell so many rewards of 0 and 1; what they hold stays with them."""
+    rng = random.Random(4)
+    for told in range(rewards):
+        for ticket in study.ask(worker=f"worker {told % 3 + 1}"):
+            study.tell(ticket.id, rng.random() < means[ticket.label])
+        if study.finished:
+            return
+    for number in range(3):
+        study.ask(worker=f"worker {number + 1}")
+
+
 PICTURES: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     "notebook": notebook,
     "shell": shell,
@@ -140,10 +197,10 @@ def _smaller(taken: Path, picture: Path) -> None:
 
 def main(wanted: list[str]) -> None:
     """Make all pictures, or those of the pages that are named."""
-    for name in wanted or ["readme", *PICTURES]:
+    for name in wanted or ["readme", "service", *PICTURES]:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            if name == "readme":
-                readme(Path(folder))
+            if name in ("readme", "service"):
+                {"readme": readme, "service": service}[name](Path(folder))
                 continue
             names: dict[str, Any] = {}
             (page,) = (page for page in TUTORIALS if page.stem == name)
