@@ -340,7 +340,11 @@ def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Ve
     for side, name in enumerate(pair.names):
         off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
         if off:
-            notes.append(f"{_items(len(off))} of {name} not on the list, such as {off[0]!r}: not counted")
+            one = len(off) == 1
+            which = (
+                f"is not on the list: {off[0]!r} does" if one else f"are not on the list, such as {off[0]!r}: they do"
+            )
+            notes.append(f"{_items(len(off))} of {name} {which} not count")
         if gaps and verdict == "undecided":
             notes.append(f"{name} has no value for {_items(gaps)} of the list")
     if known > counted and verdict == "undecided":

@@ -122,7 +122,7 @@ def test_items_that_one_side_lacks() -> None:
     extra = {**NEW, "new item": 1.0}
     found = surest.gate(OLD, extra)
     assert (found.items, found.exact) == (N, True)
-    assert found.notes == ("1 item of candidate not on the list, such as 'new item': not counted",)
+    assert found.notes == ("1 item of candidate is not on the list: 'new item' does not count",)
     removed = {item: value for item, value in extra.items() if item not in ("q3", "q5")}
     assert "candidate has no value for 2 items of the list" in surest.gate(OLD, removed).notes
     both = surest.gate(OLD, removed, common=True)

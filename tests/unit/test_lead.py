@@ -1,5 +1,6 @@
 """The lead of the best arm over the runner-up: its bounds, its sentence, in text, JSON and pages."""
 
+import dataclasses
 import json
 import math
 import pickle
@@ -265,4 +266,26 @@ def test_what_is_said_of_the_leader_does_not_contradict_what_is_said_of_all_cont
     assert f"arm {constant.best} is at most" not in said
     assert "No arm leads so far. Both arms may still be the best, and neither is more than 0.0" in said
     costs = surest.identify(totals(a=(100, 1000), b=(110, 1000)), minimise=True)
-    assert "above the best, neither more than" in str(costs)
+    assert "above the best, and neither is more than" in str(costs)
+
+
+def test_an_answer_with_a_smaller_mean_is_not_said_to_lead() -> None:
+    """The leader has more evidence, another arm the better mean: both sentences must agree."""
+    arms = {"a": [0.0, 0.0, 1.0, 1.0] * 100, "b": [1.0, 0.0, 1.0, 0.0] * 100}
+    for sign, minimise, mean in ((-0.01, False, "higher"), (0.01, True, "lower")):
+        spent = surest.identify(arms, minimise=minimise, seed=1)
+        assert not spent.certified
+        best, rival = spent.best, next(label for label in arms if label != spent.best)
+        other = dataclasses.replace(spent, means=np.array([0.5 + sign * (label == best) for label in arms]))
+        assert f"Arm {best} is the answer so far, although {rival} has a {mean} mean. " in str(other)
+        assert f"{rival} is ahead of {best} by 0.010 so far." in str(other)
+
+
+def test_a_set_that_another_arm_has_overtaken_is_not_said_to_lead() -> None:
+    kept = surest.identify({"a": [0.0, 1.0] * 50, "b": [1.0, 0.0] * 50, "c": [0.0] * 100}, top=2, seed=1, budget=20)
+    assert not kept.certified
+    assert set(kept.chosen) == {"a", "b"}
+    assert f"Arms {' and '.join(kept.chosen)} lead so far." in str(kept)
+    for mean, words in ((0.9, "a higher mean than "), (0.4, "the same mean as ")):
+        other = dataclasses.replace(kept, means=np.array([0.4, 0.4, mean]))
+        assert f"are the answer so far, although c has {words}" in str(other)

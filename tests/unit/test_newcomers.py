@@ -413,3 +413,42 @@ def test_mistakes_in_such_a_file_are_its_authors(run: Run, name: str, words: str
     assert (status, out) == (2, "")
     assert words in err
     assert "Traceback" not in err
+
+
+# --- what a first try gets wrong -------------------------------------------------------------------------------------
+
+
+def test_no_command_shows_the_help_once(run: Run) -> None:
+    for arguments in ((), ("study",)):
+        status, out, err = run(*arguments)
+        assert (status, out) == (2, "")
+        assert err.count("Usage: ") == 1
+        assert "Error" not in err
+        assert "Commands:" in err
+
+
+def test_bounds_as_two_words_are_told_of_the_comma(run: Run) -> None:
+    status, _, err = run("identify", "bernoulli:0.5,0.4", "--bounds", "0", "5")
+    assert status == 2
+    assert "with a comma between them, as in 1,5" in err
+
+
+def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_path: Path) -> None:
+    rows = [f"{arm},q{i},1" for arm in "ab" for i in range(40) if arm == "a" or i < 10]
+    (tmp_path / "t.csv").write_text("\n".join(["arm,item,value", *rows, ""]))
+    status, out, _ = run("evaluate", "t.csv")
+    assert status == 3
+    assert "The table has 50 scores, and none of them counts so far: items count in one" in out
+    (tmp_path / "t.csv").write_text("\n".join(["arm,item,value", *rows, "b,q29,1", ""]))
+    out = run("evaluate", "t.csv")[1]
+    assert re.search("The table has 51 scores, and [2468] of them count so far: ", out)
+
+
+def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("arm,item,value\na,q,1\nb,q,0\n")
+    (tmp_path / "plain.csv").write_text("arm,value\na,1\nb,0\n")
+    assert "'surest evaluate items.csv' compares them on these" in run("identify", "items.csv")[2]
+    assert "surest evaluate" not in run("identify", "plain.csv")[2]
+    assert "surest evaluate" not in run("identify", "items.csv", "--arm-column", "item")[2]
+    assert run("evaluate", "plain.csv")[2].endswith("Rewards without items are for surest identify\n")
+    assert "'surest gate' compares two files" in run("evaluate", "items.csv", "plain.csv")[2]

@@ -54,9 +54,9 @@ def test_a_spent_budget_tells_what_is_certified(spent: Result) -> None:
     assert spent.reason == "budget spent"
     text = verdict(spent)
     assert text == (
-        "Not decided (budget spent). Arm 0 leads so far. The best arm is 0 or 1 (95 %), "
-        f"and arm 0 is at most {at_most(spent.epsilon_certified)} below the best, neither more than {at_most(spent.apart)} "
-        "(95 % each)."
+        "Not decided (budget spent). Arm 0 leads so far. The best arm is 0 or 1 (95 %). "
+        f"Arm 0 is at most {at_most(spent.epsilon_certified)} below the best, "
+        f"and neither is more than {at_most(spent.apart)} below it (95 % each)."
     )
     assert 0.05 < spent.achieved_delta <= 1
     assert 0 < spent.epsilon_certified < 0.1

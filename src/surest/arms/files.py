@@ -220,9 +220,16 @@ class CsvFile:
         told = ", ".join(f"{name!r}: …" for name in self.needed)
         return (
             f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}, "
-            f"on the command line {' '.join(f'--{name}-column …' for name in self.needed)}"
-            + (". Totals need arm,successes,trials" if self.needed == ("arm", "value") else "")
+            f"on the command line {' '.join(f'--{name}-column …' for name in self.needed)}" + self._elsewhere(names)
         )
+
+    def _elsewhere(self, names: list[str]) -> str:
+        """What else such a file may have been meant for."""
+        if self.needed == ("arm", "value"):
+            return ". Totals need arm,successes,trials, or clicks and impressions, or conversions and visitors"
+        if self.needed == ("arm", "item", "value") and {"arm", "value"} <= set(names):
+            return ". Rewards without items are for surest identify"
+        return ""
 
     def _refuse_near_misses(self, names: list[str]) -> None:
         """A column that is not ours is ignored, but not one whose name looks like a slip: ``counts`` for ``count``."""

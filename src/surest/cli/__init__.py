@@ -116,12 +116,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _show(error: click.ClickException) -> None:
     """As click shows it, control characters in it as a mark."""
-    context = getattr(error, "ctx", None)
+    context, message = getattr(error, "ctx", None), error.format_message()
+    if context is not None and message == context.get_help():  # a group without a command
+        return say(message, err=True)
     if context is not None:
         say(context.get_usage(), err=True)
         if context.command.get_help_option(context) is not None:
             say(f"Try '{context.command_path} {context.help_option_names[-1]}' for help.\n", err=True)
-    say(f"Error: {error.format_message()}", err=True)
+    say(f"Error: {message}", err=True)
 
 
 def _fail(message: str, status: int, debug: bool) -> None:

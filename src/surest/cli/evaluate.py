@@ -112,6 +112,11 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     lines = (
         [f"Next: {result.wanted_cells[0][0]} on {result.wanted_cells[0][1]}; --suggest K lists more."] if more else []
     )
+    known = int(np.isfinite(table.values).sum())
+    if result.reason == "more cells needed" and known > result.evaluations:
+        used = f"{result.evaluations:,} of them count" if result.evaluations else "none of them counts"
+        why = "items count in one random order, up to the first score that is missing."
+        lines.insert(0, f"The table has {known:,} scores, and {used} so far: {why}")
     show_result(result, given, lines=lines)
     return 0 if result.certified else 3
 
@@ -124,6 +129,10 @@ def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
     columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
     if len(files) == 1 and given["scorer"] is None and not _is_log(files[0]):
         return table_of(files[0], columns or None), ()
+    if len(files) > 1 and all(name.lower().endswith(".csv") for name in files):
+        raise click.UsageError(
+            "give one TABLE (arm,item,value); 'surest gate' compares two files of scores (item,value)"
+        )
     if columns:
         raise click.UsageError("--arm-column, --item-column and --value-column go with one TABLE")
     from surest.integrations.eval_logs import logs

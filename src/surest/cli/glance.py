@@ -9,6 +9,7 @@ from surest.report.live import seconds_words
 from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
 from surest.result.lead import lead_words
+from surest.result.questions import leading
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
 from surest.text import at_most, count, counted, ordinal, rounded
@@ -61,8 +62,9 @@ def _headline(progress: Progress, state: str) -> Text:
     found = progress.result
     if found.verdicts is not None:
         return Text(f"{state}. ") + Text(verdict(found).partition("). ")[2])
-    leads = " leads." if len(found.chosen) == 1 else " lead."
-    return Text(f"{state}. ") + Text(arm_name(found), style="bold") + Text(leads)
+    leads, name = Text(f"{state}. {leading(found)}"), arm_name(found)
+    leads.highlight_words([name], "bold")
+    return leads
 
 
 def _how_sure(progress: Progress) -> str:
@@ -75,7 +77,9 @@ def _how_sure(progress: Progress) -> str:
         return f"Arms with a verdict: {sum(map(bool, found.verdicts or ())):,} of {arms:,}."
     among = "be the best" if asked.top == 1 else f"be among the {asked.top} best"
     best = "the best" if asked.top == 1 else f"the {ordinal(asked.top)} best"
-    in_play = f"; {progress.in_play:,} of {len(found.labels):,} arms may still {among}" if progress.in_play else ""
+    arms, left = len(found.labels), progress.in_play or 0
+    who = f"{'both' if arms == 2 else f'all {arms:,}'} arms" if left == arms else f"{left:,} of {arms:,} arms"
+    in_play = f"; {who} may still {among}" if left else ""
     if found.achieved_delta is None:
         return f"{found.algorithm} does not say how sure this is before its end{in_play}."
     low, high = found.bounds
@@ -91,10 +95,10 @@ def _how_sure(progress: Progress) -> str:
 def _how_long(progress: Progress) -> str:
     if progress.finished:
         return "Nothing is left to evaluate."
-    speed = f" at {progress.per_second:.3g} rewards a second" if progress.per_second else ""
+    speed = f" ({progress.per_second:.3g} rewards a second so far)" if progress.per_second else ""
     if progress.result.forecast is None:
         asked = f"{counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
-        return f"{asked}{speed}; how many a decision needs cannot be told yet."
+        return f"{asked}{speed}; how many a decision needs is not known yet."
     left = progress.seconds_left
     about = f": {seconds_words(left)}" if left is not None and math.isfinite(left) else ""
     return f"About {count(rounded(progress.result.forecast))} more rewards may be needed{speed}{about}."

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from surest.api import identify as find_best
+from surest.arms.files import CsvFile
 from surest.arms.finite import FiniteArms
 from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import has_counts
@@ -22,6 +23,7 @@ from surest.cli.following import (
     rewards_of,
     told_totals,
 )
+from surest.cli.options import columns_given
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
@@ -79,9 +81,19 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
+    if _has_items(given["source"]) and "item" not in columns_given(given).values():
+        say(
+            f"surest: the column item was not used. If the arms were evaluated on the same items, "
+            f"'surest evaluate {given['source']}' compares them on these",
+            err=True,
+        )
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     return exit_status(result, stopped_by)
+
+
+def _has_items(source: str) -> bool:
+    return Path(source).is_file() and "item" in CsvFile(Path(source), (), growing=True).names()
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:

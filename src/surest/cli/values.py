@@ -21,7 +21,8 @@ def parse_bounds(text: str | None) -> tuple[float, float]:
     except ValueError:
         pass
     raise click.BadParameter(
-        f"{text!r}: give the lowest and the highest possible reward, the lower first, as in 1,5", param_hint="--bounds"
+        f"{text!r}: give the lowest and the highest possible reward, the lower first, with a comma between them, as in 1,5",
+        param_hint="--bounds",
     )
 
 

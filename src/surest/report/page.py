@@ -19,9 +19,9 @@ from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
 from surest.result.lead import lead_words
-from surest.result.questions import names
+from surest.result.questions import leading, names
 from surest.result.table import ArmTable
-from surest.result.words import cost, leading, verdict
+from surest.result.words import cost, verdict
 from surest.study.health import health_line
 from surest.text import count, ordinal, rounded, visible
 from surest.text import in_markdown as _m
@@ -171,8 +171,8 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
         (_delta_words(result), f"{result.delta!r}"),
-        *([] if result.problem.control is not None else [(_epsilon_words(result), f"{result.epsilon!r}")]),
-        ("costs" if result.minimise else "rewards", f"from {result.bounds[0]!r} to {result.bounds[1]!r}"),
+        *([] if result.problem.control is not None else [(_epsilon_words(result), _number(result.epsilon))]),
+        ("costs" if result.minimise else "rewards", f"from {_number(result.bounds[0])} to {_number(result.bounds[1])}"),
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
@@ -182,6 +182,10 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     beyond = {**unusual, **{name: value for name, value in report.settings.items() if value not in (None, {})}}
     shown = {name.replace("_", " "): v if isinstance(v, str) else json.dumps(v) for name, v in beyond.items()}
     return [*rows, *shown.items()]
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0")
 
 
 def _delta_words(result: Result) -> str:

@@ -58,6 +58,21 @@ def chosen_names(result: "Result") -> str:
     return text[:1].upper() + text[1:]
 
 
+def leading(result: "Result") -> str:
+    """Who leads while nothing is decided: of arms with the same mean none does.
+
+    The answer so far rests on more than means. Where another arm has a higher mean, the sentence says so.
+    """
+    name, several, lead = chosen_names(result), len(result.chosen) > 1, result.lead
+    if result.achieved_delta == 0 or lead is None or not lead.difference <= 0:
+        return f"{name} {'lead' if several else 'leads'} so far."
+    if lead.difference == 0 and not several:
+        return "No arm leads so far."
+    mean = "the same" if lead.difference == 0 else "a lower" if result.minimise else "a higher"
+    last = f" {'as' if lead.difference == 0 else 'than'} {visible(str(lead.arm))}" if several else ""
+    return f"{name} {_are(len(result.chosen))} the answer so far, although {visible(str(lead.over))} has {mean} mean{last}."
+
+
 def question_verdict(result: "Result") -> str:
     """The answer to a question that asks for more than one arm."""
     said = _top(result) if result.problem.question.kind == "top" else _each_arm(result)
@@ -72,7 +87,7 @@ def _top(result: "Result") -> str:
         if result.epsilon > 0:
             what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
         return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
-    said = [f"{name} {'lead' if m > 1 else 'leads'} so far."]
+    said = [leading(result)]
     if result.achieved_delta is not None and result.achieved_delta < 1:
         near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
         what, level = "This set" if m > 1 else f"Calling it {near}", at_most(result.achieved_delta)
@@ -114,7 +129,7 @@ def _each_arm(result: "Result") -> str:
     ]
     said = [f"{text[:1].upper()}{text[1:]}." for text in told]
     if told:
-        said.append(_all_right(result))
+        said.append(_all_right(result, "This" if len(told) == 1 else "All of this"))
     if by_word.get("open"):
         left = names(by_word["open"])
         said.append(f"{left[:1].upper()}{left[1:]} {_are(len(by_word['open']))} open.")
@@ -136,7 +151,7 @@ def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
     return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{where}"
 
 
-def _all_right(result: "Result") -> str:
+def _all_right(result: "Result", this: str) -> str:
     if result.exact:
         return "This is exact."
     if result.standing != "proven":
@@ -144,7 +159,7 @@ def _all_right(result: "Result") -> str:
     if result.problem.error == "fdr":
         which = "declared above" if 1 in (result.verdicts or ()) else "declared"
         return f"Of the arms {which}, at most {percent(result.delta)} are wrong in expectation."
-    return f"All of this is right with probability at least {percent(1 - result.delta)}."
+    return f"{this} is right with probability at least {percent(1 - result.delta)}."
 
 
 def _sure(result: "Result") -> str:

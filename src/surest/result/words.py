@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surest.result.questions import NAMED, chosen_names, listed_words, question_verdict
+from surest.result.questions import NAMED, chosen_names, leading, listed_words, question_verdict
 from surest.text import at_most, count, percent, visible
 
 if TYPE_CHECKING:
@@ -96,21 +96,14 @@ def arm_name(result: "Result") -> str:
     return chosen_names(result)
 
 
-def leading(result: "Result") -> str:
-    """Who leads while nothing is decided. Of arms with the same mean none does."""
-    if result.achieved_delta != 0 and result.lead is not None and result.lead.difference == 0:
-        return "No arm leads so far."
-    return f"{arm_name(result)} {'lead' if len(result.chosen) > 1 else 'leads'} so far."
-
-
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms may still be the best, and how far from it the leader can be."""
     if result.listed is not None and result.achieved_delta == 0:
         return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
     left, far = contenders_left(result), _how_far(result)
-    if not left or not far:
-        return [f"{said[:1].upper()}{said[1:]}." for said in (left, far) if said]
-    return [f"{left}, and {far}."]
+    if left and far.startswith(("neither", "none")):  # none of them, neither: of those just named
+        return [f"{left}, and {far}."]
+    return [f"{said[:1].upper()}{said[1:]}." for said in (left, far) if said]
 
 
 def contenders_left(result: "Result") -> str:
@@ -144,7 +137,7 @@ def _how_far(result: "Result") -> str:
     if not apart < useful:
         return f"{leader} ({sure})" if own < useful else ""
     if at_most(own) != at_most(apart) and own < apart:
-        return f"{leader}, {none} more than {at_most(apart)} ({sure} each)"
+        return f"{leader}, and {none} is more than {at_most(apart)} {below} it ({sure} each)"
     return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
