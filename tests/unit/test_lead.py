@@ -289,3 +289,4 @@ def test_a_set_that_another_arm_has_overtaken_is_not_said_to_lead() -> None:
     for mean, words in ((0.9, "a higher mean than "), (0.4, "the same mean as ")):
         other = dataclasses.replace(kept, means=np.array([0.4, 0.4, mean]))
         assert f"are the answer so far, although c has {words}" in str(other)
+        assert "All 3 arms may still be among the 2 best." in str(other)

@@ -428,9 +428,10 @@ def test_no_command_shows_the_help_once(run: Run) -> None:
 
 
 def test_bounds_as_two_words_are_told_of_the_comma(run: Run) -> None:
-    status, _, err = run("identify", "bernoulli:0.5,0.4", "--bounds", "0", "5")
-    assert status == 2
-    assert "with a comma between them, as in 1,5" in err
+    for arguments in (("identify", "bernoulli:0.5,0.4"), ("gate", "old.csv", "new.csv"), ("evaluate", "t.csv")):
+        status, _, err = run(*arguments, "--bounds", "0", "5")
+        assert status == 2
+        assert "with a comma between them, as in 1,5" in err
 
 
 def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_path: Path) -> None:
@@ -452,3 +453,10 @@ def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
     assert "surest evaluate" not in run("identify", "items.csv", "--arm-column", "item")[2]
     assert run("evaluate", "plain.csv")[2].endswith("Rewards without items are for surest identify\n")
     assert "'surest gate' compares two files" in run("evaluate", "items.csv", "plain.csv")[2]
+
+
+def test_an_unknown_control_is_told_the_arms() -> None:
+    with pytest.raises(UsageError, match=r"give the label of one of the arms: 'a', 'b'$"):
+        surest.Session(["a", "b"], control="c")
+    with pytest.raises(UsageError, match=r"'0', '1', '2', '3', '4', …$"):
+        surest.Session(list("012345"), control="c")

@@ -10,7 +10,7 @@ from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.cli.evaluate import COLUMNS, as_csv
 from surest.cli.output import print_json
 from surest.cli.streams import say
-from surest.cli.values import parse_bounds
+from surest.cli.values import check_bounds, parse_bounds
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
 from surest.gating import gate as judged
@@ -42,7 +42,12 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
     default="items",
     help="What is judged: the mean on the list, or in the population that the items are a random sample of.",
 )
-@click.option("--bounds", metavar="LOW,HIGH", help="The lowest and the highest possible value.  [default: 0,1]")
+@click.option(
+    "--bounds",
+    metavar="LOW,HIGH",
+    callback=check_bounds,
+    help="The lowest and the highest possible value.  [default: 0,1]",
+)
 @click.option("--minimise", is_flag=True, help="Values are costs: larger is worse.")
 @click.option(
     "--seed", metavar="TEXT", help="Draws the order of the items: a number, a commit.  [default: from their names]"
@@ -71,7 +76,8 @@ def gate(**given: Any) -> int:
     TABLE (columns arm,item,value) or of a study. It may be run again and again while CANDIDATE grows; items count in a
     random order, which --suggest tells.
 
-    Exit status: 0 certified not worse than the margin, 4 certified worse, 3 not decided, 2 a mistake in what was given.
+    Exit status: 0 certified not worse by more than the margin, 4 certified worse, 3 not decided, 2 a mistake in what
+    was given.
     """
     if given["markdown"] is not None and not Path(given["markdown"]).resolve().parent.is_dir():
         raise UsageError(f"there is no folder {Path(given['markdown']).parent} to write {given['markdown']} to")

@@ -63,6 +63,8 @@ def identify(**given: Any) -> int:
     example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file with a count column; or Python
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
+
+    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
     """
     from surest.arms.instances import parse_source
     from surest.cli import searches, sources

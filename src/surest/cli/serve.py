@@ -72,7 +72,7 @@ def serve(ctx: click.Context, storage: str, host: str, port: int, tokens: Path |
     return 0
 
 
-@serve.command()
+@serve.command(short_help="Make, list or revoke tokens.")
 @click.argument("name", required=False)
 @click.option(
     "--role",

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from surest.cli.options import option_option, parse_options
-from surest.cli.values import parse_bounds, whole_budget
+from surest.cli.values import check_bounds, parse_bounds, whole_budget
 from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS
 from surest.core.question import ERRORS
 
@@ -50,16 +50,10 @@ def _with_options(command: Command, names: Sequence[str], algorithm: str = DEFAU
             f"--{name}",
             metavar=None if flag else (meta.extra or {})["metavar"],
             help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
-            callback=_pair_in_one_word if name == "bounds" else None,
+            callback=check_bounds if name == "bounds" else None,
             **({"is_flag": True} if flag else {"type": TYPES.get(name, type(default))}),
         )(command)
     return command
-
-
-def _pair_in_one_word(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
-    """Refuse ``--bounds 0 5`` here: else click would complain of the 5 alone."""
-    parse_bounds(text)
-    return text
 
 
 def settings_given(params: dict[str, Any]) -> dict[str, Any]:

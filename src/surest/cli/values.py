@@ -26,6 +26,12 @@ def parse_bounds(text: str | None) -> tuple[float, float]:
     )
 
 
+def check_bounds(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """Refuse ``--bounds 0 5`` while the option is read: else the 5 alone is found to be too much."""
+    parse_bounds(text)
+    return text
+
+
 def whole_budget(budget: float | None) -> int | None:
     """A budget as a whole number of pulls."""
     if budget is None:

@@ -98,7 +98,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.control is not None:
             texts = [str(label) for label in self.labels]
             if str(self.control) not in texts:
-                raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms")
+                some = ", ".join(f"{text!r:.60}" for text in texts[:5]) + (", …" if len(texts) > 5 else "")
+                raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {some}")
             place = texts.index(str(self.control))
             return Question("control", control=place, margin=self.margin / self.scale.width)
         return Question()

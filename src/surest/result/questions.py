@@ -88,9 +88,10 @@ def _top(result: "Result") -> str:
             what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
         return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
     said = [leading(result)]
-    if result.achieved_delta is not None and result.achieved_delta < 1:
+    level = None if result.achieved_delta is None else at_most(result.achieved_delta)
+    if level not in (None, "1"):
         near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
-        what, level = "This set" if m > 1 else f"Calling it {near}", at_most(result.achieved_delta)
+        what = "This set" if m > 1 else f"Calling it {near}"
         said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
     return " ".join([*said, *_top_contenders(result)])
 
@@ -109,8 +110,11 @@ def _top_contenders(result: "Result") -> list[str]:
 
     With fresh pulls and ε > 0 an arm that is left out may be one of the m best, if it is replaced by one that is close to it."""
     m, left, sure = len(result.chosen), result.contenders, percent(1 - result.delta)
-    if left is None or result.standing != "proven" or not m < len(left) < len(result.labels):
+    if left is None or result.standing != "proven" or not m < len(left):
         return []
+    if len(left) == len(result.labels):
+        which = f"among the {m} best" if m > 1 else "the best"
+        return [f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {which}."]
     if result.listed is None and result.epsilon > 0:
         return []
     if result.listed is None and m > 1:
