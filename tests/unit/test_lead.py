@@ -24,7 +24,7 @@ from surest.evidence.item_top_verdict import Top
 from surest.evidence.item_units import in_random_order
 from surest.evidence.item_verdict import Verdict
 from surest.evidence.items import Standings
-from surest.report.page import Report, to_html, to_markdown
+from surest.report.page import Report, short_answer, to_html, to_markdown
 from surest.report.report import read_report
 from surest.result.lead import Lead, lead_words
 
@@ -279,6 +279,7 @@ def test_an_answer_with_a_smaller_mean_is_not_said_to_lead() -> None:
         other = dataclasses.replace(spent, means=np.array([0.5 + sign * (label == best) for label in arms]))
         assert f"Arm {best} is the answer so far, although {rival} has a {mean} mean. " in str(other)
         assert f"{rival} is ahead of {best} by 0.010 so far." in str(other)
+        assert short_answer(other) == f"Not decided: arm {best} is the answer so far"
 
 
 def test_a_set_that_another_arm_has_overtaken_is_not_said_to_lead() -> None:

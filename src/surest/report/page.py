@@ -123,7 +123,7 @@ def short_answer(result: Result) -> str:
         return f"{asked}: {', '.join(map(str, result.chosen)) or 'none'}"
     if result.pulls == 0 or result.problem.question.kind not in ("best", "top"):
         return f"{asked}: not decided"
-    leads = leading(result).removesuffix(".")
+    leads = leading(result).removesuffix(".").partition(", although ")[0]
     return f"Not decided: {leads[:1].lower()}{leads[1:]}"
 
 
