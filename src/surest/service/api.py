@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.service import bodies
-from surest.service.auth import needs
+from surest.service.auth import is_known, needs
 from surest.service.desk import Desk
 from surest.service.errors import Refused
 from surest.service.events import Watches
@@ -320,13 +320,17 @@ async def events(request: Request) -> Any:
     await studies.study(name)
     if watches.listeners >= request.app.state.limits.listeners:
         raise Refused(503, f"{watches.listeners} watch already; try again later", retry_after=10)
-    return StreamingResponse(_lines(watches, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(
+        _lines(request, watches, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
 
 
-async def _lines(watches: Watches, name: str) -> AsyncIterator[bytes]:
+async def _lines(request: Request, watches: Watches, name: str) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     async with contextlib.aclosing(watches.of(name).changes()) as changes:
         async for moment in changes:
+            if not is_known(request, request.app.state.tokens):
+                return
             yield (
                 b": still here\n\n"
                 if moment is None

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from surest.errors import SurestError
 from surest.service.studies import Studies
 from surest.service.waiting import within
+from surest.study.checks import check_there
 from surest.study.log import Log
 from surest.study.study import Study
 
@@ -44,6 +45,7 @@ class Moment(NamedTuple):
 def moment_of(study: Study) -> Moment:
     """How many rewards, tickets and arms there are: counted by the database, without a replay."""
     with study.store.reading() as log:
+        check_there(study, log)
         handed, opened = log.next_ticket(study.id), log.count_open(study.id)
         happened = sum(number for _, _, number in log.count_events(study.id))
         waiting, arms = log.count_open(study.id, log.time()), log.count_arms(study.id)

@@ -17,7 +17,7 @@ from surest.report.live import seconds_words
 from surest.report.page import allocation_note, evidence_text, health, interval_note, summary
 from surest.result.words import verdict
 from surest.service import pages_plots as plots
-from surest.service.auth import identify, needs
+from surest.service.auth import is_known, needs
 from surest.service.errors import Refused
 from surest.service.events import Moment, moment_of
 from surest.service.pages_curves import Curves
@@ -68,7 +68,6 @@ class Live:
     def __init__(self) -> None:
         self.curves = Curves()
         self._kept: OrderedDict[tuple[str, bool], tuple[Moment, asyncio.Future[Shown]]] = OrderedDict()
-
         self._lines: OrderedDict[str, tuple[Moment, StudyLine]] = OrderedDict()
 
     async def show(self, request: Request, name: str, moment: Moment | None = None) -> Shown:
@@ -76,13 +75,13 @@ class Live:
         studies = request.app.state.studies
         now = await studies.with_study(name, moment_of) if moment is None else moment
         may_work, path = request.state.who.may("work"), path_of(request, name)
-        there = self._kept.get((name, may_work))
+        there = self._kept.get((path, may_work))
         if there is not None and there[0] == now and not _failed(there[1]):
             return await asyncio.shield(there[1])
         making = asyncio.ensure_future(
             studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
         )
-        _keep(self._kept, (name, may_work), (now, making), KEPT)
+        _keep(self._kept, (path, may_work), (now, making), KEPT)
         return await asyncio.shield(making)
 
     async def line(self, request: Request, name: str) -> StudyLine:
@@ -250,8 +249,8 @@ async def _events(request: Request, name: str) -> AsyncIterator[str]:
     try:
         async with contextlib.aclosing(request.app.state.watches.of(name).changes()) as changes:
             async for moment in changes:
-                if identify(request, request.app.state.tokens) is None:
-                    return  # tokens were set meanwhile; one that was revoked is refused
+                if not is_known(request, request.app.state.tokens):
+                    return
                 yield "event: beat\ndata:\n\n" if moment is None else await _told(request, name, moment)
         await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
     except UnknownStudyError:
