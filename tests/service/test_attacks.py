@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 from serving_support import SOURCES, Service, raw
 from starlette.applications import Starlette
+from starlette.requests import Request
 
 import surest
 from surest.service import pages_curves
 from surest.service.app import make_app
+from surest.service.events import Moment, watched
 from surest.service.guard import HEADERS
+from surest.service.limits import Limits
 from surest.service.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
@@ -305,6 +308,22 @@ def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
         assert status == 200
         assert f'href="/{root}/studies/s/tickets/0/fail"' in page
         assert page.count(f'"/{root}/') == page.count('"/one/') + page.count('"/two/')
+
+
+def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
+
+    async def watching() -> list[Moment | None]:
+        app = make_app(study.store, limits=Limits(listeners=1))
+        request = Request({"type": "http", "app": app, "headers": []})
+        streams = [watched(request, "s") for _ in range(2)]  # both are let in: nobody watches yet
+        found = [await anext(stream, None) for stream in streams]
+        await streams[0].aclose()
+        return found
+
+    first, second = asyncio.run(watching())
+    assert first is not None
+    assert second is None
 
 
 def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: Service) -> None:

@@ -13,10 +13,10 @@ from starlette.routing import BaseRoute, Route
 from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.service import bodies
-from surest.service.auth import is_known, needs
+from surest.service.auth import needs
 from surest.service.desk import Desk
 from surest.service.errors import Refused
-from surest.service.events import Watches
+from surest.service.events import refuse_if_full, watched
 from surest.service.exporting import exported
 from surest.service.names import check_name
 from surest.service.studies import Studies, taken
@@ -315,22 +315,16 @@ async def export(request: Request) -> Any:
 
 async def events(request: Request) -> Any:
     """What changes, as it changes."""
-    watches: Watches = request.app.state.watches
-    studies, name = studies_of(request), name_of(request)
-    await studies.study(name)
-    if watches.listeners >= request.app.state.limits.listeners:
-        raise Refused(503, f"{watches.listeners} watch already; try again later", retry_after=10)
-    return StreamingResponse(
-        _lines(request, watches, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
-    )
+    name = name_of(request)
+    await studies_of(request).study(name)
+    refuse_if_full(request)
+    return StreamingResponse(_lines(request, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _lines(request: Request, watches: Watches, name: str) -> AsyncIterator[bytes]:
+async def _lines(request: Request, name: str) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
-    async with contextlib.aclosing(watches.of(name).changes()) as changes:
+    async with contextlib.aclosing(watched(request, name)) as changes:
         async for moment in changes:
-            if not is_known(request, request.app.state.tokens):
-                return
             yield (
                 b": still here\n\n"
                 if moment is None
