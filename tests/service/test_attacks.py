@@ -365,7 +365,8 @@ def test_only_text_that_a_study_takes_gets_into_it(service: Service) -> None:
     assert service.post("/api/studies", given).status == 201
     service.post(f"{at}/ask", {"worker": "w"})
     for name in ("a\x00", "a\nb", " "):
-        assert service.post(f"{at}/tell", {"ticket": 0, "reward": 1, "worker": name}).status == 400, name
+        for what, body in WORKING.items():
+            assert service.post(f"{at}/{what}", {**body, "worker": name}).status == 400, (what, name)
         assert service.post(f"{at}/fail", {"ticket": 0, "kind": name, "worker": "w"}).status == 400, name
     whole = service.get(f"{at}/export").json
     changes: list[dict[str, Any]] = [

@@ -25,7 +25,7 @@ from surest.study.batch import Handed
 from surest.study.leases import give_back, renew
 from surest.study.log import Item, Store
 from surest.study.study import Study
-from surest.study.telling import Failure
+from surest.study.telling import Failure, check_worker
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0
@@ -61,7 +61,8 @@ def studies_of(request: Request) -> Studies:
 
 
 def worker_of(request: Request, given: str | None) -> str:
-    """What the log calls a worker that does not say so itself."""
+    """What the log calls a worker: what it says itself, or else its token's name and its address."""
+    check_worker(given)
     address = "?" if request.client is None else request.client.host
     return f"{request.state.who.name}@{address}"[:500] if given is None else given
 
