@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import sqlite3
 import subprocess
@@ -11,9 +12,15 @@ from typing import Any
 
 import pytest
 from serving_support import SOURCES, Service, raw
+from starlette.applications import Starlette
+from starlette.requests import Request
 
+import surest
+from surest.service import pages_curves
 from surest.service.app import make_app
+from surest.service.events import Moment, watched
 from surest.service.guard import HEADERS
+from surest.service.limits import Limits
 from surest.service.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
@@ -268,7 +275,13 @@ def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: st
 @pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 421)])
 def test_who_says_localhost_from_afar_is_refused_without_tokens(tmp_path: Path, address: str, status: int) -> None:
     """The name that a request calls is what its sender likes."""
-    app, said = make_app(f"sqlite:///{tmp_path}/s.db"), []
+    app = make_app(f"sqlite:///{tmp_path}/s.db")
+    assert asyncio.run(answered(app, "/openapi.json", client=(address, 5)))[0] == status
+
+
+async def answered(app: Starlette, path: str, **scope: Any) -> tuple[int, str]:
+    """Status and body, without a server."""
+    said: list[Any] = []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -276,10 +289,122 @@ def test_who_says_localhost_from_afar_is_refused_without_tokens(tmp_path: Path, 
     async def send(message: Any) -> None:
         said.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/openapi.json", "query_string": b"", "http_version": "1.1",
-             "headers": [(b"host", b"localhost")], "client": (address, 5), "scheme": "http"}  # fmt: skip
-    asyncio.run(app(scope, receive, send))
-    assert said[0]["status"] == status
+    usual = {"type": "http", "method": "GET", "query_string": b"", "http_version": "1.1", "scheme": "http",
+             "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 5)}  # fmt: skip
+    await app({**usual, "path": path, **scope}, receive, send)
+    return said[0]["status"], said[1]["body"].decode()
+
+
+def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
+    """A proxy may show one service below two paths: no page leads from one of them to the other."""
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
+    study.ask(1, "w")
+
+    async def both() -> list[tuple[int, str]]:
+        app = make_app(study.store)
+        return [await answered(app, f"/{root}/studies/s", root_path=f"/{root}") for root in ("one", "two")]
+
+    for root, (status, page) in zip(("one", "two"), asyncio.run(both()), strict=True):
+        assert status == 200
+        assert f'href="/{root}/studies/s/tickets/0/fail"' in page
+        assert page.count(f'"/{root}/') == page.count('"/one/') + page.count('"/two/')
+
+
+def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
+
+    async def watching() -> list[Moment | None]:
+        app = make_app(study.store, limits=Limits(listeners=1))
+        request = Request({"type": "http", "app": app, "headers": []})
+        streams = [watched(request, "s") for _ in range(2)]  # both are let in: nobody watches yet
+        found = [await anext(stream, None) for stream in streams]
+        await streams[0].aclose()
+        return found
+
+    first, second = asyncio.run(watching())
+    assert first is not None
+    assert second is None
+
+
+def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: Service) -> None:
+    """Nothing is said of the old one, and rewards of the new one's tickets are not refused."""
+    at = "/api/studies/anew"
+
+    def again(arm: str) -> None:
+        """Another study of the same name: ticket 0 is out, ticket 1 is told."""
+        if "anew" in service.get("/api/studies").json["studies"]:
+            surest.delete_study(service.storage, "anew")
+        study = surest.open_study(service.storage, "anew", [f"{arm} 1", f"{arm} 2"], lease_seconds=1e6)
+        _, second = study.ask(2, "w")
+        study.tell(second.id, 1.0)
+
+    for kind in ("arms", "tickets/0/fail", "log", "rewards.csv"):
+        for arm, other in (("early", "late"), ("late", "early")):
+            again(arm)
+            said = service.get(f"/studies/anew/{kind}").body.decode()
+            assert (arm in said, other in said) == (True, False), kind
+    for what, body in {
+        "tell": {"ticket": 0, "reward": 1},
+        "renew": {"tickets": [0], "worker": "w"},
+        "return": {"tickets": [0], "worker": "w"},
+        "fail": {"ticket": 0, "worker": "w"},
+    }.items():
+        again("early")
+        assert service.get(at).status == 200
+        again("late")
+        answer = service.post(f"{at}/{what}", body)
+        assert (answer.status, answer.json.get("gone", [])) == (200, []), what
+    surest.delete_study(service.storage, "anew")
+    for path in ("log", "log?show=events", "arms", "delete", "tickets/0/fail", "rewards.csv", "evaluate", "live"):
+        assert service.get(f"/studies/anew/{path}").status == 404, path
+
+
+def test_only_text_that_a_study_takes_gets_into_it(service: Service) -> None:
+    """A NUL or a line break in a name; an import that says of an item what is not JSON; options that are not an algorithm's."""
+    at, given = "/api/studies/texts", {"name": "texts", "arms": ["a", "b"], "items": ["k", "l"]}
+    assert service.post("/api/studies", given).status == 201
+    service.post(f"{at}/ask", {"worker": "w"})
+    for name in ("a\x00", "a\nb", " "):
+        for what, body in WORKING.items():
+            assert service.post(f"{at}/{what}", {**body, "worker": name}).status == 400, (what, name)
+        assert service.post(f"{at}/fail", {"ticket": 0, "kind": name, "worker": "w"}).status == 400, name
+    whole = service.get(f"{at}/export").json
+    changes: list[dict[str, Any]] = [
+        {"items": [{"key": "k", "payload": '1,"arm":2'}, {"key": "l"}]},
+        {"items": [{"key": "k", "payload": 5000 * "["}, {"key": "l"}]},
+        {"items": [{"key": "k\n7\tb", "payload": None}, {"key": "l"}]},
+        {"items": [{"key": "k"}, {"key": "k"}]},
+        {"arms": [{"label": "a\n7\tb", "added_at": 0}, {"label": "b", "added_at": 0}]},
+        *({"settings": {**whole["settings"], "options": bad}} for bad in ("x", {"delta": 0.5}, {"script": []})),
+    ]
+    for change in changes:
+        assert service.post("/api/import?name=texts2", {**whole, **change}).status == 400, change
+    assert service.post("/api/import?name=texts2", whole).status == 201
+    for name in ("self", "script", "n", "question"):
+        assert service.post("/api/studies", {"name": "t", "arms": 2, "settings": {name: 1}}).status == 400, name
+    for made in ("texts", "texts2"):
+        service.call("DELETE", f"/api/studies/{made}")
+
+
+def test_every_line_of_the_log_is_json() -> None:
+    """Also what a thread that compiles says, and warnings, such as that there is no compiler."""
+    said = (
+        "import threading, warnings; from surest.service.logs import set_up; set_up()\n"
+        "warnings.warn('one\\ntwo'); thread = threading.Thread(target=int, args=('x',)); thread.start(); thread.join()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, env=environment, check=True)
+    first, second = map(json.loads, done.stderr.splitlines())
+    assert "one\ntwo" in first["event"]
+    assert (second["event"], "ValueError" in second["traceback"]) == ("fault", True)
+
+
+def test_curves_of_many_studies_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_curves, "KEPT", 2)
+    curves = pages_curves.Curves()
+    for name in "abcd":
+        curves.seen(surest.open_study("memory:curves", name, 2), 0, None)
+    assert len(curves._points) == 2
 
 
 def test_faults_are_told_to_the_log_alone(service: Service, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """All algorithms by name. Each one's facts are in an `Entry` beside its function; this module says where that is."""
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -222,6 +223,9 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
     >>> next(start_on(problem_of(["a", "b"], algorithm="naive-best-arm"))).arms
     array([0, 1])
     """
+    own = inspect.signature(start).parameters.keys() & problem.options.keys()
+    if own:
+        raise UsageError(f"{', '.join(sorted(own))} cannot be an option of an algorithm; leave it out")
     return start(
         problem.algorithm,
         len(problem.labels),

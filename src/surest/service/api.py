@@ -16,7 +16,7 @@ from surest.service import bodies
 from surest.service.auth import needs
 from surest.service.desk import Desk
 from surest.service.errors import Refused
-from surest.service.events import Watches
+from surest.service.events import refuse_if_full, watched
 from surest.service.exporting import exported
 from surest.service.names import check_name
 from surest.service.studies import Studies, taken
@@ -25,7 +25,7 @@ from surest.study.batch import Handed
 from surest.study.leases import give_back, renew
 from surest.study.log import Item, Store
 from surest.study.study import Study
-from surest.study.telling import Failure
+from surest.study.telling import Failure, check_worker
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0
@@ -61,7 +61,8 @@ def studies_of(request: Request) -> Studies:
 
 
 def worker_of(request: Request, given: str | None) -> str:
-    """What the log calls a worker that does not say so itself."""
+    """What the log calls a worker: what it says itself, or else its token's name and its address."""
+    check_worker(given)
     address = "?" if request.client is None else request.client.host
     return f"{request.state.who.name}@{address}"[:500] if given is None else given
 
@@ -315,17 +316,15 @@ async def export(request: Request) -> Any:
 
 async def events(request: Request) -> Any:
     """What changes, as it changes."""
-    watches: Watches = request.app.state.watches
-    studies, name = studies_of(request), name_of(request)
-    await studies.study(name)
-    if watches.listeners >= request.app.state.limits.listeners:
-        raise Refused(503, f"{watches.listeners} watch already; try again later", retry_after=10)
-    return StreamingResponse(_lines(watches, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    name = name_of(request)
+    await studies_of(request).study(name)
+    refuse_if_full(request)
+    return StreamingResponse(_lines(request, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _lines(watches: Watches, name: str) -> AsyncIterator[bytes]:
+async def _lines(request: Request, name: str) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
-    async with contextlib.aclosing(watches.of(name).changes()) as changes:
+    async with contextlib.aclosing(watched(request, name)) as changes:
         async for moment in changes:
             yield (
                 b": still here\n\n"

@@ -38,6 +38,14 @@ def identify(request: Request, tokens: Tokens) -> Identity | None:
     return found
 
 
+def is_known(request: Request, tokens: Tokens) -> bool:
+    """Whether who sent a request may still be answered: a token may be revoked while somebody watches."""
+    try:
+        return identify(request, tokens) is not None
+    except Refused:
+        return False
+
+
 def needs(role: Role) -> Callable[[Handler], Handler]:
     """Let a handler answer only those who have a role, and only where a browser is not made to ask by another site."""
 

@@ -1,13 +1,19 @@
 """What changes in a study, told to whoever watches: one look at the log for all of them, however many they are."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple
 
+from starlette.requests import Request
+
 from surest.errors import SurestError
+from surest.service.auth import is_known
+from surest.service.errors import Refused
 from surest.service.studies import Studies
 from surest.service.waiting import within
+from surest.study.checks import check_there
 from surest.study.log import Log
 from surest.study.study import Study
 
@@ -44,6 +50,7 @@ class Moment(NamedTuple):
 def moment_of(study: Study) -> Moment:
     """How many rewards, tickets and arms there are: counted by the database, without a replay."""
     with study.store.reading() as log:
+        check_there(study, log)
         handed, opened = log.next_ticket(study.id), log.count_open(study.id)
         happened = sum(number for _, _, number in log.count_events(study.id))
         waiting, arms = log.count_open(study.id, log.time()), log.count_arms(study.id)
@@ -127,8 +134,30 @@ class Watches:
         """How many watch."""
         return sum(len(watch.listeners) for watch in self._by_name.values())
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many watch as may."""
+        return self.listeners >= self.studies.limits.listeners
+
     def of(self, name: str) -> Watch:
         """Those who watch a study."""
         for idle in [other for other, watch in self._by_name.items() if not watch.listeners and other != name]:
             del self._by_name[idle]
         return self._by_name.setdefault(name, Watch(self.studies, name))
+
+
+def refuse_if_full(request: Request) -> None:
+    """Refuse who wants to watch where as many watch as may."""
+    if request.app.state.watches.is_full:
+        raise Refused(503, "too many browsers watch this service; try again later", retry_after=30)
+
+
+async def watched(request: Request, name: str) -> AsyncGenerator[Moment | None, None]:
+    """What changes in a study, for whoever sent a request: as long as there is room, and their token is not revoked."""
+    if request.app.state.watches.is_full:
+        return  # others came at the same moment
+    async with contextlib.aclosing(request.app.state.watches.of(name).changes()) as changes:
+        async for moment in changes:
+            if not is_known(request, request.app.state.tokens):
+                return
+            yield moment

@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import threading
 import time
 from typing import Any
 
@@ -30,11 +31,18 @@ def log(event: str, *, level: int = logging.INFO, error: BaseException | None = 
     LOGGER.log(level, event, extra={"fields": fields}, exc_info=error)
 
 
+def _thread_failed(what: threading.ExceptHookArgs) -> None:
+    """Say what went wrong in a thread, such as one that compiles, in one line too."""
+    log("fault", level=logging.ERROR, error=what.exc_value, thread=None if what.thread is None else what.thread.name)
+
+
 def set_up(level: int = logging.INFO) -> None:
-    """Send what the service and its server say to standard error."""
+    """Send what the service, its server and its other threads say to standard error."""
+    logging.captureWarnings(True)
+    threading.excepthook = _thread_failed
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
-    for name in ("surest.service", "uvicorn", "uvicorn.error", "asyncio"):
+    for name in ("surest.service", "uvicorn", "uvicorn.error", "asyncio", "py.warnings"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(max(level, logging.WARNING) if name != "surest.service" else level)

@@ -15,9 +15,12 @@ class NameConvertor(Convertor[str]):
     def convert(self, value: str) -> str:
         """The name."""
         try:
-            return unquote(value, errors="strict")
+            name = unquote(value, errors="strict")
         except UnicodeDecodeError:
             raise UsageError(f"{value[:60]!r} in the address is not percent-encoded UTF-8") from None
+        if "\x00" in name:  # PostgreSQL cannot even look for it
+            raise UsageError(f"{value[:60]!r} in the address has a NUL in it, which no name has")
+        return name
 
     def to_string(self, value: str) -> str:
         """The name in an address."""

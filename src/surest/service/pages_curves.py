@@ -12,6 +12,8 @@ MOST_REPLAYED = 20_000
 """Rewards up to which evidence over time is taken from a replay when a study is first looked at."""
 MOST_POINTS = 400
 """Points of a curve: more cannot be seen."""
+KEPT = 200
+"""Studies whose curves are kept."""
 LOOKS = 40
 """Points of a curve that is taken from the cells of a list."""
 
@@ -31,6 +33,8 @@ class Curves:
             earlier = replayed(study) if told <= MOST_REPLAYED else ()
             with self._lock:
                 points = self._points.setdefault(study.id, list(earlier))
+                if len(self._points) > KEPT:
+                    del self._points[next(iter(self._points))]
         with self._lock:
             if now is not None and (not points or now.pulls > points[-1].pulls):
                 points.append(now)

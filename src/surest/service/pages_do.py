@@ -89,7 +89,7 @@ async def arms(request: Request) -> Response:
             return to(path_of(request, name), done="arms")
     status = 200 if problem is None else status_of(problem)
     words = None if problem is None else str(problem)
-    study, path = await studies.study(name), path_of(request, name)
+    study, path = await studies.there(name), path_of(request, name)
     return page(request, "arms.html", status, study=study, path=path, given=given, problem=words)
 
 
@@ -123,8 +123,8 @@ async def delete(request: Request) -> Response:
             await studies.delete(name)
             return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
-    study = await studies.study(name)
-    told = await studies.call(_told, study)
+    study = await studies.there(name)
+    told = await studies.with_study(name, _told)
     path = path_of(request, name)
     return page(request, "delete.html", 400 if problem else 200, study=study, path=path, told=told, problem=problem)
 
@@ -150,8 +150,8 @@ async def evaluate(request: Request) -> Response:
 
 async def _evaluate(request: Request, problem: SurestError | None = None, waiting: str = "") -> Response:
     name = request.path_params["name"]
-    study = await request.app.state.studies.study(name)
     ticket, finished = await request.app.state.studies.with_study(name, _in_hand, person(request))
+    study = await request.app.state.studies.study(name)
     low, high = study.settings.problem.bounds
     return page(
         request,
@@ -224,7 +224,7 @@ async def tell(request: Request) -> Response:
 
 async def _reward(request: Request, name: str, text: str) -> float:
     """A reward that a person wrote; refused in words for a person where it is out of the study's bounds."""
-    low, high = (await request.app.state.studies.study(name)).settings.problem.bounds
+    low, high = (await request.app.state.studies.there(name)).settings.problem.bounds
     reward = number_of(text, "the reward")
     if not low <= reward <= high:
         raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
@@ -260,8 +260,8 @@ async def fail(request: Request) -> Response:
             raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken")
         await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
-    study = await studies.study(name)
-    ticket = await studies.call(_open_ticket, study, number)
+    study = await studies.there(name)
+    ticket = await studies.with_study(name, _open_ticket, number)
     path, effect = path_of(request, name), _effect(study)
     return page(request, "fail.html", study=study, path=path, ticket=ticket_words(study, ticket), effect=effect)
 

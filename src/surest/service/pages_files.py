@@ -17,6 +17,7 @@ from surest.service.auth import Handler, needs
 from surest.service.exporting import exported
 from surest.service.names import quoted
 from surest.service.pages_view import log_rows
+from surest.study.checks import check_there
 from surest.study.study import Study
 
 FORMS = {"html": (to_html, "text/html"), "md": (to_markdown, "text/markdown"), "json": (to_json, "application/json")}
@@ -89,6 +90,7 @@ def csv_of(study: Study) -> Iterator[str]:
     heads = ["arm", *(["item"] if study.items else []), "value", "ticket", "worker", "told"]
     yield _csv([heads])
     with study.store.reading() as log:
+        check_there(study, log)
         first = 0
         for portion in log.read_history(study.id):
             told = [row for row in log_rows(study, portion, first) if row.reward is not None]

@@ -17,9 +17,8 @@ from surest.report.live import seconds_words
 from surest.report.page import allocation_note, evidence_text, health, interval_note, summary
 from surest.result.words import verdict
 from surest.service import pages_plots as plots
-from surest.service.auth import identify, needs
-from surest.service.errors import Refused
-from surest.service.events import Moment, moment_of
+from surest.service.auth import needs
+from surest.service.events import Moment, moment_of, refuse_if_full, watched
 from surest.service.pages_curves import Curves
 from surest.service.pages_render import part, path_of
 from surest.service.pages_view import (
@@ -68,7 +67,6 @@ class Live:
     def __init__(self) -> None:
         self.curves = Curves()
         self._kept: OrderedDict[tuple[str, bool], tuple[Moment, asyncio.Future[Shown]]] = OrderedDict()
-
         self._lines: OrderedDict[str, tuple[Moment, StudyLine]] = OrderedDict()
 
     async def show(self, request: Request, name: str, moment: Moment | None = None) -> Shown:
@@ -76,13 +74,13 @@ class Live:
         studies = request.app.state.studies
         now = await studies.with_study(name, moment_of) if moment is None else moment
         may_work, path = request.state.who.may("work"), path_of(request, name)
-        there = self._kept.get((name, may_work))
+        there = self._kept.get((path, may_work))
         if there is not None and there[0] == now and not _failed(there[1]):
             return await asyncio.shield(there[1])
         making = asyncio.ensure_future(
             studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
         )
-        _keep(self._kept, (name, may_work), (now, making), KEPT)
+        _keep(self._kept, (path, may_work), (now, making), KEPT)
         return await asyncio.shield(making)
 
     async def line(self, request: Request, name: str) -> StudyLine:
@@ -237,10 +235,9 @@ def _work(seen: Seen, path: str, may_work: bool) -> Markup:
 @needs("look")
 async def live(request: Request) -> Response:
     """The parts of a study's page, sent as server-sent events whenever they change."""
-    name, watches = request.path_params["name"], request.app.state.watches
+    name = request.path_params["name"]
     await request.app.state.studies.study(name)  # refused where there is none
-    if watches.listeners >= request.app.state.limits.listeners:
-        raise Refused(503, "too many browsers watch this service; try again later", retry_after=30)
+    refuse_if_full(request)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_events(request, name), media_type="text/event-stream", headers=headers)
 
@@ -248,10 +245,8 @@ async def live(request: Request) -> Response:
 async def _events(request: Request, name: str) -> AsyncIterator[str]:
     yield "retry: 2000\n\n"
     try:
-        async with contextlib.aclosing(request.app.state.watches.of(name).changes()) as changes:
+        async with contextlib.aclosing(watched(request, name)) as changes:
             async for moment in changes:
-                if identify(request, request.app.state.tokens) is None:
-                    return  # tokens were set meanwhile; one that was revoked is refused
                 yield "event: beat\ndata:\n\n" if moment is None else await _told(request, name, moment)
         await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
     except UnknownStudyError:

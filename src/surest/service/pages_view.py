@@ -14,6 +14,7 @@ from surest.service.events import is_idle
 from surest.service.pages_curves import MOST_REPLAYED, Curves, point_of
 from surest.service.pages_plots import compared_with, has_begun
 from surest.service.pages_render import clipped
+from surest.study.checks import check_there
 from surest.study.health import Progress, last_failures_of, progress_of
 from surest.study.log import Event, History, Log, StoredTicket
 from surest.study.study import Study
@@ -289,6 +290,7 @@ def cell_table(result: Result, *, page: int | None = None) -> CellTable | None:
 def log_page(study: Study, page: int) -> tuple[list[LogRow], int]:
     """A page of the log, the newest tickets first, and how many pages there are."""
     with study.store.reading() as log:
+        check_there(study, log)
         total = log.next_ticket(study.id)
         end = max(total - (page - 1) * PAGE, 0)
         first = max(end - PAGE, 0)
@@ -309,6 +311,7 @@ def _some(log: Log, study: int, first: int, end: int) -> list[History]:
 def event_page(study: Study, page: int) -> tuple[list[Event], int]:
     """A page of what happened to tickets, the newest first, and how many pages there are."""
     with study.store.reading() as log:
+        check_there(study, log)
         events = log.read_events(study.id)[::-1]
     return events[(page - 1) * PAGE : page * PAGE], pages_for(len(events))
 

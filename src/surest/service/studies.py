@@ -14,6 +14,7 @@ from surest.service.desk import Desk
 from surest.service.errors import Refused
 from surest.service.limits import Limits
 from surest.service.names import check_name
+from surest.study.checks import check_there
 from surest.study.log import Store
 from surest.study.stores import store_of
 from surest.study.study import Study, delete_study, open_study
@@ -21,6 +22,13 @@ from surest.study.study import Study, delete_study, open_study
 T = TypeVar("T")
 OPEN_SECONDS = 60.0
 """After which a study that nobody used may be forgotten, where there are many."""
+
+
+def _there(study: Study) -> Study:
+    with study.store.reading() as log:  # without a replay: one that is damaged can still be deleted
+        check_there(study, log)
+        study._see_arms(log)
+    return study
 
 
 def taken(name: str) -> Refused:
@@ -86,6 +94,10 @@ class Studies:
                 raise
             return await self.call(function, await self.study(name), *arguments)
 
+    async def there(self, name: str) -> Study:
+        """A study that is there now, with all of its arms: another process may have made it anew, or added some."""
+        return await self.with_study(name, _there)
+
     def _forget_idle(self) -> None:
         before = time.monotonic() - OPEN_SECONDS
         for name in list(self._open):
@@ -115,7 +127,7 @@ class Studies:
         for event in self._stirred.values():
             event.set()
 
-    async def create(self, name: str, arms: int | list[str], **settings: Any) -> Study:
+    async def create(self, name: str, arms: int | list[str], /, **settings: Any) -> Study:
         """Make a study; refused where there is one of that name."""
         check_name(name)
         if name in await self.names():

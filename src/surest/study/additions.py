@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from surest.study.checks import check_there
 from surest.study.study import Study
 
 
@@ -16,6 +17,7 @@ class Addition(NamedTuple):
 def additions_of(study: Study) -> list[Addition]:
     """The arms of the beginning, and those of each addition, in order."""
     with study.store.reading() as log:
+        check_there(study, log)
         arms = log.read_arms(study.id)
         firsts = [request.first for request in log.read_requests(study.id)]
     moments = sorted({arm.added_at for arm in arms})

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from surest.core.tickets import Ticket
 from surest.errors import UsageError
-from surest.study.checks import checked_number, ticket_of
+from surest.study.checks import check_there, checked_number, ticket_of
 from surest.study.following import Follower
 from surest.study.log import Lease, Log, Place, StoredTicket
 from surest.study.study import Study
-from surest.study.telling import Failure, fresh_rewards, late, write_failure
+from surest.study.telling import Failure, check_worker, fresh_rewards, late, write_failure
 
 
 class Ask(NamedTuple):
@@ -74,7 +74,10 @@ def carry_out(study: Study, calls: Sequence[Call]) -> list[Outcome]:
 
 def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], outcomes: list[Outcome]) -> None:
     """Write rewards and failures. All tickets are read at once and in order, so that no two processes wait for each other."""
-    told = log.read_tickets(study.id, _numbers(calls))
+    numbers = _numbers(calls)
+    told = log.read_tickets(study.id, numbers)
+    if len(told) < len(numbers):
+        check_there(study, log)
     fresh: dict[int, float] = {}
     tellers: dict[int, str] = {}
     for place in places:
@@ -83,6 +86,7 @@ def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], 
             try:
                 for number in call.tickets:
                     checked_number(number)
+                check_worker(call.worker)
                 new = fresh_rewards(study, told, call.tickets, call.rewards)
             except UsageError as refused:
                 outcomes[place] = refused

@@ -8,7 +8,7 @@ import numpy as np
 
 from surest.core.problem import labels_of
 from surest.core.tickets import Ticket
-from surest.errors import TicketError, UsageError
+from surest.errors import TicketError, UnknownStudyError, UsageError
 from surest.study.log import Item, Log, Place, Store, StoredTicket
 from surest.study.settings import differences
 from surest.study.workers import own_name
@@ -137,6 +137,12 @@ def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
             return unknown_study(store, name, log)
     there = log.study_names()
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
+
+
+def check_there(study: "Study", log: Log) -> None:
+    """Refuse to go on with a study that was deleted meanwhile, even if there is another one of its name by now."""
+    if not log.has_study(study.id):
+        raise UnknownStudyError(unknown_study(study.store, study.name, log) + " any more")
 
 
 def check_agrees(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from surest.errors import SurestError
+from surest.study.checks import check_there
 from surest.study.log import Lease, Log, StoredTicket
 from surest.study.study import Study
 from surest.study.workers import gone, own_name
@@ -39,8 +40,10 @@ def give_back(study: Study, numbers: Sequence[int], worker: str | None = None) -
 def _held(study: Study, log: Log, numbers: Sequence[int], worker: str | None) -> list[StoredTicket]:
     """Those of the tickets that a worker, or this process, has: nobody else got them since, and they are not told."""
     who = own_name() if worker is None else worker
-    found = log.read_tickets(study.id, numbers).values()
-    return [ticket for ticket in found if ticket.worker == who and ticket.reward is None and ticket.lease != 0]
+    found = log.read_tickets(study.id, numbers)
+    if len(found) < len(set(numbers)):
+        check_there(study, log)
+    return [ticket for ticket in found.values() if ticket.worker == who and ticket.reward is None and ticket.lease != 0]
 
 
 def take_over(study: Study) -> None:

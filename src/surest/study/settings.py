@@ -71,7 +71,10 @@ class Settings(msgspec.Struct, frozen=True):
 
 def checked_settings(given: dict[str, Any]) -> Settings:
     """Settings from what a user gave or a log holds, checked as far as that is possible without the arms."""
-    for name, value in (given.get("options") or {}).items():
+    options = given.get("options") or {}
+    if not isinstance(options, dict):
+        raise UsageError(f"options are {options!r:.60}; give names and values")
+    for name, value in options.items():
         if isinstance(value, float) and not isfinite(value):  # JSON would make it null
             raise UsageError(
                 f"option {name} of {given.get('algorithm', DEFAULTS['algorithm'])} is {value}; give a finite number"

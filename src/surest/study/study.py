@@ -13,6 +13,7 @@ from surest.core.tickets import Ticket
 from surest.errors import RewardError, UnknownStudyError, UsageError
 from surest.study.checks import (
     check_agrees,
+    check_there,
     checked_ask,
     checked_items,
     checked_labels,
@@ -362,8 +363,7 @@ class Study:
     def _reading(self) -> Iterator[tuple[Log, "Follower"]]:
         """The study at one moment."""
         with self._alone() as follower, self.store.reading() as log:
-            if not log.has_study(self.id):
-                raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
+            check_there(self, log)
             yield log, follower
 
     def _current(self) -> "Session":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.core.protocol import FloatArray
 from surest.errors import TicketError
-from surest.study.checks import check_holder, checked_number, never
+from surest.study.checks import check_holder, checked_number, never, storable
 from surest.study.log import NO_FAILURES, Lease, Log, StoredTicket
 from surest.study.workers import own_name
 
@@ -26,10 +26,17 @@ class Failure(NamedTuple):
     worker: str
 
 
+def check_worker(name: str | None) -> None:
+    """Refuse the name of a worker that `ask` would refuse: no export that has it could be imported."""
+    if name is not None:
+        storable(name, "a worker's name")
+
+
 def write_told(
     study: "Study", log: Log, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None
 ) -> list[int]:
     """Write rewards; the tickets that were not told before."""
+    check_worker(worker)
     told = log.read_tickets(study.id, [checked_number(number) for number in numbers])
     fresh = fresh_rewards(study, told, numbers, rewards)
     who = {number: worker or study._holders.get(number, own_name()) for number in fresh}
@@ -84,6 +91,7 @@ def write_failure(study: "Study", log: Log, failure: Failure) -> None:
     found = log.read_tickets(study.id, [number]).get(number)
     if found is None:
         raise never(failure.ticket)
+    storable(failure.kind, "the kind of a failure")
     stated = None if failure.reward is None else _checked(study, found, failure.reward)
     check_holder(found, failure.worker, failure.reason)
     lease, failures = Lease(study.id, found.worker, log.time()), found.failures

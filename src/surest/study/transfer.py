@@ -11,7 +11,7 @@ import numpy as np
 from surest.core.session import Session, has_queues
 from surest.errors import SurestError, UsageError
 from surest.result.data import Result
-from surest.study.checks import storable
+from surest.study.checks import checked_items, checked_labels, storable
 from surest.study.health import health_of
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
 from surest.study.records import arms_of
@@ -151,6 +151,7 @@ def import_study(storage: str | Store, document: bytes | str, name: str | None =
 
         return import_remote(str(storage), document, called)
     settings = checked_settings(study.settings)
+    _check_texts(study)
     _check_counts(study)
     _check_course(study)
     store = store_of(storage)
@@ -195,6 +196,17 @@ def _tickets(study: Export) -> list[History]:
 
 def _failed(study: Export) -> Counter[int]:
     return Counter(event.ticket for event in study.events if event.kind not in NO_FAILURES)
+
+
+def _check_texts(study: Export) -> None:
+    """Refuse labels, keys and payloads that no study takes when it is made: workers are sent them as they are."""
+    checked_labels([arm.label for arm in study.arms])
+    checked_items([item.key for item in study.items] or None)
+    for item in study.items:
+        try:
+            msgspec.json.decode(item.payload or "null")
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise UsageError(f"what this export says of item {item.key!r:.60} is not JSON: {error}") from None
 
 
 def _check_counts(study: Export) -> None:
