@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from surest.core.tickets import Ticket
 from surest.errors import UsageError
-from surest.study.checks import checked_number, ticket_of
+from surest.study.checks import checked_number, storable, ticket_of
 from surest.study.following import Follower
 from surest.study.log import Lease, Log, Place, StoredTicket
 from surest.study.study import Study
@@ -83,6 +83,8 @@ def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], 
             try:
                 for number in call.tickets:
                     checked_number(number)
+                if call.worker is not None:
+                    storable(call.worker, "a worker's name")
                 new = fresh_rewards(study, told, call.tickets, call.rewards)
             except UsageError as refused:
                 outcomes[place] = refused

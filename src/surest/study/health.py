@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from surest.result.words import health_line as health_line
@@ -93,7 +93,7 @@ def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[
     return Progress(
         name=name,
         finished=look.finished,
-        result=look.result,
+        result=replace(look.result, evaluations=handed - opened),
         told=handed - opened,
         out=0 if unneeded else opened - waiting,
         waiting=waiting,

@@ -24,7 +24,8 @@ def outcome_of(study: "Study", history: bool, record: bool) -> Result:
             session = follower.catch_up(log)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
         health = health_of(log, study.id, study.labels)
-        return replace(found, health=health, events=_events(study, log) if record else ())
+        told = log.next_ticket(study.id) - log.count_open(study.id)  # a session knows those of whole requests only
+        return replace(found, health=health, evaluations=told, events=_events(study, log) if record else ())
 
 
 def events_of(study: "Study") -> tuple[Event, ...]:

@@ -153,7 +153,7 @@ class RemoteStudy(Study):
         values = [self._value(*pair) for pair in zip(tickets, rewards, strict=True)]
         if not tickets:
             return
-        who = worker or self._holders.get(tickets[0], own_name())
+        who = self._holders.get(tickets[0], own_name()) if worker is None else worker
         several = {"tickets": tickets, "rewards": values}
         self._post("tell", {"worker": who, **(several if tickets[1:] else {"ticket": tickets[0], "reward": values[0]})})
         self._let_go(tickets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.core.protocol import FloatArray
 from surest.errors import TicketError
-from surest.study.checks import check_holder, checked_number, never
+from surest.study.checks import check_holder, checked_number, never, storable
 from surest.study.log import NO_FAILURES, Lease, Log, StoredTicket
 from surest.study.workers import own_name
 
@@ -30,6 +30,8 @@ def write_told(
     study: "Study", log: Log, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None
 ) -> list[int]:
     """Write rewards; the tickets that were not told before."""
+    if worker is not None:
+        storable(worker, "a worker's name")
     told = log.read_tickets(study.id, [checked_number(number) for number in numbers])
     fresh = fresh_rewards(study, told, numbers, rewards)
     who = {number: worker or study._holders.get(number, own_name()) for number in fresh}
