@@ -22,6 +22,7 @@ from surest.service.names import check_name
 from surest.service.studies import Studies, taken
 from surest.service.tokens import Role
 from surest.study.batch import Handed
+from surest.study.checks import storable
 from surest.study.leases import give_back, renew
 from surest.study.log import Item, Store
 from surest.study.study import Study
@@ -62,8 +63,11 @@ def studies_of(request: Request) -> Studies:
 
 def worker_of(request: Request, given: str | None) -> str:
     """What the log calls a worker that does not say so itself."""
+    if given is not None:
+        storable(given, "a worker's name")
+        return given
     address = "?" if request.client is None else request.client.host
-    return f"{request.state.who.name}@{address}"[:500] if given is None else given
+    return f"{request.state.who.name}@{address}"[:500]
 
 
 async def list_studies(request: Request) -> Any:
