@@ -96,6 +96,7 @@ def test_rewards_that_wait_for_others_are_evaluations(storage: str) -> None:
     for found in (study.result(), study.status().result, study.result(history=True)):
         assert (found.pulls, found.evaluations) == (0, 1)
     assert json.loads(run("result", "s", "--json"))["evaluations"] == 1
+    assert study.export()["result"]["evaluations"] == 1
 
 
 def test_the_log_names_who_told_a_ticket(storage: str) -> None:

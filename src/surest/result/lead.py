@@ -84,7 +84,9 @@ def lead_words(result: "Result") -> str:
     if lead.difference < 0 or lead.high < 0:
         if result.certified and result.epsilon == 0:
             return ""  # the verdict says otherwise, and rests on more than these two means
-        apart = -lead.difference if lead.difference < 0 else math.nan  # where bounds and means disagree, bounds are told
+        apart = (
+            -lead.difference if lead.difference < 0 else math.nan
+        )  # where bounds and means disagree, bounds are told
         lead = Lead(lead.over, lead.arm, apart, -lead.high, -lead.low)
     arm, over = visible(str(lead.arm)), visible(str(lead.over))
     width = result.problem.scale.width
