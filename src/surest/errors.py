@@ -84,7 +84,11 @@ class Interrupted(KeyboardInterrupt):
             f"the search was interrupted after {result.evaluations:,} evaluations. To use its answer so far, not certified, "
             f"catch surest.Interrupted and read its `result`. {how}"
         )
-        self.result = result
+        self.result, self.kept = result, kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it come back from another process whole."""
+        return type(self), (self.result, self.kept)
 
 
 class Stop(SurestError):

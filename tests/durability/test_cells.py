@@ -169,6 +169,21 @@ def test_what_a_request_lacks_is_what_its_cells_lack(storage: str) -> None:
     delete_study(storage, "lacking")
 
 
+def test_evidence_over_time_of_a_decided_study(storage: str) -> None:
+    study = open_study(storage, "decided", ["a", "b", "c"], 0.1, items=200, seed=1)
+    while tickets := study.ask(7):
+        study.tell_all(tickets, [float(ticket.arm == 1) for ticket in tickets])
+    found = study.result(history=True)
+    assert found.certified
+    pulls, evidence = [point.pulls for point in found.history], [point.evidence for point in found.history]
+    assert pulls == sorted(set(pulls))
+    assert (pulls[0], pulls[-1]) == (0, found.pulls)
+    assert len(pulls) > 4
+    assert evidence == sorted(evidence), "b is always ahead"
+    assert evidence[-1] >= found.history[-1].threshold
+    delete_study(storage, "decided")
+
+
 def _told(study: Study) -> list[History]:
     with study.store.reading() as log:
         rows = [History(*row) for portion in log.read_history(study.id) for row in portion]

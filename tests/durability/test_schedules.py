@@ -100,8 +100,9 @@ class Schedule:
                 self.count(ticket.id, 0.25)
 
     def check(self) -> None:
-        progress = open_study(self.store, "s").status()
-        assert progress.told == progress.result.evaluations == len(self.told)
+        study = open_study(self.store, "s")
+        progress = study.status()
+        assert progress.told == progress.result.evaluations == study.session().evaluations == len(self.told)
         assert {study.running.pulls for study in self.studies} == {progress.result.pulls}
         running = 0 if progress.finished else sum(until > self.now for _, until in self.leases.values())
         assert (progress.out, progress.finished or progress.waiting == len(self.leases) - running) == (running, True)

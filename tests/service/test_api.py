@@ -105,6 +105,15 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
         refused(service.post("/api/import", body, headers={"Content-Type": "application/json"}), 400, "not JSON")
 
 
+@pytest.mark.parametrize("worker", ["two\nlines", "\0", " "])
+def test_a_worker_has_a_name_that_a_log_can_keep(service: Service, worker: str) -> None:
+    at = made(service)
+    calls = {"ask": {}, "tell": {"ticket": 0, "reward": 1.0}, "fail": {"ticket": 0}, "renew": {"tickets": [0]}}
+    for what, form in calls.items():
+        refused(service.post(f"{at}/{what}", {**form, "worker": worker}), 400, "a worker's name is ")
+    assert service.get(f"{at}/status").json["out"] == 0
+
+
 def test_algorithms_of_files_are_not_run(service: Service) -> None:
     for algorithm in ("/tmp/evil.py:run", "evil.py:run", ["wager"], 7, "no such"):
         answer = service.post("/api/studies", {"name": "evil", "arms": 2, "settings": {"algorithm": algorithm}})

@@ -232,3 +232,14 @@ def test_tokens_are_kept_as_digests(tmp_path: Path) -> None:
     tokens.path.write_text("{")
     with pytest.raises(UsageError, match="cannot be read"):
         other.all()
+
+
+def test_the_log_names_each_worker_of_rewards_told_at_once(service: Service) -> None:
+    """Both of these hold a ticket that was somebody else's, and one call tells both."""
+    study = surest.open_study(service.url, "both", ["a", "b"], 0.1, seed=3)
+    first = study.ask(2, "gone")
+    study.give_back([ticket.id for ticket in first], "gone")
+    tickets = [*study.ask(1, "ann"), *study.ask(1, "bob")]
+    assert [ticket.id for ticket in tickets] == [ticket.id for ticket in first]
+    study.tell_all(tickets, [0.5, 0.5])
+    assert [ticket[3] for ticket in study.export()["tickets"][:2]] == ["ann", "bob"]

@@ -78,7 +78,8 @@ def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(
     assert seeds_of(result["pulls_per_arm"]) <= set(seeds)
     assert len(set(seeds)) == len(seeds) <= result["pulls"] + SPARE * 4  # some run ahead of the algorithm
     again = json.loads(surest(*given, "--workers", "4", capsys=capsys)[1])
-    assert {**again, "seconds": 0} == {**result, "seconds": 0}
+    timing = {"seconds": 0, "evaluations": 0}  # how many ran ahead depends on it, and what counts does not
+    assert again | timing == result | timing
 
 
 def test_costs_are_minimised_and_shown_in_their_own_units(capsys: pytest.CaptureFixture[str]) -> None:

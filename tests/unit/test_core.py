@@ -5,7 +5,8 @@ import pytest
 
 from surest.algorithms import start
 from surest.arms.finite import bernoulli, finite_arms
-from surest.core.protocol import Answer, Pull, Statistic
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, Procedure, Pull, Statistic, Status
 from surest.core.session import Session
 from surest.drivers.simulate import replay, simulate
 from surest.errors import TicketError, TranscriptError
@@ -68,3 +69,25 @@ def test_a_failed_ticket_is_handed_out_again() -> None:
         session.tell(first.id, 0.5)
     with pytest.raises(TicketError, match="never handed out"):
         session.tell(10**6, 0.5)
+
+
+def test_a_status_is_made_once_for_each_request() -> None:
+    made: list[int] = []
+
+    def procedure() -> Procedure[Answer]:
+        for k in range(3):
+            yield Pull([0, 1], 1, Statistic.REWARDS, status=lambda k=k: made.append(k) or Status(leader=k))
+        return Answer(0)
+
+    running = Running(procedure(), n=2, budget=4)
+    assert running.status() is running.status() is not None
+    assert made == [0]
+    running.grow(1)  # an algorithm may say of arms that wait
+    running.status()
+    assert made == [0, 0]
+    running.send(np.zeros(2))
+    assert [running.status(), running.status()] == [Status(leader=1)] * 2
+    running.send(np.zeros(2))
+    assert running.spent
+    assert [running.status(), running.status()] == [Status(leader=2)] * 2, "asked for when the budget was spent"
+    assert made == [0, 0, 1, 2]

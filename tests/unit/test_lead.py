@@ -291,3 +291,12 @@ def test_a_set_that_another_arm_has_overtaken_is_not_said_to_lead() -> None:
         other = dataclasses.replace(kept, means=np.array([0.4, 0.4, mean]))
         assert f"are the answer so far, although c has {words}" in str(other)
         assert "All 3 arms may still be among the 2 best." in str(other)
+
+
+def test_bounds_on_the_other_side_of_the_means_are_told_alone() -> None:
+    """Bounds know more than the means so far: the arm ahead is the one that they say, and by no negative amount."""
+    result = surest.evaluate(
+        {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}, control="c", budget=60, seed=1
+    )
+    object.__setattr__(result, "lead_told", Lead("a", "c", 0.01, -0.3, -0.1))
+    assert lead_words(result) == "c is ahead of a by 0.10 to 0.30 (95 %)."

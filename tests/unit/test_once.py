@@ -169,3 +169,13 @@ def test_equal_arms_are_certified_in_at_most_delta_of_the_files() -> None:
     assert certified == 0
     simulated = sum(identify(rows, delta, resample=True, seed=seed).certified for seed in range(20))
     assert simulated == 20  # the mistake that this guards against
+
+
+def test_a_column_of_items_is_not_left_out_in_silence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("arm,item,value\na,q1,1\nb,q1,0\n")
+    _, out, err = surest(str(path), capsys=capsys)
+    assert "the column 'item' was not used" in err
+    assert "'surest evaluate'" in err
+    assert "item" not in out
+    assert surest(str(path), "--arm-column=item", capsys=capsys)[2] == ""

@@ -27,6 +27,7 @@ from surest.errors import UsageError
 from surest.report.page import Report, settings_rows, to_html, to_markdown
 from surest.report.report import read_report, to_json, write_report
 from surest.result.data import Result
+from surest.result.json import from_json
 from surest.result.words import verdict
 from surest.study.study import Study
 from surest_verify import verify
@@ -489,3 +490,16 @@ def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
     kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
     assert "After 10 evaluations: 3 nats" in to_markdown(Report(kept))
     assert ">pulls<" not in to_html(Report(kept))
+
+
+def test_evidence_over_time_on_a_list_survives_json() -> None:
+    kept = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
+    assert Result(**from_json(kept.to_json(), "it")).history == kept.history
+
+
+def test_rewards_that_came_ahead_survive_json() -> None:
+    result = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
+    data = result.to_json()
+    assert Result(**from_json(data, "it")).evaluations == data["evaluations"] == 1234
+    del data["evaluations"]  # as results of old
+    assert Result(**from_json(data, "it")).evaluations == result.pulls

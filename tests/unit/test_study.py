@@ -22,6 +22,7 @@ from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.core.session import Session
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
+from surest.study.batch import Tell, carry_out
 from surest.study.health import health_line
 from surest.study.sql import VERSION_TABLE
 from surest.study.sql.schema import metadata
@@ -551,3 +552,14 @@ def test_sqlalchemy_is_not_imported_to_ask_and_tell(storage: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("worker", ["", "two\nlines", "\0", "\ud800", "x" * 501, 5])
+def test_who_tells_has_a_name_that_a_log_can_keep(storage: str, worker: Any) -> None:
+    study = make(storage)
+    (ticket,) = study.ask(1, "one")
+    with pytest.raises(UsageError, match="a worker's name is "):
+        study.tell(ticket.id, 1.0, worker=worker)
+    refused, told = carry_out(study, [Tell([ticket.id], [1.0], worker), Tell([ticket.id], [0.5], "one")])
+    assert "a worker's name is " in str(refused)
+    assert told == 1

@@ -78,6 +78,27 @@ def test_a_study_is_made_like_another(storage: str) -> None:
         run("create", "third", "--like", "s", "--arm", "d")
 
 
+def test_a_study_like_another_may_ask_another_question(storage: str) -> None:
+    """The usual algorithm is that of the new question; one that was chosen by hand stays."""
+    open_study(storage, "usual", ["a", "b", "c"])
+    run("create", "top", "--like", "usual", "--top", "2")
+    run("create", "items", "--like", "usual", "--item", "q1", "--item", "q2")
+    assert [open_study(storage, name).settings.problem.algorithm for name in ("top", "items")] == ["wager-top", "race"]
+    open_study(storage, "chosen", ["a", "b", "c"], algorithm="naive-best-arm")
+    run("create", "again", "--like", "chosen")
+    assert open_study(storage, "again").settings.problem.algorithm == "naive-best-arm"
+
+
+def test_rewards_that_wait_for_others_are_evaluations(storage: str) -> None:
+    study = open_study(storage, "s", ["a", "b"], seed=1)
+    (ticket,) = study.ask()
+    study.tell(ticket.id, 1.0)
+    for found in (study.result(), study.status().result, study.result(history=True)):
+        assert (found.pulls, found.evaluations) == (0, 1)
+    assert json.loads(run("result", "s", "--json"))["evaluations"] == 1
+    assert study.export()["result"]["evaluations"] == 1
+
+
 def test_the_log_names_who_told_a_ticket(storage: str) -> None:
     run("create", "s", *SETTINGS)
     run("ask", "s", "--worker", "ann")

@@ -248,3 +248,12 @@ def _named_on(day: int, converted: Any, as_known: bool) -> bool:
         won = int(converted[arm, began:day].sum()) + early
         found[f"begun on {began}"] = {"successes": won, "trials": 300 * (day - began) + early}
     return identify(found).certified
+
+
+@pytest.mark.parametrize(("losers", "told"), [(98, True), (99, False)])
+def test_how_far_contenders_are_apart_is_told_up_to_a_hundred_arms(losers: int, told: bool) -> None:
+    """As for rewards that come one by one."""
+    close = {arm: {"successes": 1000, "trials": 2000} for arm in "ab"}
+    result = identify(close | {f"out {i}": {"successes": 0, "trials": 2000} for i in range(losers)})
+    assert result.contenders == ("a", "b")
+    assert (result.apart is not None) is told

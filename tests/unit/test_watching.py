@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import pickle
 import random
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -156,6 +157,8 @@ def test_an_interrupt_in_an_arm_loses_nothing(threads: int) -> None:
         surest.identify({"a": Raising(30), "b": lambda: 0.5}, **how)
     assert stop.value.result.reason == "interrupted"
     assert stop.value.result.evaluations >= 29
+    again = pickle.loads(pickle.dumps(stop.value))  # as a pool of processes does
+    assert (str(again), again.result.evaluations) == (str(stop.value), stop.value.result.evaluations)
     with pytest.raises(surest.Interrupted) as stop:
         surest.evaluate({"a": Raising(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1, **how)
     assert stop.value.result.evaluations >= 29

@@ -158,6 +158,20 @@ def has_counts(path: str | Path, columns: Columns | None = None) -> bool:
     )
 
 
+def has_items(path: str | Path, columns: Columns | None = None) -> bool:
+    """Whether a file has a column `item` besides those that are read here: `surest.evaluate` reads it. Reads the header only.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("arm,item,value\\na,q1,3\\n")
+    ...     file.flush()
+    ...     has_items(file.name), has_items(file.name, {"arm": "item"})
+    (True, False)
+    """
+    read = {name.strip().lower() for name in (columns or {}).values()}
+    return "item" not in read and any("item" in CsvFile(f, (), growing=True).names() for f in _files(Path(path)))
+
+
 class _Groups:
     """Rewards by instance and arm: all of them in the order of the file, or each value once with its count."""
 

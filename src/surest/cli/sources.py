@@ -11,7 +11,7 @@ from surest.api import identify as find_best
 from surest.arms.files import CsvFile
 from surest.arms.finite import FiniteArms
 from surest.arms.kinds import Functions, Records, kind_of_arms
-from surest.arms.recorded import has_counts
+from surest.arms.recorded import has_counts, has_items
 from surest.arms.totals import has_totals
 from surest.cli.following import (
     ended,
@@ -36,6 +36,10 @@ QUICK = 400_000
 ABOUT_TOTALS = (
     "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial is "
     "counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
+)
+ABOUT_ITEMS = (
+    "surest: the column 'item' was not used. If the arms were tried on the same items, 'surest evaluate' compares them item by "
+    "item"
 )
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
@@ -89,6 +93,8 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
         )
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
+    if has_items(given["source"], columns_given(given)):
+        say(ABOUT_ITEMS, err=True)
     return exit_status(result, stopped_by)
 
 

@@ -7,6 +7,7 @@ import click
 
 from surest.cli.settings import problem_options, settings_given
 from surest.cli.study import common, counted_arms, say
+from surest.core.problem import default_algorithm
 from surest.errors import UsageError
 from surest.study.additions import additions_of
 from surest.study.study import Study, open_study
@@ -72,6 +73,8 @@ def create(
 def like_study(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The arms with which a study began, and its settings and items as keywords of `open_study`.
 
+    The algorithm is left out where it is the usual one: another question, or a list, needs another.
+
     >>> study = open_study("memory:like", "one", ["a", "b"], 0.1, items=[("q", {"text": "2 + 2?"})], seed=7)
     >>> labels, settings = like_study(study)
     >>> labels, settings["seed"], settings["items"]
@@ -80,4 +83,7 @@ def like_study(study: Study) -> tuple[tuple[str, ...], dict[str, Any]]:
     settings = study.settings.plain()
     settings |= settings.pop("options")
     items = [(item.key, None if item.payload is None else json.loads(item.payload)) for item in study.items]
-    return additions_of(study)[0].labels, {**settings, "items": items or None}
+    settings["items"] = items or None
+    if settings["algorithm"] == default_algorithm(settings):
+        del settings["algorithm"]
+    return additions_of(study)[0].labels, settings

@@ -60,8 +60,7 @@ class Running(Generic[R]):
         """The request that the budget did not allow."""
         self.announced: tuple[Pull, ...] = ()
         """The requests that follow, as far as the budget goes. Once it has ended, those that are not needed any more."""
-        self.status: Status | None = None
-        """The procedure's own word on its state when the budget was spent."""
+        self._status: Status | None = None  # at the current request, once it was asked for
         self.rounds = 0
         self.pulls_per_arm = np.zeros(n, np.int64)
         self._sums = np.zeros(n)  # of the rewards that replies told of; pairs tell nothing of the mean
@@ -85,8 +84,15 @@ class Running(Generic[R]):
         with np.errstate(invalid="ignore"):
             return self._sums / self._known
 
+    def status(self) -> Status | None:
+        """The procedure's own word on its state at its last request, where it gives one. It is made once: that costs time."""
+        if self._status is None and self.request is not None and self.request.status is not None:
+            self._status = self.request.status()
+        return self._status
+
     def grow(self, more: int) -> None:
         """Make room for more arms."""
+        self._status = None  # it says of arms that wait, too
         self.additions.append((self.rounds, more))
         self.pulls_per_arm = np.append(self.pulls_per_arm, np.zeros(more, np.int64))
         self._sums = np.append(self._sums, np.zeros(more))
@@ -117,6 +123,7 @@ class Running(Generic[R]):
             self.least, self.most = min(self.least, float(rewards.min())), max(self.most, float(rewards.max()))
 
     def _advance(self, reply: Reply | None) -> None:
+        self._status = None
         try:
             request = self._procedure.send(reply)
         except StopIteration as end:
@@ -127,7 +134,7 @@ class Running(Generic[R]):
             check_announced(self.request, request, self.name)
         if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
-            self.status = request.status() if request.status is not None else None
+            self._status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
             self.request, self.announced = request, self._announced(request)

@@ -57,6 +57,7 @@ class Document(msgspec.Struct):
     delta: Level
     epsilon: Annotated[float, msgspec.Meta(ge=0)]
     algorithm: str
+    evaluations: Whole | None = None
     seconds: float | None = None
     achieved_delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
     epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -88,13 +89,12 @@ def _listed_json(result: "Result", listed: Listed) -> dict[str, Any]:
     """A result on a list of items: evaluations instead of pulls."""
     data = _plain_json(result)
     per_arm = data.pop("pulls_per_arm")
-    for name in ("pulls", "rounds", "nominees", "history"):
+    for name in ("pulls", "rounds", "nominees"):
         del data[name]
     low, high = listed.differences or (None, None)
     return {
         **data,
         "exact": result.exact,
-        "evaluations": result.evaluations,
         "cells": result.cells,
         "items": len(listed.items),
         "items_used": listed.items_used,
@@ -129,6 +129,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "bounds": list(problem.bounds),
         "standing": result.standing,
         "pulls": result.pulls,
+        "evaluations": result.evaluations,
         "pulls_per_arm": result.pulls_per_arm.tolist(),
         "rounds": result.rounds,
         "seconds": finite(result.seconds),
@@ -211,7 +212,8 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "apart",
     )
     return {
-        **(_listed_fields(raw, problem) if listed else {"evaluations": data.pulls}),
+        "evaluations": data.pulls if data.evaluations is None else data.evaluations,  # results of old do not say
+        **(_listed_fields(raw, problem) if listed else {}),
         **{name: getattr(data, name) for name in (*same, "health", "resampled")},
         "problem": problem,
         "indices": indices,

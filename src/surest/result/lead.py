@@ -84,7 +84,9 @@ def lead_words(result: "Result") -> str:
     if lead.difference < 0 or lead.high < 0:
         if result.certified and result.epsilon == 0:
             return ""  # the verdict says otherwise, and rests on more than these two means
-        lead = Lead(lead.over, lead.arm, -lead.difference, -lead.high, -lead.low)
+        # Where means and bounds disagree, the bounds are told alone.
+        ahead = -lead.difference if lead.difference < 0 else math.nan
+        lead = Lead(lead.over, lead.arm, ahead, -lead.high, -lead.low)
     arm, over = visible(str(lead.arm)), visible(str(lead.over))
     width = result.problem.scale.width
     bounded = not math.isnan(lead.low) and (lead.high < 0.99 * width or lead.low > 0)

@@ -31,25 +31,22 @@ class CellsFollower:
         """Begin anew next time."""
         self.session = self._looked = None
 
-    def catch_up(self, log: Log) -> Session:
+    def catch_up(self, log: Log, on_request: Looks | None = None) -> Session:
         """Tell the session the cells that are new."""
         session, self.session = self.session, None  # what fails half-way is started again
         if session is None or log.count_arms(self.study) != self._arms:
             session = self._begun(log, record=False)
         # In this order: rewards may come between two statements, and one that is read twice does no harm.
         still_open, seen = [ticket.number for ticket in log.open_tickets(self.study)], log.next_ticket(self.study)
-        self._feed(session, log.read_told(self.study, self._seen, self._open))
+        self._feed(session, log.read_told(self.study, self._seen, self._open), on_request)
         self._open, self._seen = still_open, seen
         self.session = session
         return session
 
     def replayed(self, log: Log, *, record: bool, on_request: Looks | None) -> Session:
-        """A fresh session that was told all cells."""
+        """A fresh session that was told all cells; `on_request` looks at the run before each request is answered."""
         self.session = self._begun(log, record=record)
-        session = self.catch_up(log)
-        if on_request is not None:
-            on_request(session.running)
-        return session
+        return self.catch_up(log, on_request)
 
     def _begun(self, log: Log, *, record: bool) -> Session:
         self.store.check(log)
@@ -60,10 +57,14 @@ class CellsFollower:
             session.grow(labels, at)
         return session
 
-    def _feed(self, session: Any, told: Told) -> None:
+    def _feed(self, session: Any, told: Told, on_request: Looks | None) -> None:
         if len(told.items) and not ((told.items >= 0) & (told.items < self.items)).all():
             raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
+        looked = None
         for arm, item, reward in zip(told.arms.tolist(), told.items.tolist(), told.rewards.tolist(), strict=True):
+            if on_request is not None and looked is not session.running.request:
+                on_request(session.running)
+                looked = session.running.request
             session.tell_cell(arm, item, reward)
 
     def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from surest.result.words import health_line as health_line
@@ -84,6 +84,15 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
     return {labels[arm]: reason for arm, reason in log.last_reasons(study).items() if arm < len(labels)}
 
 
+def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "Result":
+    """A result with what the log knows better: what happened to evaluations, and how many there are.
+
+    A session may know only those of whole requests.
+    """
+    told = log.next_ticket(study) - log.count_open(study)
+    return replace(found, health=health_of(log, study, labels), evaluations=told)
+
+
 def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
     """How a study stands, and what is out."""
     handed, opened = log.next_ticket(study), log.count_open(study)
@@ -93,7 +102,7 @@ def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[
     return Progress(
         name=name,
         finished=look.finished,
-        result=look.result,
+        result=replace(look.result, evaluations=handed - opened),
         told=handed - opened,
         out=0 if unneeded else opened - waiting,
         waiting=waiting,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from surest.drivers.looks import history as history_hook
 from surest.result.data import Event, Result
-from surest.study.health import health_of
+from surest.study.health import as_logged
 from surest.study.log import History, Log
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def outcome_of(study: "Study", history: bool, record: bool) -> Result:
         else:
             session = follower.catch_up(log)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
-        health = health_of(log, study.id, study.labels)
-        return replace(found, health=health, events=_events(study, log) if record else ())
+        found = as_logged(found, log, study.id, study.labels)
+        return replace(found, events=_events(study, log) if record else ())
 
 
 def events_of(study: "Study") -> tuple[Event, ...]:

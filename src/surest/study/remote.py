@@ -153,7 +153,8 @@ class RemoteStudy(Study):
         values = [self._value(*pair) for pair in zip(tickets, rewards, strict=True)]
         if not tickets:
             return
-        who = worker or self._holders.get(tickets[0], own_name())
+        holders = {self._holders.get(number, own_name()) for number in tickets} if worker is None else {worker}
+        who = holders.pop() if len(holders) == 1 else None  # of several workers' tickets the log keeps who has them
         several = {"tickets": tickets, "rewards": values}
         self._post("tell", {"worker": who, **(several if tickets[1:] else {"ticket": tickets[0], "reward": values[0]})})
         self._let_go(tickets)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -12,7 +11,7 @@ from surest.core.session import Session, has_queues
 from surest.errors import SurestError, UsageError
 from surest.result.data import Result
 from surest.study.checks import checked_items, checked_labels, storable
-from surest.study.health import health_of
+from surest.study.health import as_logged
 from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
 from surest.study.records import arms_of
 from surest.study.replay import Departure, answer_all, departure, later_arms, replay, requests_ahead, script_of
@@ -117,7 +116,7 @@ def export_text(study: "Study") -> Iterator[bytes]:
 
 
 def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
-    result = replace(found, health=health_of(log, study.id, study.labels))
+    result = as_logged(found, log, study.id, study.labels)
     return {
         "format": FORMAT,
         "tickets": [],  # first: what users wrote comes after it
