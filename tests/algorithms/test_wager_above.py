@@ -166,7 +166,7 @@ def test_a_share_of_wrong_verdicts_takes_fewer_pulls() -> None:
 def test_its_state_on_the_way() -> None:
     question = Question("above", bar=0.5)
     running = simulate(start("wager-above", 4, 0.1, question=question), FOUR.simulate(1), budget=20, record=True)
-    status = running.status()
+    status = running.status
     assert status is not None
     assert status.leader == int(running.means.argmax())
     assert status.threshold == pytest.approx(log(4 / 0.1))

@@ -80,14 +80,14 @@ def test_a_status_is_made_once_for_each_request() -> None:
         return Answer(0)
 
     running = Running(procedure(), n=2, budget=4)
-    assert running.status() is running.status() is not None
+    assert running.status is running.status is not None
     assert made == [0]
     running.grow(1)  # an algorithm may say of arms that wait
-    running.status()
+    assert running.status == Status(leader=0)
     assert made == [0, 0]
     running.send(np.zeros(2))
-    assert [running.status(), running.status()] == [Status(leader=1)] * 2
+    assert [running.status, running.status] == [Status(leader=1)] * 2
     running.send(np.zeros(2))
     assert running.spent
-    assert [running.status(), running.status()] == [Status(leader=2)] * 2, "asked for when the budget was spent"
+    assert [running.status, running.status] == [Status(leader=2)] * 2, "asked for when the budget was spent"
     assert made == [0, 0, 1, 2]

@@ -84,6 +84,7 @@ class Running(Generic[R]):
         with np.errstate(invalid="ignore"):
             return self._sums / self._known
 
+    @property
     def status(self) -> Status | None:
         """The procedure's own word on its state at its last request, where it gives one. It is made once: that costs time."""
         if self._status is None and self.request is not None and self.request.status is not None:

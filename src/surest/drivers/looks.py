@@ -53,7 +53,7 @@ class Looks:
         if self.show is None and isinstance(request, Pull) and request.evidence is not None:
             self.points.append(Point(running.pulls, *request.evidence()))
         else:
-            self._see(running, running.status() if request is not None else None)
+            self._see(running, running.status if request is not None else None)
         self.last = self.clock()
         self.spent += max(self.last - now - (seconds_spent() - compiling), 0.0) if self.pulls >= 0 else 0.0
         self.pulls = running.pulls

@@ -85,7 +85,7 @@ def listed_of(
 
 def status_of(running: Running[Answer]) -> Status | None:
     """The procedure's own word on its state, where it gives one."""
-    return running.status() if running.value is None else running.value.status
+    return running.status if running.value is None else running.value.status
 
 
 def _chosen(running: Running[Answer], problem: Problem, state: Status | None) -> tuple[int, ...]:
