@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from surest.api import identify as find_best
-from surest.arms.files import CsvFile
 from surest.arms.finite import FiniteArms
 from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import has_counts, has_items
@@ -85,21 +84,11 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
     show_result(result, given, facts, lines, suggestions=next_)
-    if _has_items(given["source"]) and "item" not in columns_given(given).values():
-        say(
-            f"surest: the column item was not used. If the arms were evaluated on the same items, "
-            f"'surest evaluate {given['source']}' compares them on these",
-            err=True,
-        )
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     if has_items(given["source"], columns_given(given)):
         say(ABOUT_ITEMS, err=True)
     return exit_status(result, stopped_by)
-
-
-def _has_items(source: str) -> bool:
-    return Path(source).is_file() and "item" in CsvFile(Path(source), (), growing=True).names()
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:

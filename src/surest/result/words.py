@@ -125,7 +125,7 @@ def contenders_left(result: "Result") -> str:
 def _how_far(result: "Result") -> str:
     """How far from the best the leader and all contenders can be, as a clause.
 
-    Each of these bounds is right with probability 1 − δ by itself. That of all contenders is told whenever it is known: to
+    Each of these bounds is right with probability 1 − δ by itself. That of all contenders is told whenever it is useful: to
     tell the smaller of both alone would be wrong more often. That of the leader is added where it says more.
     """
     useful = 0.5 * result.problem.scale.width  # what is larger than that helps nobody
