@@ -199,7 +199,7 @@ def test_one_csv_table_is_still_a_table(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["evaluate", str(path), "--arm-column", "model", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["arm"] == "a"
     assert run(["evaluate", str(path), str(path), "--arm-column", "model"]) == 2
-    assert "go with one TABLE" in capsys.readouterr().err
+    assert "give one TABLE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["promptfoo_echo.json", "promptfoo_echo.jsonl"])

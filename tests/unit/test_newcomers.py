@@ -448,7 +448,7 @@ def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_pat
 def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("arm,item,value\na,q,1\nb,q,0\n")
     (tmp_path / "plain.csv").write_text("arm,value\na,1\nb,0\n")
-    assert "'surest evaluate items.csv' compares them on these" in run("identify", "items.csv")[2]
+    assert "'surest evaluate' compares them item by item" in run("identify", "items.csv")[2]
     assert "surest evaluate" not in run("identify", "plain.csv")[2]
     assert "surest evaluate" not in run("identify", "items.csv", "--arm-column", "item")[2]
     assert run("evaluate", "plain.csv")[2].endswith("Rewards without items are for surest identify\n")
