@@ -3,17 +3,14 @@
 import json
 import random
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import surest
 import surest_verify
-from surest.cli import main
+from calling import Run, in_process
 from surest_verify import verify
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -26,14 +23,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     Path("rewards.csv").write_text("arm,value\n" + "\n".join(rows) + "\n")
     cells = [f"{arm},q{i},{float(rng.random() < mean)}" for i in range(200) for arm, mean in (("a", 0.8), ("b", 0.4))]
     Path("table.csv").write_text("arm,item,value\n" + "\n".join(cells) + "\n")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    return in_process(capsys)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import surest
+from calling import in_process
 from surest.algorithms import REGISTRY
-from surest.cli import COMMANDS, main
+from surest.cli import COMMANDS
 
 NAIVE = ["--algorithm", "naive-best-arm", "--seed", "1", "--quiet"]
 
@@ -20,14 +21,7 @@ NAIVE = ["--algorithm", "naive-best-arm", "--seed", "1", "--quiet"]
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]):
     """Run a command: its exit status, standard output and standard error."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    return in_process(capsys)
 
 
 def refused(outcome: tuple[int, str, str], *words: str) -> None:

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 
 import surest
+from calling import Run, in_process
 from surest import compiled
-from surest.cli import main, searches
+from surest.cli import searches
 from surest.cli.compiling import tell_of_compiling
 from surest.core.scale import Scale
 from surest.errors import RewardError, UsageError
 from surest.result.advice import bounds_too_wide
 from surest.result.json import from_json
 
-Run = Callable[..., tuple[int, str, str]]
 ESCAPE = "\x1b[31mred"
 LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
 
@@ -34,14 +34,7 @@ LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SUREST_STORAGE", raising=False)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    return in_process(capsys)
 
 
 def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:

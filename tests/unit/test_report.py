@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,8 +19,8 @@ import numpy as np
 import pytest
 
 import surest
+from calling import Run, in_process
 from surest.arms.finite import bernoulli
-from surest.cli import main
 from surest.core.protocol import Point
 from surest.errors import UsageError
 from surest.report.page import Report, settings_rows, to_html, to_markdown
@@ -43,7 +42,6 @@ HOSTILE = [
 ]
 VOID = {"meta", "br", "img", "link", "input"}
 HEADINGS = ["Intervals by arm", "Evidence over time", "Allocation", "Health", "Settings", "Arms", "Do it again"]
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +59,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     """Run a command in an empty folder: its exit status, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SUREST_STORAGE", raising=False)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+    return in_process(capsys)
 
 
 class Outline(HTMLParser):
