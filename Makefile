@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: run test docs pictures coverage evidence benchmarks clean
+.PHONY: run test kernels docs pictures coverage evidence benchmarks lock clean
 
 run: $(INSTALLED)
 	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
@@ -17,6 +17,10 @@ test: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n auto -m "not slow"
 
+# Compile the kernels that changed: src/surest/kernels.
+kernels: $(READY)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+
 # The documentation site, in site/, with every link checked. To read it with its search: python -m http.server -d site
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -25,15 +29,15 @@ docs: $(READY)
 pictures: $(READY)
 	PYTHONPATH=tests $(BIN)/python docs/_pictures.py
 
-# How much of the code the tests run. Compiled functions count as not run: coverage sees Python only.
+# How much of the code the tests run, kernels as plain Python: coverage sees Python only.
 coverage: $(READY)
-	COVERAGE_FILE=$(CURDIR)/.coverage $(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
+	SUREST_PURE_PYTHON=1 COVERAGE_FILE=$(CURDIR)/.coverage $(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
 
 # Slower statistical evidence, whose results are written down in docs/.
 evidence: $(READY)
 	$(BIN)/pytest -q -n auto -m slow
 
-# Every suite and algorithm: docs/benchmarks.md and its pictures, in half an hour on two cores. DATA is a folder of recorded rewards.
+# Every suite and algorithm: docs/data/benchmarks and the pictures of docs/benchmarks.md, in half an hour on two cores. DATA is a folder of recorded rewards.
 DATA ?= ../shared/data
 benchmarks: $(READY)
 	$(BIN)/python benchmarks/full.py $(if $(wildcard $(DATA)),--data $(DATA))
@@ -52,5 +56,10 @@ $(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(READY)
 
+# The packages of the container, with their hashes. Needs uv.
+lock:
+	printf 'cython>=3.1\nsetuptools>=77\n' | uv pip compile pyproject.toml - --extra postgresql --extra plot --extra serve --generate-hashes \
+	  --python-version 3.12 --python-platform linux --no-header --no-annotate --no-emit-index-url --upgrade -o requirements.lock
+
 clean:
-	rm -rf $(VENV) dist build site
+	rm -rf $(VENV) dist build site src/surest/kernels/*.so src/surest/kernels/*.c

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from surest.core import session
+from surest.search import session
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 import surest
-from surest.algorithms.fastest import fastest
-from surest.result.times import TimesAnswer
+from surest.speed.procedure import fastest
+from surest.speed.result import TimesAnswer
 
 SECONDS = 0.1
 """What a run of the faster command takes on a still machine."""

@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.md: every suite, every algorithm, tables, pictures and what they say.
+"""Run every algorithm on every suite: rows to docs/data/benchmarks, from which the site's tables are made, and pictures.
 
     python benchmarks/full.py [--data FOLDER] [--workers W] [--effort E] [--resume]
 
@@ -9,18 +9,16 @@ in a tenth of the time, of half an hour on two cores.
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from textwrap import fill
 
-from surest import __version__
 from surest.algorithms import REGISTRY
-from surest.bench import pictures
-from surest.bench.reading import QUOTED, SUMMARY, reading, summary_rows
-from surest.bench.record import Done, benchmark
-from surest.bench.run import Case, cases, processors, replications
-from surest.bench.suites import SUITES, Instance, instances_of
-from surest.bench.tables import Row, as_markdown, notes, rows_of
+from surest.lab.bench import pictures
+from surest.lab.bench.reading import QUOTED
+from surest.lab.bench.record import Done, benchmark
+from surest.lab.bench.run import Case, cases, processors, replications
+from surest.lab.bench.suites import Instance, instances_of
+from surest.lab.bench.tables import Row, as_csv, rows_of
 
 SEED = 2021
 EFFORT, OWN_EFFORT = 0.6, 1.2
@@ -42,10 +40,7 @@ MANY = 100
 FEW = ("wager", "kl-lucb", "kl-lucb-heuristic", "lil-kl-ucb", "lil-ucb-heuristic", "naive-best-arm", "vd-best-arm-id")
 REAL = ("*_top20", "*_n20_mid", "*_n20_hard", "books_n100_mid", "lcb_repair", "lcb_testgen", "c540u_n100_mid")
 REAL_MOST = 12
-WIDTH = 120
-"""Letters in a line of prose."""
 HERE = Path(__file__).resolve().parent.parent
-SHOWN = ("algorithm", "standing", "runs", "wrong", "undecided", "mean", "median", "q95", "max", "ratio", "microseconds")
 PICTURED = (
     "wager",
     "kl-lucb",
@@ -60,7 +55,7 @@ ALLOCATED = ("wager", "track-and-stop", "top-two", "top-two-ids", "kl-lucb", "su
 
 @dataclass(frozen=True)
 class Section:
-    """A suite on the page."""
+    """A suite with what is run of it."""
 
     suite: str
     instances: list[Instance]
@@ -129,77 +124,15 @@ def seconds(case: Case, pulls: int) -> float:
     return pulls * (max(1.0, arms / 20) if case.algorithm.startswith("track-and-stop") else 0.5) * 1e-6
 
 
-def page(done: dict[str, Done], minutes: float | None, workers: int, pictures_made: list[tuple[str, str]]) -> str:
-    rows = {suite: rows_of(found) for suite, found in done.items()}
-    every = [row for own in rows.values() for row in own]
-    unique = list({(r.instance, r.algorithm, r.delta): r for r in every}.values())
-    took = "" if minutes is None else f" in {minutes:.0f} minutes"
-    parts = [
-        "# Benchmarks",
-        f"Made by `make benchmarks` (surest {__version__}, seed {SEED}) with {workers} process{'es' * (workers > 1)}{took}: "
-        f"{sum(row.runs for row in unique):,} replications, {sum(row.seconds for row in unique) / 60:.0f} minutes of "
-        "processor time. Every number below comes from them; "
-        "each replication is the same on every machine and for any number of workers.",
-        "A row is an algorithm on an instance at a δ. *wrong* counts decided runs that named a worse arm, *undecided* those "
-        "stopped at "
-        f"{BUDGET:,} pulls (or ended without a decision), which stay in the mean with what they had pulled. The lower bound is "
-        "T*·kl(δ, 1−δ), which no δ-correct algorithm can beat on average; *ratio* is mean pulls over it. *proven*: a theorem "
-        "covers the rule for rewards in [0, 1]. *heuristic*: no proof. *reconstruction*: some constant is not certain. With "
-        f"more than {MANY} arms only {', '.join(FEW)} are run; {', '.join(SLOW)} are run on the suite {SLOW_SUITE} with at most "
-        f"{SLOW_ARMS} arms, and stopped at {SLOW_BUDGET:,} pulls. Every replication meets the arms in a random order of its own. "
-        f"Prose quotes rows of at least {QUOTED} runs only. "
-        f"{' '.join(told(unique))}",
-        "## What the rows say",
-        reading(unique),
-        "## Pictures",
-        *(f"![{text}](img/{file})\n\n*{text}*" for file, text in pictures_made),
-    ]
-    for suite, own in rows.items():
-        parts += [
-            f"## {suite}",
-            f"{SUITES[suite].summary[0].upper()}{SUITES[suite].summary[1:]}. {about_real(own) if suite == 'real' else ''}"
-            "Mean pulls over the lower bound:",
-        ]
-        lines = summary_rows(own)
-        parts.append(
-            "\n".join(["| " + " | ".join(line) + " |" for line in [list(SUMMARY), ["---"] * len(SUMMARY), *lines]])
-        )
-        parts += [details(own, case_of) for case_of in dict.fromkeys((r.instance, r.delta) for r in own)]
-    return "\n\n".join(map(wrapped, parts)) + "\n"
-
-
-def about_real(rows: list[Row]) -> str:
-    """Which of the recorded instances are on the page."""
-    return f"Here: {', '.join(dict.fromkeys(f'`{row.instance}`' for row in rows))}. "
-
-
-def wrapped(part: str) -> str:
-    """Lines of prose and of lists, broken where they are long; tables and headings stay as they are."""
-    if part.startswith(("|", "<", "!")):
-        return part
-    lines = part.splitlines()
-    return "\n".join(
-        line
-        if len(line) <= WIDTH or line.startswith(("|", "#", "<", "!"))
-        else fill(
-            line, WIDTH, subsequent_indent="  " * line.startswith("- "), break_on_hyphens=False, break_long_words=False
-        )
-        for line in lines
+def compact(row: Row) -> Row:
+    """The row with nine digits of each number, which is more than the tables show."""
+    return replace(
+        row, **{key: float(f"{value:.9g}") for key, value in asdict(row).items() if isinstance(value, float)}
     )
 
 
-def told(rows: list[Row]) -> list[str]:
-    return [note for note in notes(rows) if note.startswith(("fixed", "wrong"))]
-
-
-def details(rows: list[Row], place: tuple[str, float]) -> str:
-    here = sorted((r for r in rows if (r.instance, r.delta) == place), key=lambda row: row.mean)
-    head = f"{place[0]}, δ = {place[1]:g}: n = {here[0].n}, lower bound {here[0].lower_bound:,.0f}"
-    return f"<details><summary>{head}</summary>\n\n{as_markdown(here, SHOWN)}\n\n</details>"
-
-
-def draw(done: dict[str, Done], folder: Path) -> list[tuple[str, str]]:
-    """The pictures of the page: file and caption."""
+def draw(done: dict[str, Done], folder: Path) -> None:
+    """The pictures of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = {suite: rows_of(found) for suite, found in done.items()}
     every = [row for own in rows.values() for row in own if row.n <= MANY and row.delta in (0.1, 0.05)]
@@ -220,29 +153,23 @@ def draw(done: dict[str, Done], folder: Path) -> list[tuple[str, str]]:
     made = [
         (
             "bench-pulls.png",
-            "Mean pulls against the number of arms on Example 1.",
             pictures.pulls_against_n(rows["paper"], PICTURED),
         ),
         (
             "bench-profile.png",
-            "Share of instances on which an algorithm needs at most τ times the fewest mean pulls of those shown; "
-            "broken lines have no proof.",
             pictures.performance_profile(profiled),
         ),
         (
             "bench-times.png",
-            "Every run's pulls on the second instance of Garivier and Kaufmann.",
             pictures.stopping_times(second),
         ),
         (
             "bench-allocation.png",
-            "Where the pulls go on the first instance of Garivier and Kaufmann, beside the optimal shares.",
             pictures.allocation(first, [name for name in ALLOCATED if name in REGISTRY]),
         ),
     ]
-    for file, _, figure in made:
+    for file, figure in made:
         pictures.save(figure, folder / file)
-    return [(file, text) for file, text, _ in made]
 
 
 def main() -> None:
@@ -254,7 +181,7 @@ def main() -> None:
     parser.add_argument(
         "--algorithms", type=lambda text: text.split(","), default=list(REGISTRY), help="not all of them"
     )
-    parser.add_argument("--docs", type=Path, default=HERE / "docs", help="where the page goes")
+    parser.add_argument("--docs", type=Path, default=HERE / "docs", help="the folder of pictures and rows")
     parser.add_argument(
         "--log", type=Path, default=HERE / "build" / "benchmarks.jsonl", help="where finished replications go"
     )
@@ -276,10 +203,12 @@ def main() -> None:
             output=given.log,
             resume=given.resume or number > 0,
         )
-    made = draw(done, given.docs / "img")
-    minutes = None if given.resume else (time.monotonic() - began) / 60  # of a part only, where it was interrupted
-    (given.docs / "benchmarks.md").write_text(page(done, minutes, given.workers, made), encoding="utf-8")
-    print(f"{given.docs / 'benchmarks.md'} written after {time.monotonic() - began:.0f} s")
+    draw(done, given.docs / "img")
+    data = given.docs / "data" / "benchmarks"
+    data.mkdir(parents=True, exist_ok=True)
+    for suite, found in done.items():
+        (data / f"{suite}.csv").write_text(as_csv(list(map(compact, rows_of(found)))), encoding="utf-8")
+    print(f"{data} written after {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

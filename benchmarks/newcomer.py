@@ -29,11 +29,10 @@ SMALL = ["click", "msgspec", "numpy", "rich"]
 Figures = dict[str, float]
 
 
-def seconds(command: list[str], folder: Path, kept: str = "numba", **how: object) -> tuple[float, float]:
-    """Seconds by the clock and of processor time that a command takes; `kept` is the folder of its machine code."""
+def seconds(command: list[str], folder: Path, **how: object) -> tuple[float, float]:
+    """Seconds by the clock and of processor time that a command takes."""
     used, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     variables = {**os.environ, "PYTHONPATH": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "HOME": str(folder)}
-    variables["NUMBA_CACHE_DIR"] = str(folder / kept)
     subprocess.run(command, cwd=folder, env=variables, check=True, **{"capture_output": True, **how})
     passed, now = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return passed, now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
@@ -57,7 +56,7 @@ def installed(source: Path, folder: Path, small: bool) -> Figures:
     found = {"pip install ., s": sum(spent)}
     found["environment, MB"] = megabytes(folder / "venv")
     for name, words in (("in Python", ["-c", PYTHON]), ("on the command line", COMMAND)):
-        cold, *warm = (seconds([str(python), *words], folder, name)[1] for _ in range(4))
+        cold, *warm = (seconds([str(python), *words], folder)[1] for _ in range(4))
         found[f"first verdict {name}, s"] = cold
         found[f"later verdicts {name}, s"] = statistics.median(warm)
     timed = [seconds([str(python), "-c", "import surest"], folder)[1] for _ in range(5)]

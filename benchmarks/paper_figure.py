@@ -1,8 +1,8 @@
 """Pulls against the number of arms on the paper's Example 1, as a picture and as a table.
 
-python benchmarks/paper_figure.py            writes docs/img/paper-pulls.png and .csv, in about six minutes
+python benchmarks/paper_figure.py            writes docs/img/paper-pulls.png and docs/data/paper-pulls.csv, in six minutes
 python benchmarks/paper_figure.py --draw     draws it again from the table
-python benchmarks/paper_figure.py --scales   prints the table of arms with gaps on many scales
+python benchmarks/paper_figure.py --scales   writes docs/data/paper-scales.csv: arms with gaps on many scales
 """
 
 import csv
@@ -13,10 +13,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from surest.api import identify
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import example1
-from surest.theory.complexity import gap_entropy, hardness, paper_lower_bound
+from surest.lab.theory.complexity import gap_entropy, hardness, paper_lower_bound
+from surest.search.identify import identify
 
 DELTA = 0.1
 SIZES = (10, 11, 20, 50, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
@@ -26,7 +26,7 @@ ALGORITHMS = {  # name: colour
     "gap-entropy-elimination": "#1b7837",
     "naive-best-arm": "#2166ac",
 }
-HERE = Path(__file__).parent.parent / "docs" / "img"
+DOCS = Path(__file__).parent.parent / "docs"
 Row = dict[str, float | str]
 
 
@@ -63,16 +63,23 @@ def many_scales(scales: int) -> FiniteArms:
     return bernoulli([0.9] + [0.9 - 0.5**k for k in range(1, scales + 1) for _ in range(4 ** (scales - k))])
 
 
+COMPARED = ("gap-entropy-elimination", "exponential-gap-elimination", "vd-best-arm-id", "naive-best-arm")
+
+
 def scales_table() -> None:
+    rows = [["K", "n", "Ent(I)", "H", "H_var", *COMPARED]]
     for scales in range(1, 9):
         arms = many_scales(scales)
         hard = hardness(arms.means, arms.variances)
         cells = [str(scales), f"{len(arms):,}", f"{gap_entropy(hard):.2f}", f"{hard.h:.3g}", f"{hard.h_var:.3g}"]
-        for name in ("gap-entropy-elimination", "exponential-gap-elimination", "vd-best-arm-id", "naive-best-arm"):
+        for name in COMPARED:
             results = [identify(arms, DELTA, algorithm=name, seed=seed) for seed in range(runs_at(len(arms)))]
             assert all(result.index == 0 for result in results)
             cells.append(f"{np.mean([result.pulls for result in results]):.3g}")
-        print("| " + " | ".join(cells) + " |", flush=True)
+        rows.append(cells)
+        print(*cells, flush=True)
+    with (DOCS / "data" / "paper-scales.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def draw(rows: list[Row]) -> None:
@@ -111,7 +118,7 @@ def draw(rows: list[Row]) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.grid(True, which="major", color="0.92", linewidth=0.7)
-    figure.savefig(HERE / "paper-pulls.png", bbox_inches="tight")
+    figure.savefig(DOCS / "img" / "paper-pulls.png", bbox_inches="tight")
 
 
 def _line(rows: list[Row], name: str, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -139,7 +146,7 @@ def _references(axes: plt.Axes, n: np.ndarray, pulls: np.ndarray, first: int) ->
 
 
 def main() -> None:
-    table = HERE / "paper-pulls.csv"
+    table = DOCS / "data" / "paper-pulls.csv"
     if "--scales" in sys.argv:
         return scales_table()
     if "--draw" in sys.argv:
@@ -148,7 +155,6 @@ def main() -> None:
     else:
         began = time.perf_counter()
         rows = measure()
-        HERE.mkdir(parents=True, exist_ok=True)
         with table.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()

@@ -3,23 +3,35 @@
 Links are written so that they work in the repository. The site has another layout: `relinked` translates them.
 """
 
+import csv
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from surest.algorithms import all_entries
 from surest.cli import cli
+from surest.server.api import ENDPOINTS, Endpoint
+from surest.server.openapi import plain_path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import _benchmarks
 
 ROOT = Path(__file__).parents[1]
 MOVED = {
     "README.md": "index.md",
     "docs/README.md": "pages.md",
     "docs/algorithms": "algorithms/index.md",
+    "docs/data/benchmarks": "benchmarks/index.md",
+    "src/surest/cli": "commands.md",
+    "src/surest/server": "http.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
@@ -35,6 +47,29 @@ COMMANDS = """# Every command and option
 
 This page is made from the program itself: it is what `surest COMMAND --help` prints. [The command line](cli.md) is the
 contract for scripts.
+"""
+
+ALGORITHMS = """# Algorithms
+
+This page is made from the registry; `surest algorithms` prints the same. A *proven* algorithm is wrong with probability
+at most δ, for all rewards in [0, 1]: it names the best arm, one within ε of it (goal "ε-optimal arm"), or either as
+asked ("either"). One with a *fixed budget* answers when the budget is spent and certifies nothing. A *heuristic* has no
+proof. In a *reconstruction* some constant is uncertain. [The paper](../paper.md) and [Rivals](../rivals.md) have
+constants and proofs, [Benchmarks](../benchmarks.md) the measurements.
+
+The default is [Wager](../wager.md), or one of its relatives for [other questions](../questions.md) and
+[lists of items](../items.md). Most others are here to be compared with: no proven one needs fewer pulls in the
+benchmarks. The fixed-budget ones are for a number of pulls that is given: sequential-halving with many arms,
+successive-rejects otherwise."""
+
+
+HTTP = """# Every request of the service
+
+This page is made from the program itself; the OpenAPI document is at `/openapi.json`. A name in an address is
+percent-encoded, slashes too. [A service](service.md) explains roles, errors and what workers send.
+
+| request | role | does | body |
+|---|---|---|---|
 """
 
 
@@ -75,9 +110,19 @@ def generated() -> dict[str, str]:
             pages[target] = f"# {source}\n\n```python\n{(ROOT / source).read_text(encoding='utf-8')}```\n"
         elif source.endswith(".md"):
             pages[target] = relinked((ROOT / source).read_text(encoding="utf-8"), source)
-    pages["algorithms/index.md"] = "# Algorithms\n\n" + "\n".join(map(_summary, _algorithms())) + "\n"
+    pages |= _benchmarks.pages()
+    pages["algorithms/index.md"] = _algorithms()
     pages["commands.md"] = f"{COMMANDS}\n" + "\n".join(_help(click.Context(cli, info_name="surest", terminal_width=80)))
+    pages["http.md"] = HTTP + "".join(map(_request, ENDPOINTS))
     return pages
+
+
+def _request(endpoint: Endpoint) -> str:
+    address = plain_path(endpoint.path) + "".join(f"?{name}=" for name, _ in endpoint.query)
+    forms = get_args(endpoint.body) or (endpoint.body,)
+    fields = dict.fromkeys(field for form in forms for field in getattr(form, "__struct_fields__", ()))
+    cells = (f"`{endpoint.method} {address}`", endpoint.role or "everybody", endpoint.summary, ", ".join(fields))
+    return "| " + " | ".join(cells) + " |\n"
 
 
 def _help(context: click.Context) -> Iterator[str]:
@@ -91,19 +136,30 @@ def _help(context: click.Context) -> Iterator[str]:
             yield from _help(click.Context(command, context, name))
 
 
-def _algorithms() -> list[Path]:
-    return sorted((ROOT / "docs" / "algorithms").glob("*.md"))
+def _algorithms() -> str:
+    """The page of all algorithms, made from their entries, with links to those that have a page of their own."""
+    parts = [ALGORITHMS]
+    for entry in all_entries():
+        said = [f"## {entry.name}", entry.summary]
+        facts = {"Goal": entry.goal, "Standing": entry.standing, "Reference": _reference(entry.reference)}
+        facts |= {"Also": "; ".join(entry.traits)} if entry.traits else {}
+        facts |= {f"Option `{name}`": option.meaning for name, option in (entry.options or {}).items()}
+        said.append("\n".join(f"- **{fact}**: {words}" for fact, words in facts.items()))
+        if (ROOT / "docs" / "algorithms" / f"{entry.name}.md").exists():
+            said.append(f"[More on {entry.name}]({entry.name}.md): what is proved, recalled, assumed and measured.")
+        parts += said
+    return "\n\n".join(parts) + "\n"
 
 
-def _summary(page: Path) -> str:
-    title, _, text = page.read_text(encoding="utf-8").partition("\n")
-    paragraph = " ".join(text.strip().split("\n\n")[0].split())
-    return f"- [{title.removeprefix('# ')}]({page.name}): {relinked(paragraph, f'docs/algorithms/{page.name}')}"
+def _reference(text: str) -> str:
+    if not text.startswith("docs/"):
+        return text
+    return f"[its proof](../{text.removeprefix('docs/')})"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages of whole folders into the navigation."""
-    names = {*generated(), *(f"algorithms/{page.name}" for page in _algorithms())}
+    names = {*generated(), *(f"algorithms/{page.name}" for page in (ROOT / "docs" / "algorithms").glob("*.md"))}
     for section in config.nav or []:
         for pages in section.values():
             for entry in pages:
@@ -124,7 +180,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def tabled(text: str, folder: Path) -> str:
+    """The text with the rows of a file in place of each line ``[Table: caption](file.csv)``."""
+
+    def table(found: re.Match[str]) -> str:
+        with (folder / found[2]).open(encoding="utf-8", newline="") as file:
+            head, *rows = [[_short(cell) for cell in row] for row in csv.reader(file)]
+        lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
+        return f"*{found[1]}* ([CSV]({found[2]}))\n\n" + "\n".join(lines)
+
+    return re.sub(r"^\[Table: ([^]]+)\]\(([^)]+\.csv)\)$", table, text, flags=re.MULTILINE)
+
+
+def _short(cell: str) -> str:
+    """A long number with four digits."""
+    return f"{float(cell):.4g}" if re.fullmatch(r"\d+\.\d{5,}|\d{8,}(\.\d+)?", cell) else cell
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Translate the links of a page of docs/."""
-    written_here = page.file.abs_src_path is not None and Path(page.file.abs_src_path).is_relative_to(ROOT / "docs")
-    return relinked(markdown, f"docs/{page.file.src_uri}") if written_here else markdown
+    """Fill in the tables and translate the links of a page of docs/."""
+    source = Path(page.file.abs_src_path) if page.file.abs_src_path is not None else None
+    if source is None or not source.is_relative_to(ROOT / "docs"):
+        return markdown
+    return relinked(tabled(markdown, source.parent), f"docs/{page.file.src_uri}")

@@ -75,7 +75,7 @@ def notebook(folder: Path, names: dict[str, Any]) -> None:
     page.write_text(
         NOTEBOOK.format(style=formatter.get_style_defs(), code=highlight(code, PythonLexer(), formatter), output=output)
     )
-    photograph(page, IMG / "tutorial-notebook.png", 1000, 315)
+    photograph(page, IMG / "tutorial-notebook.png", 1000, 470)
 
 
 def language_models(folder: Path, names: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ def language_models(folder: Path, names: dict[str, Any]) -> None:
 
 def ab_test(folder: Path, names: dict[str, Any]) -> None:
     """Intervals by version."""
-    axes = names["result"].plot()
+    axes = names["result"].plot("intervals")
     _save(axes.figure, "tutorial-ab-test.png")
 
 

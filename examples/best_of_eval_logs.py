@@ -45,8 +45,8 @@ def main() -> None:
         folder = Path(sys.argv[1] if len(sys.argv) > 1 else own)
         write_logs(folder)
         result = surest.evaluate(eval_logs.table([folder], scorer="match"))
-    print(f"{result.best} is the best on these {len(SUMS)} sums: certified {result.certified}")
-    print(f"{result.evaluations} of {result.cells} answers would have told")
+    print(f"{result.best} is the best on these {len(SUMS)} sums: exact {result.exact}")
+    print(f"{result.needed} of {result.cells} answers would have told")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 A decision file says who was found to be best and has all that this rests on: every counted reward in order, and every bet in a
 line before the rewards that it was placed on. This program reads it, computes the evidence anew from the theorems of
 docs/wager.md, docs/questions/top.md, docs/items.md and docs/gate.md, and says VALID (status 0) or NOT VALID (status 1) with
-the line. It needs Python 3.11 and nothing else. docs/verify.md says what the lines are and what VALID means.
+the line; or, where that would take more than a file of its size may (`Work`), CANNOT BE CHECKED (status 3). It needs
+Python 3.11 and nothing else. docs/verify.md says what the lines are and what VALID means.
 
 Rounding: wealth is a sum of products of factors 1 − α + α·q with 0 ≤ α < 1 and q ≥ 0. Nothing is subtracted, so a factor has a
 relative error of at most 10·2^-52, and what a value may have been rounded up by is bounded and taken off (`slack`).
 """
 
-import gzip
 import hashlib
 import importlib
 import io
@@ -17,15 +17,19 @@ import json
 import math
 import operator
 import os
+import re
 import sys
 import zlib
+from array import array
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import IO, Any
 
 U = 2.0**-52
-LONGEST = 10**8  # bytes of a line
+LONGEST = 2**25  # bytes of a line
+PIECE = 2**16  # bytes read at a time
 Line = dict[str, Any]
 REAL, PART, COUNT = (float, -1e15, 1e15), (float, 0, 1), (int, 0, 2**53)  # kinds of values: see `check`
 HEADER: Line = {"version": (int, 1, 1), "algorithm": str, "labels": [str], "delta": (float, 1e-300, 1 - U)}
@@ -35,6 +39,29 @@ CLAIM = {"arms": [COUNT], "certified": bool, "contenders": [COUNT], "within": RE
 
 class Invalid(Exception):
     """What is wrong with a file."""
+
+
+class TooMuch(Exception):
+    """A file that would take more work or memory than one of its size may."""
+
+
+class Work:
+    """How much may still be done: in steps of about 0.1 µs, so many for every byte on disk, and some for any file."""
+
+    BASE, BYTE = 5 * 10**7, 500
+    left = math.inf
+
+    @classmethod
+    def allow(cls, size: int, limit: float) -> None:
+        """Begin with a file of a size; `limit` is how many times the usual work it may take."""
+        cls.left = (cls.BASE + cls.BYTE * size) * limit
+
+    @classmethod
+    def spend(cls, steps: int) -> None:
+        """Say that so many steps come next, before they or their memory are needed."""
+        cls.left -= steps
+        if cls.left < 0:
+            raise TooMuch("it takes more work than a file of its size may; --limit 10 allows ten times as much")
 
 
 def require(holds: bool, text: str) -> None:
@@ -72,11 +99,16 @@ def parse(raw: bytes) -> Line:
 
     try:
         line = json.loads(
-            raw, object_pairs_hook=unique, parse_float=real, parse_int=lambda s: int(real(s)), parse_constant=real
+            raw.decode(),
+            object_pairs_hook=unique,
+            parse_float=real,
+            parse_int=lambda s: int(real(s)),
+            parse_constant=real,
         )
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}"[:120]) from None
     require(isinstance(line, dict), "not a JSON object")
+    require(raw[:1] == b"{" and raw[-2:] == b"}\n", "something stands beside the JSON object")
     return dict(line)
 
 
@@ -172,7 +204,7 @@ class Pulls:
         self.worst, self.best, self.width = (high, low, high - low) if header["minimise"] else (low, high, high - low)
         self.header, self.is_top, self.top, self.labels = header, "top" in header, header.get("top", 1), list[str]()
         self.parts: list[float] = []  # of δ, for each arm
-        self.seen: list[list[tuple[int, list[float], list[int]]]] = []  # of each arm: line, rewards, times
+        self.seen: list[list[tuple[int, array[float], array[int]]]] = []  # of each arm: line, rewards, times
         self.slots: list[tuple[int, Line]] = []  # nominations, with their lines
         self.bets: Line = {}
         self.added: list[int] = []  # the lines of additions
@@ -182,6 +214,7 @@ class Pulls:
     def add(self, labels: list[str], part: float) -> None:
         """Take in arms, with their part of δ."""
         self.labels += labels
+        Work.spend(len(self.labels))
         require(labels != [] and len(set(self.labels)) == len(self.labels), "a label comes twice, or there is none")
         self.seen += [[] for _ in labels]
         self.parts += [part] * len(labels)
@@ -196,11 +229,11 @@ class Pulls:
         """Take in a line between the first and the conclusion."""
         if kind == "rewards":
             arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
-            times = line["times"] or [[1] * len(some) for some in values]
+            times = line["times"] or [array("q", [1]) * len(some) for some in values]
             require(len(arms) == len(values) and [*map(len, values)] == [*map(len, times)], "lists of other lengths")
             require(all(low <= value <= high for some in values for value in some), "a reward is outside of the bounds")
             for arm, some, often in zip(arms, values, times, strict=True):
-                self.seen[arm].append((at, some, often))
+                self.seen[arm].append((at, array("d", some), array("q", often)))
         elif kind == "bets":
             complete = at == 2 and len(line["weights"]) == len(line["grid"]) ** 2 > 0
             require(complete, "bets are not the second line, or lack weights")
@@ -222,6 +255,7 @@ class Pulls:
         """The rewards of an arm in lines after one and until another, and how often each came."""
         found = Counter[float]()
         for at, rewards, times in self.seen[arm]:
+            Work.spend(4 + 2 * len(rewards))
             for reward, often in zip(rewards, times, strict=True) if after < at <= until else ():
                 found[reward] += often
         return found
@@ -234,6 +268,7 @@ class Pulls:
     def certify(self, witness: Line) -> list[int]:
         """Compute C(i, j) of docs/wager.md where a witness says that it was enough; the arms of its slot."""
         (i, j), slot, until = self.different(witness["arms"], 2), witness["slot"], witness["line"]
+        Work.spend(len(self.added) + len(self.slots) + 100)
         after, nomination = self.slots[slot - 1] if slot <= len(self.slots) else (0, {"arms": [], "on": [[]]})
         arms, later = nomination["arms"], self.slots[slot][0] if slot < len(self.slots) else 2**53
         holds = after <= until < later and not any(after < at <= until for at in self.added)  # an addition ends it
@@ -247,6 +282,7 @@ class Pulls:
         base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
         wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
         total = sum(times for _, times in before + since + nominee)
+        Work.spend(3 * ((len(before) + len(since)) * len(wide) + len(nominee) * n + len(since) * n + n * n + 99))
         end = 1 - Fraction(witness["accuracy"]) / Fraction(self.width)
 
         def value(x: float) -> tuple[float, float, float]:
@@ -307,61 +343,99 @@ CHECKERS: dict[str, tuple[Any, Line, Line]] = {
 """What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
 
 
+MEASURED = ("rewards", "scores", "known")  # the lines that events belong to
+
+
 def count_events(events: Counter[tuple[str, int]], line: Line) -> Counter[str]:
     """How many events of each kind come right before a line with rewards or scores, which must have those of their arms."""
     found = Counter[str]()
     for (what, arm), times in events.items():
         require(arm in line.get("arms", []), f"{what:.40}: an event of arm {arm} is not right before its rewards")
         place = line["arms"].index(arm)
+        Work.spend(place + len(line["times"][place]) if line.get("times") else place)
         many = sum(line["times"][place]) if line.get("times") else len(line["values"][place]) if "times" in line else 1
         require(what != "imputed" or times <= many, f"of {many} rewards of arm {arm}, {times} are said to be imputed")
         found[what] += times
     return found
 
 
-def verify(path: str, expected: str | None = None) -> list[str]:
-    """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line."""
+def unzipped(file: IO[bytes]) -> Iterator[bytes]:
+    """What a file of gzip holds, piece by piece: one stream, and nothing after it."""
+    stream = zlib.decompressobj(31)
+    while packed := file.read(PIECE):
+        require(not stream.eof, "something follows the compressed stream")
+        while data := stream.decompress(packed, PIECE):
+            packed = stream.unconsumed_tail
+            yield data
+        require(stream.unused_data == b"", "something follows the compressed stream")
+    require(stream.eof, "the compressed stream is cut")
+
+
+def lines_in(path: str) -> Iterator[bytes]:
+    """The lines of a file, each with its line break. Reading and parsing them is work, too."""
+    with open(path, "rb") as file:
+        parts, length = list[bytes](), 0
+        for piece in unzipped(file) if path.endswith(".gz") else iter(lambda: file.read(PIECE), b""):
+            Work.spend(4 * len(piece))
+            for part in re.findall(rb"[^\n]*\n|[^\n]+", piece):
+                parts.append(part)
+                length += len(part)
+                if length > LONGEST:
+                    raise TooMuch(f"a line has more than {LONGEST} bytes")
+                if part.endswith(b"\n"):
+                    yield b"".join(parts)
+                    parts, length = [], 0
+        if parts:
+            yield b"".join(parts)
+
+
+def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[str]:
+    """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line.
+
+    `TooMuch` says that it was not checked: it would take more than `limit` times the work that a file of its size may take.
+    """
+    Work.allow(os.path.getsize(path), limit)
     said, events, before, kind, at, kinds = list[str](), Counter[str](), "", "", 0, Line()
     latest = Counter[tuple[str, int]]()  # events whose rewards are to come next
     checker: Any = None
     try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            for at, raw in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
-                require(len(raw) < LONGEST, "the line is too long")
-                line, last = parse(raw), kind
-                require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
-                kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
-                if at == 1:
-                    if line.get("algorithm") in ["race", "race-top", "gate"]:
-                        CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
-                    known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
-                    require(known, "this is not a decision file, or its algorithm is not known here")
-                    make, more, kinds = CHECKERS[line["algorithm"]]
-                    check(line, HEADER | more)
-                    ends = line["bounds"]
-                    require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
-                    checker = make(line)
-                elif kind == "end" or last in ("conclusion", "end"):
-                    require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
-                    require(expected in (None, link), f"the hash of the decision is {link}, not {expected}")
-                    own = f"{link}, {'the one given' if expected else 'not compared: no --hash'}"
-                    said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {own}")
-                elif kind == "event":  # something was imputed or retried
-                    check(line, {"what": str, "arm": COUNT, "times": (int, 1, 2**53)})
-                    latest[line["what"], line["arm"]] += line["times"]
-                else:
-                    require(kind in kinds, f"a line of the kind {kind:.40} does not belong here")
-                    check(line, kinds[kind])
-                    if kind != "conclusion":
-                        checker.take(at, kind, line)
-                    events, latest = events + count_events(latest, line), Counter()
-                    if kind == "conclusion":
-                        claim, happened = line["claim"], sorted(events.items())
-                        same = repr(sorted(claim["events"].items())) == repr(happened)
-                        require(same, "the claim says that other things were imputed or retried")
-                        require(claim["delta"] == checker.header["delta"], "the claim has another δ")
-                        stated = ", ".join(f"{times} {what!r}" for what, times in happened) or "none"
-                        said = [*checker.conclude(line), f"Events: {stated}", f"Claim: {line['words']}"]
+        for at, raw in enumerate(lines_in(path), 1):
+            line, last = parse(raw), kind
+            require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
+            kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
+            if at == 1:
+                if line.get("algorithm") in ["race", "race-top", "gate"]:
+                    CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
+                known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
+                require(known, "this is not a decision file, or its algorithm is not known here")
+                make, more, kinds = CHECKERS[line["algorithm"]]
+                check(line, HEADER | more)
+                ends = line["bounds"]
+                require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
+                checker = make(line)
+            elif kind == "end" or last in ("conclusion", "end"):
+                require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
+                require(raw == b'{"prev":"%b","kind":"end"}\n' % link.encode(), "the end is written otherwise")
+                require(expected in (None, link), f"the hash of the decision is {link}, not {expected}")
+                own = f"{link}, {'the one given' if expected else 'not compared: no --hash'}"
+                said.append(f"{at} lines, each with the hash of the one before; the hash of the decision is {own}")
+            elif kind == "event":  # something was imputed or retried
+                check(line, {"what": str, "arm": COUNT, "times": (int, 1, 2**53)})
+                latest[line["what"], line["arm"]] += line["times"]
+            else:
+                require(kind in kinds, f"a line of the kind {kind:.40} does not belong here")
+                check(line, kinds[kind])
+                require(not latest or kind in MEASURED, f"events come right before a line of the kind {kind}")
+                if kind != "conclusion":
+                    checker.take(at, kind, line)
+                events, latest = events + count_events(latest, line), Counter()
+                if kind == "conclusion":
+                    claim, happened = line["claim"], sorted(events.items())
+                    same = repr(sorted(claim["events"].items())) == repr(happened)
+                    require(same, "the claim says that other things were imputed or retried")
+                    require(claim["delta"] == checker.header["delta"], "the claim has another δ")
+                    stated = ", ".join(f"{times} {what!r}" for what, times in happened) or "none"
+                    said = [*checker.conclude(line), f"Events: {stated}", f"Claim: {line['words']}"]
         require(kind == "end", "the file is cut after this line")
     except Invalid as error:
         raise Invalid(f"line {at}: {error}") from None
@@ -378,14 +452,24 @@ def main() -> int:
     given = sys.argv[1:]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # where a terminal knows no δ
-    if len(given) not in (1, 3) or given[0].startswith("-") or given[1:2] not in ([], ["--hash"]):
-        print("usage: surest-verify FILE [--hash HASH]", file=sys.stderr)
+    options = dict(zip(given[1::2], given[2::2], strict=False))
+    limit = options.get("--limit", "1")
+    wrong = len(given) % 2 == 0 or given[0].startswith("-") or len(options) != len(given) // 2
+    if (
+        wrong
+        or not options.keys() <= {"--hash", "--limit"}
+        or not (limit.isascii() and limit.isdigit() and len(limit) < 9)
+    ):
+        print("usage: surest-verify FILE [--hash HASH] [--limit TIMES]", file=sys.stderr)
         return 2
     try:
-        said = verify(given[0], given[2].lower() if len(given) == 3 else None)
-    except (gzip.BadGzipFile, EOFError, zlib.error, Invalid) as error:
+        said = verify(given[0], options["--hash"].lower() if "--hash" in options else None, int(limit))
+    except (zlib.error, Invalid) as error:
         print(visible(f"NOT VALID: {error}"))
         return 1
+    except (TooMuch, MemoryError) as error:
+        print(visible(f"CANNOT BE CHECKED: {error or 'there is not enough memory'}"))
+        return 3
     except (OSError, ModuleNotFoundError) as error:
         why = getattr(error, "strerror", "it needs surest_verify_lists.py in the same folder")
         print(visible(f"{given[0]}: {why}; nothing was checked"), file=sys.stderr)

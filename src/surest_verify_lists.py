@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, islice
 from typing import Any
 
-from surest_verify import CLAIM, COUNT, PART, REAL, Line, U, quoted, require, sentence, surely, where
+from surest_verify import CLAIM, COUNT, PART, REAL, Line, TooMuch, U, Work, quoted, require, sentence, surely, where
 
 # Every double is a whole number of 2^-1074, so that sums of scores are exact, and int / int is rounded correctly.
 UNIT = 1 << 1074
@@ -181,7 +181,8 @@ class Items:
 
     def checked(self, more: str) -> list[str]:
         """What was checked, in words."""
-        order = "in the order of the seed" if self.header["seed"] else "in the order that the file states"
+        names = " and the items' names" * ((self.header["algorithm"], self.header["version"]) == ("gate", 1))
+        order = f"in the order of the seed{names}" if self.header["seed"] else "in the order that the file states"
         scores = f"{sum(map(len, self.columns))} scores of {self.n} arms"
         return [f"{scores} on {self.t} of {self.total} items, {order}", more]
 
@@ -193,8 +194,9 @@ class Race(Items):
         super().__init__(header)
         self.race, self.top = header["algorithm"] == "race", header.get("top", 1)
         require(0 < self.top <= self.n, "top is more than there are arms, or 0")
-        few = self.top == 1 or (self.n <= 1000 and math.comb(self.n, self.top) <= 200_000)
-        require(few, "there are too many sets of arms for this program")
+        if self.top > 1 and (self.n > 1000 or math.comb(self.n, self.top) > 200_000):
+            raise TooMuch("there are too many sets of arms for this program")
+        Work.spend(50 * math.comb(self.n, self.top))
         self.share = 0.7 if self.within > 0 else 0.99 if self.race else 1.0
         self.sets = {frozenset(some): [1.0] * 9 for some in combinations(self.play, self.top)}
         self.against = [dict.fromkeys(self.sets, self.share)]  # the evidence against each set, after 0, 1, … items
@@ -207,6 +209,7 @@ class Race(Items):
         """The sum of the products of two arms' scores so far."""
         at, value = self.products.get((x, y), (0, 0.0))
         if at < self.t:
+            Work.spend(10 + (self.t - at) // 2)
             value += sum(map(operator.mul, self.columns[x][at:], self.columns[y][at:]))
             self.products[x, y] = self.products[y, x] = self.t, value
         return value
@@ -222,7 +225,9 @@ class Race(Items):
 
     def bet(self, now: dict[int, int]) -> None:
         """Bet on the strongest arms outside of each set against the weakest one inside."""
+        Work.spend((25 + len(self.play)) * len(self.sets))
         bets, self.shrink = self.bets(), self.shrinkage()
+        Work.spend(300 * len(set(bets.values())))
         pays = {who: self.pays(who[0], self.stakes(*who), now) for who in set(bets.values())}
         self.sets = {some: paid(wealth, pays[bets[some]]) for some, wealth in self.sets.items()}
 
@@ -276,6 +281,7 @@ class Race(Items):
     def judge(self, at: int) -> None:
         """A set is out when the wealth against it has reached 1/δ, or when it cannot be right any more."""
         order, sets = sorted(self.play, key=lambda j: -self.exact[j]), self.sets
+        Work.spend((15 + len(self.play)) * len(sets))
         against = {some: self.share * mixed(wealth, 0.98, self.t) for some, wealth in sets.items()}
         self.against = self.against if self.race and self.within else []
         self.against.append(against)
@@ -304,7 +310,9 @@ class Race(Items):
         if self.reaches(i, j, self.within):
             return True
         part = (1 - self.share) / (self.n if self.race else self.top * (self.n - self.top))
+        Work.spend(4 * len(self.against))
         if (i, j) not in self.pairs:
+            Work.spend(150 * self.t)
             scores = [*zip(self.columns[i], self.columns[j], strict=True)]
             self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
         both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
@@ -323,6 +331,7 @@ class Race(Items):
             left = named | {other for arm, other in beside if self.reaches(other, arm)}
         elif claim["certified"]:
             left, others = named, [some for some in self.sets if some != named]
+            Work.spend(10 * len(others) * self.top**2)
             pairs = [(i, j, of) for of in others for i in named - of for j in of - named]
             right = named in self.sets and all(self.near(*pair) for pair in pairs)
             require(right, "the evidence does not suffice for the answer")
@@ -347,13 +356,12 @@ class Gate(Items):
         self.later = set[int]()
 
     def ordered(self) -> list[int]:
-        """The order of the items: as they stand where no seed is stated; otherwise by their names, then shuffled."""
-        names, seed = self.header["items"], self.header["seed"]
-        if seed == "":
-            return list(range(self.total))
-        places = sorted(range(self.total), key=lambda place: names[place])
+        """The order of the items: as they stand where no seed is stated; else shuffled, in version 1 after sorting by name."""
+        places, seed = list(range(self.total)), self.header["seed"]
+        if seed and self.header["version"] == 1:
+            places.sort(key=lambda place: str(self.header["items"][place]))
         digest = hashlib.sha256(seed.encode(errors="replace")).digest()[:16]
-        return [places[k] for k in random_order([int.from_bytes(digest, "big")], self.total)]
+        return [places[k] for k in random_order([int.from_bytes(digest, "big")], self.total)] if seed else places
 
     def take(self, at: int, kind: str, line: Line) -> None:
         """The scores of both arms on an item."""
@@ -374,6 +382,7 @@ class Gate(Items):
         low, high = (low, high) if self.finite else (-1.0, 1.0)
         pairs = [*zip(self.columns[int(passed)], self.columns[int(failed)], strict=True)] if passed or failed else []
         lean, level = passed and margin > 0, -margin if passed else 0.0
+        Work.spend(150 * len(pairs))
         wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
         reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
         exact = (passed and low >= -margin - 8 * U) or (failed and high < -margin)
@@ -396,5 +405,5 @@ RACE, GATE = (
 CHECKERS: dict[str, tuple[Any, Line, Line]] = {
     "race": (Race, LISTED, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
-    "gate": (Gate, LISTED, GATE | {"known": SCORES}),
+    "gate": (Gate, LISTED | {"version": (int, 1, 2)}, GATE | {"known": SCORES}),
 }

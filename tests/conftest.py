@@ -7,8 +7,6 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from surest import compiled
-
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
 SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=SLOWNESS)
@@ -35,9 +33,3 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     not_skipped(report)
     return report
-
-
-@pytest.fixture(autouse=True)
-def _no_word_of_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether something is compiled, and so said on standard error, depends on what ran before and what is on disk."""
-    monkeypatch.setattr(compiled, "on_compile", lambda callback: None)

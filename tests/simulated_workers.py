@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from surest.core.session import Ticket
-from surest.drivers.desk import Desk
-from surest.drivers.loop import Outcome, loop
+from surest.search.desk import Desk
+from surest.search.loop import Outcome, loop
+from surest.search.session import Ticket
 
 
 @dataclass

@@ -13,9 +13,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import uvicorn
 
-from surest.service.app import make_app
-from surest.service.server import bound
-from surest.service.tokens import Tokens
+from surest.server.app import make_app
+from surest.server.server import bound
+from surest.server.tokens import Tokens
 from waiting import PATIENCE, until
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from surest.algorithms import start
 from surest.arms.finite import bernoulli
-from surest.drivers.simulate import simulate
+from surest.search.simulate import simulate
 from surest.testing import check_algorithm
 
 ARMS = bernoulli([0.3, 0.8, 0.6, 0.2])

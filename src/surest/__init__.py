@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from surest.errors import SurestError as SurestError
 
 if _TYPE_CHECKING:
-    from surest.api import identify as identify
     from surest.arms.finite import bernoulli as bernoulli
     from surest.core.problem import Problem as Problem
     from surest.core.protocol import Answer as Answer
@@ -20,17 +19,18 @@ if _TYPE_CHECKING:
     from surest.core.protocol import Pull as Pull
     from surest.core.protocol import Statistic as Statistic
     from surest.core.protocol import Status as Status
-    from surest.core.session import Session as Session
-    from surest.core.tickets import Ticket as Ticket
-    from surest.drivers.asynchronous import aidentify as aidentify
-    from surest.drivers.fastest import fastest as fastest
     from surest.errors import Interrupted as Interrupted
     from surest.errors import Stop as Stop
-    from surest.evaluation import aevaluate as aevaluate
-    from surest.evaluation import evaluate as evaluate
-    from surest.gating import gate as gate
     from surest.result.data import Result as Result
     from surest.result.gate import Gate as Gate
+    from surest.search.evaluate import aevaluate as aevaluate
+    from surest.search.evaluate import evaluate as evaluate
+    from surest.search.gate import gate as gate
+    from surest.search.identify import aidentify as aidentify
+    from surest.search.identify import identify as identify
+    from surest.search.session import Session as Session
+    from surest.search.tickets import Ticket as Ticket
+    from surest.speed.run import fastest as fastest
     from surest.study.study import Study as Study
     from surest.study.study import delete_study as delete_study
     from surest.study.study import list_studies as list_studies
@@ -47,20 +47,20 @@ _HOMES = {
     "Problem": "core.problem",
     "Pull": "core.protocol",
     "Result": "result.data",
-    "Session": "core.session",
+    "Session": "search.session",
     "Statistic": "core.protocol",
     "Status": "core.protocol",
     "Stop": "errors",
     "Study": "study.study",
-    "Ticket": "core.tickets",
-    "aevaluate": "evaluation",
-    "aidentify": "drivers.asynchronous",
+    "Ticket": "search.tickets",
+    "aevaluate": "search.evaluate",
+    "aidentify": "search.identify",
     "bernoulli": "arms.finite",
     "delete_study": "study.study",
-    "evaluate": "evaluation",
-    "fastest": "drivers.fastest",
-    "gate": "gating",
-    "identify": "api",
+    "evaluate": "search.evaluate",
+    "fastest": "speed.run",
+    "gate": "search.gate",
+    "identify": "search.identify",
     "import_study": "study.transfer",
     "list_studies": "study.study",
     "open_study": "study.study",

@@ -1,17 +1,20 @@
 """Text for people: numbers as they are read, and words of users that cannot do harm where they are shown."""
 
 import html
+import json
 import math
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 """Marks that change the direction of text, and two that XML does not allow."""
 HARMFUL = ("Cc", "Cs", "Zl", "Zp")
 """Unicode's categories of control characters, halves of surrogate pairs, and separators of lines and paragraphs."""
 MARK = "\ufffd"
+GUESS = 3
+"""How many times more or less than a guess it may well be."""
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -32,6 +35,28 @@ def visible(text: str, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or not _is_harmful(c) else MARK for c in text)
+
+
+def is_one_line(text: str) -> bool:
+    """Whether text is one line, and one cell of a table: no tab, no NUL, nothing that anybody takes for the end of a line.
+
+    >>> is_one_line("model [large]"), is_one_line("a\\tb"), is_one_line("a\\u2028b"), is_one_line("")
+    (True, False, False, True)
+    """
+    return text.isprintable() or (text.splitlines() in ([text], []) and "\t" not in text and "\0" not in text)
+
+
+def in_json(text: str) -> str:
+    """JSON in which whatever a terminal would obey, or nobody sees, is escaped: the same data.
+
+    >>> print(in_json('["\u202e\x9b 5 \u00e9 \U000e0041"]'))
+    ["\\u202e\\u009b 5 é \\udb40\\udc41"]
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in text
+    )
 
 
 def _is_harmful(character: str) -> bool:
@@ -92,13 +117,14 @@ def percent(part: float) -> str:
     return f"{100 * part:.12g} %"
 
 
-def decimals(low: float, high: float) -> int:
-    """How many places after the point tell ten thousandths of a range apart.
+def decimals(low: float, high: float, apart: float = math.inf) -> int:
+    """How many places after the point tell ten thousandths of a range apart, and two numbers that are `apart`.
 
-    >>> decimals(0, 1), decimals(0, 100), decimals(-1e6, 1e6)
-    (4, 2, 0)
+    >>> decimals(0, 1), decimals(0, 100), decimals(-1e6, 1e6), decimals(0, 1, 2.4e-5), decimals(0, 1, 0.3)
+    (4, 2, 0, 6, 4)
     """
-    return min(max(4 - math.floor(math.log10(high - low)), 0), 12)
+    closer = 0 if apart == math.inf else 1 - math.floor(math.log10(apart))
+    return min(max(4 - math.floor(math.log10(high - low)), closer, 0), 12)
 
 
 def at_most(value: float) -> str:
@@ -122,6 +148,16 @@ def rounded(number: float) -> float:
     return float(f"{number:.2g}")
 
 
+def guessed(number: float, words: Callable[[float], str] | None = None) -> str:
+    """A guess at what is still needed, as a range: docs/wager.md has how often it held.
+
+    >>> guessed(240), guessed(0.4), guessed(5e9)
+    ('80 to 720', '0 to 1', '1.70e+09 to 1.50e+10')
+    """
+    low, high = ((words or count)(rounded(number * factor)) for factor in (1 / GUESS, GUESS))
+    return low if low == high else f"{low} to {high}"
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something.
 
@@ -139,3 +175,12 @@ def ordinal(number: int) -> str:
     """
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
+
+
+def number(value: float) -> str:
+    """A number as a person reads it: whole above a hundred.
+
+    >>> number(1234.5), number(3.14159), number(7e12)
+    ('1,234', '3.14', '7.00e+12')
+    """
+    return count(value) if value >= 100 else f"{value:.3g}"

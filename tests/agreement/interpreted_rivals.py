@@ -10,23 +10,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
-from types import ModuleType
+from pathlib import Path
 
-import numpy as np
-
-import surest.compiled
 from surest.algorithms import MODULES as BY_NAME
 from surest.algorithms import all_entries
 from surest.algorithms.entry import Entry
 
-FOLDER = "surest.algorithms.published"
-PUBLISHED = {name: f"surest.algorithms.{module}" for name, module in BY_NAME.items() if module.startswith("published.")}
+FOLDER = "surest.lab.rivals"
+PUBLISHED = {
+    name: f"surest.{module}"
+    for name, module in BY_NAME.items()
+    if module.startswith("lab.rivals.") and not module.endswith(".on_items")
+}
 RIVALS = {entry.name: entry for entry in all_entries() if entry.name in PUBLISHED}
 """The published algorithms as they are."""
-SHARED = ("surest.algorithms.stepwise", "surest.evidence.kernels", "surest.evidence.intervals")
+SHARED = ("surest.lab.stepwise", "surest.kernels.")
 
 
-MODULES = [name for name in sys.modules if name == FOLDER or name.startswith((f"{FOLDER}.", *SHARED))]
+BUILT = "surest.kernels._shared"  # by Cython alone
+MODULES = [
+    name for name in sys.modules if name == FOLDER or (name.startswith((f"{FOLDER}.", *SHARED)) and name != BUILT)
+]
 
 
 class Loader(SourceFileLoader):
@@ -59,13 +63,15 @@ class Finder:
 
 @contextmanager
 def set_aside() -> Iterator[None]:
-    """Forget the modules and the compiler, and remember them."""
+    """Forget the modules, and remember them."""
     true = {name: sys.modules.pop(name) for name in MODULES}
-    compiled, surest.compiled.compiled = surest.compiled.compiled, lambda function: function
+    for name in MODULES:
+        parent, _, child = name.rpartition(".")
+        if parent not in true:  # else the old one would be found there
+            delattr(sys.modules[parent], child)
     try:
         yield
     finally:
-        surest.compiled.compiled = compiled
         sys.modules.update(true)
         for name, module in true.items():
             parent, _, child = name.rpartition(".")
@@ -73,21 +79,20 @@ def set_aside() -> Iterator[None]:
                 setattr(sys.modules[parent], child, module)
 
 
+def source_of(name: str) -> str:
+    """The source file of a module, which may be compiled."""
+    path = Path(str(sys.modules[name].__file__))
+    return str(path.with_name(path.name.partition(".")[0] + ".py"))
+
+
 def interpreted_rivals(module: str = "", right: str = "", wrong: str = "") -> dict[str, Entry]:
     """The registry; in the module of that name, if any, `right` is replaced by `wrong`."""
-    finder = Finder({name: str(sys.modules[name].__file__) for name in MODULES}, (module, right, wrong))
+    assert module in ("", *MODULES)
+    finder = Finder({name: source_of(name) for name in MODULES}, (module, right, wrong))
     with set_aside():
         sys.meta_path.insert(0, finder)
         try:
             fresh = {n: importlib.import_module(module).ENTRIES for n, module in PUBLISHED.items()}
-            for name in MODULES:
-                speak_like_machine_code(sys.modules[name])
         finally:
             sys.meta_path.remove(finder)
     return {name: next(e for e in entries if e.name == name) for name, entries in fresh.items()}
-
-
-def speak_like_machine_code(module: ModuleType) -> None:
-    """The logarithm of 0 is −∞ there, not an error."""
-    if hasattr(module, "log"):
-        module.log = lambda x: float(np.log(x))

@@ -17,7 +17,7 @@ from surest.algorithms.paper.var_test import var_test
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import Pull, Statistic
-from surest.drivers.simulate import simulate
+from surest.search.simulate import simulate
 
 LEAN = {
     **slow.PRINTED,

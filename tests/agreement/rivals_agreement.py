@@ -13,7 +13,7 @@ from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import IntArray
 from surest.core.question import Question
-from surest.drivers.simulate import simulate
+from surest.search.simulate import simulate
 
 RULES: dict[str, Rule] = EARLY_RULES | LATE_RULES
 BINARY = bernoulli([0.3, 0.85, 0.2])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from agreement.list_questions_transcription import best_sets, claims
-from surest.evidence.item_bars import Bars
-from surest.evidence.item_bets import WEIGHTS
-from surest.evidence.item_top_verdict import Top
+from surest.evidence.lists.bars import Bars
+from surest.evidence.lists.top_verdict import Top
+from surest.kernels.constants import WEIGHTS
 
 
 @pytest.mark.parametrize("seed", range(9))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agreement.race_transcription import wealths
-from surest.evidence.items import Standings
+from surest.evidence.lists.race import Standings
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -40,6 +40,20 @@ def test_good_ones_pass(algorithm) -> None:
     assert len(report.checked) == 3
 
 
+def modest(arms, delta):
+    means = yield Pull(arms, 1, Statistic.MEAN)
+    return Answer(int(arms[means.argmax()]), certified=False)
+
+
+@pytest.mark.parametrize(("algorithm", "runs"), [(modest, 2), (hoeffding_race, 0)])
+def test_without_an_answer_nothing_is_said_of_errors(algorithm, runs) -> None:
+    report = check_algorithm(algorithm, runs=runs)
+    assert report.ok
+    assert "passes" not in str(report)
+    assert "it certified no answer, so nothing is known of its errors" in str(report)
+    assert "wrong on" not in str(report)
+
+
 def twice(arms, delta):
     yield Pull([0, 0], 3, Statistic.MEAN)
     return 0

@@ -5,11 +5,11 @@ from math import ceil, floor, log, pi
 import numpy as np
 import pytest
 
-from surest.algorithms.published.gap_entropy import STAGES, _limited, gap_entropy_elimination
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Pull, Statistic
-from surest.drivers.simulate import simulate
 from surest.errors import PullLimitError
+from surest.lab.rivals.gap_entropy import STAGES, _limited, gap_entropy_elimination
+from surest.search.simulate import simulate
 
 
 def outer_share(eta: float, t: int, j: int) -> float:

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from surest.algorithms import start
-from surest.algorithms.published.k_inf_track_and_stop import batch, transport_costs
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.drivers.simulate import simulate
+from surest.lab.rivals.k_inf_track_and_stop import batch, transport_costs
+from surest.search.simulate import simulate
 
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
 MIXED = finite_arms([([0.2, 0.5, 0.9], [1, 2, 1]), ([0.0, 0.6], [1, 3]), ([0.1, 0.3, 1.0], [3, 2, 1])])
@@ -89,7 +89,7 @@ def test_a_batch_feeds_the_starving_first_and_then_follows_the_weights() -> None
 
 def test_weights_are_the_ones_that_end_soonest() -> None:
     """The weights that it tracks maximise the least transport cost: no small change of them does better."""
-    from surest.theory.characteristic import characteristic
+    from surest.arms.characteristic import characteristic
 
     best = int(MIXED.means.argmax())
     weights = characteristic(MIXED).weights

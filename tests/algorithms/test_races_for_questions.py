@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evidence.test_race_exact import counted
 from surest.algorithms import start
 from surest.core.protocol import Answer
 from surest.core.question import Question
 from surest.errors import UsageError
-from surest.evidence.item_bars import by_share
-from surest.evidence.item_bars_verdict import Above
-from surest.evidence.item_top_verdict import Top
+from surest.evidence.lists.bars import by_share
+from surest.evidence.lists.bars_verdict import EachArm
+from surest.evidence.lists.intervals import Pairs
+from surest.evidence.lists.top_verdict import Top
 
 NAMES = {"top": "race-top", "above": "race-above", "control": "race-control"}
 
@@ -182,11 +184,11 @@ def test_with_fdr_arms_are_declared_together() -> None:
 
 def test_wealth_of_a_verdict_is_compared_with_the_number_of_arms_over_delta() -> None:
     """Not visible in error rates, so the number itself."""
-    above = Above(5, np.ones(1000), 0.5, 0.05)
+    above = EachArm(5, np.ones(1000), Question("above", bar=0.5), 0.05)
     while len(above.play) == 5:
-        before = above.declared.claims.evidence()[0, 0]
+        before = above.claims.evidence()[0, 0]
         above.count(np.array([0.7, 0.5, 0.5, 0.5, 0.5]))
-    assert before < 100 <= above.declared.claims.evidence()[0, 0]
+    assert before < 100 <= above.claims.evidence()[0, 0]
     top = Top(4, 2, np.ones(1000), 0.05, most_sets=0)
     assert top.evidence.wealth[0, 1] == 1 / 4
     assert top.evidence.level == 20
@@ -204,6 +206,22 @@ def test_beyond_so_many_sets_pairs_of_arms_decide() -> None:
             top.count(table[top.play, item])
         named.append((top.named.tolist(), type(top.evidence).__name__))
     assert named == [([0, 1, 2], "Sets"), ([0, 1, 2], "Duels")]
+
+
+def test_both_parts_of_the_evidence_of_a_pair_are_of_one_moment() -> None:
+    """With eight items the sum of both wealths has been at most 3.310 < 1/δ; the most of each apart would have sufficed."""
+    table, ones = np.array([[1, 0, 0.5, 0, 1, 0, 1, 0.5], [0, 0.5, 0.5, 0, 0, 0.5, 0, 1]]), np.ones(12)
+    wealths = [
+        [Pairs(0, gap, 2).extend(np.arange(2), counted(table.T[:t], 12))[1] for gap in (0, 0.1)] for t in range(1, 9)
+    ]
+    sums, apart = np.array(wealths) @ [0.7, 0.3], np.max(wealths, axis=0) @ [0.7, 0.3]
+    for delta, close in ((0.3, False), (1 / sums.max() + 1e-9, True)):
+        top = Top(2, 1, ones, delta, 0.1, most_sets=0)
+        for scores in table.T:
+            if len(top.play):
+                top.count(scores[top.play])
+        assert top.close is close
+    assert sums.max() < 1 / 0.3 < apart
 
 
 def test_many_arms_are_compared_in_pairs() -> None:

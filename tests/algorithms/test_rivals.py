@@ -8,10 +8,9 @@ from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.core.question import Question
-from surest.drivers.blocks import simulate_blocks
-from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.machine_code import fingerprint
+from surest.lab.blocks import simulate_blocks
+from surest.search.simulate import simulate
 
 EASY = bernoulli([0.2, 0.8, 0.5])
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
@@ -184,14 +183,3 @@ def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
 def test_a_request_is_for_one_pull_of_each_arm_asked_for() -> None:
     request = next(start("kl-lucb", 3, 0.1))
     assert request.same_as(Pull([0, 1, 2], 1, Statistic.REWARDS))
-
-
-def test_machine_code_kept_under_the_old_name_of_a_module_is_out_of_date() -> None:
-    """It would import that module when it is loaded."""
-
-    def kernel(x: float) -> float:
-        return 2 * x
-
-    before = fingerprint(kernel)
-    kernel.__module__ = "surest.evidence.renamed"
-    assert fingerprint(kernel) != before

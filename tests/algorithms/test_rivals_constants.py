@@ -9,15 +9,25 @@ from scipy.special import betaln, zeta
 
 from agreement.rivals_transcription import slow_weights
 from surest.algorithms import REGISTRY, Task, start
-from surest.algorithms.published.lil_kl_ucb import POWER, RATIO
-from surest.algorithms.published.lil_ucb import lil_ucb
-from surest.algorithms.published.optimal_weights import ROWS, note, track
-from surest.algorithms.published.transport import ROWS as ATOM_ROWS
-from surest.algorithms.published.transport import absorb_atoms, leader_share, transport
-from surest.algorithms.stepwise import ASKED, absorb, fresh_state
-from surest.evidence.intervals import iterated_log, kl_iterated_log, kl_rate
-from surest.evidence.kernels import k_inf, kl, kl_lower, kl_upper, surely_above
-from surest.theory import divergence
+from surest.arms import divergence
+from surest.kernels.constants import ASKED, ATOMS, TRACK_GLOBAL
+from surest.kernels.constants import EPOCH_POWER as POWER
+from surest.kernels.constants import EPOCH_RATIO as RATIO
+from surest.kernels.divergence import (
+    iterated_log,
+    k_inf,
+    kl,
+    kl_iterated_log,
+    kl_lower,
+    kl_rate,
+    kl_upper,
+    surely_above,
+)
+from surest.kernels.rules import absorb
+from surest.kernels.top_two import absorb_atoms, leader_share, transport
+from surest.kernels.tracking import note, track
+from surest.lab.rivals.lil_ucb import lil_ucb
+from surest.lab.stepwise import fresh_state
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.1, 1e-6])
@@ -122,24 +132,25 @@ def test_k_inf_is_the_maximum_it_says() -> None:
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.4, 1.0), (0.0, 0.25, 0.5, 1.0)], ids=str)
 def test_the_transport_cost_is_a_minimum_and_not_above_it(values: tuple[float, ...]) -> None:
     rng = np.random.default_rng(2)
-    state = fresh_state(2, (0.0,), rows=ATOM_ROWS, rng=rng)
+    state = fresh_state(2, (0.0,), rows=6 + 2 * ATOMS, rng=rng)
+    views = state.views()
     drawn: list[list[float]] = [[], []]
     for _ in range(60):
         state.pick[:2], state.marks[ASKED] = (0, 1), 2
         state.fresh[:] = max(rng.choice(values, 2)), rng.choice(values)
         for arm in (0, 1):
             drawn[arm].append(state.fresh[arm])
-        absorb(state)
-        absorb_atoms(state, 0)
+        absorb(views)
+        absorb_atoms(views)
     one, ones = np.array(drawn[0]), np.ones(60)
     other = np.array(drawn[1])
     assert one.mean() > other.mean()
     grid = np.linspace(other.mean(), one.mean(), 4001)[1:-1]
     sides = [(k_inf(1 - one, ones, 60, 1 - u)[0], k_inf(other, ones, 60, u)[0]) for u in grid]
     costs = np.array(sides).sum(axis=1)
-    got = transport(state, 0, 0, 1)
+    got = transport(views, 0, 1)
     assert costs.min() * (1 - 1e-4) <= got <= costs.min() + 1e-9
-    assert leader_share(state, 0, 0, 1) == pytest.approx(sides[costs.argmin()][0] / costs.min(), abs=0.01)
+    assert leader_share(views, 0, 1) == pytest.approx(sides[costs.argmin()][0] / costs.min(), abs=0.01)
 
 
 def tracked(memory: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -155,14 +166,14 @@ def tracked(memory: np.ndarray, means: np.ndarray) -> np.ndarray:
 def test_optimal_weights_of_the_published_instances(means: list[float], complexity: float) -> None:
     weights, characteristic = slow_weights(np.array(means))
     assert characteristic == pytest.approx(complexity, abs=0.05)
-    memory = np.zeros((ROWS, 8))
+    memory = np.zeros((TRACK_GLOBAL + 1, 8))
     memory[-1, 1] = -1
     np.testing.assert_allclose(tracked(memory, np.array(means)), weights, atol=2e-5)
 
 
 def test_optimal_weights_follow_moving_means() -> None:
     rng = np.random.default_rng(4)
-    memory = np.zeros((ROWS, 8))
+    memory = np.zeros((TRACK_GLOBAL + 1, 8))
     memory[-1, 1] = -1
     means = np.array([0.5, 0.3, 0.45, 0.6])
     for _ in range(150):
@@ -173,7 +184,7 @@ def test_optimal_weights_follow_moving_means() -> None:
 
 @pytest.mark.parametrize("means", [[1.0, 0.0], [1.0, 0.5, 0.0], [0.3, 0.0, 0.0]], ids=str)
 def test_optimal_weights_of_means_0_and_1(means: list[float]) -> None:
-    memory = np.zeros((ROWS, 8))
+    memory = np.zeros((TRACK_GLOBAL + 1, 8))
     memory[-1, 1] = -1
     weights = tracked(memory, np.array(means))
     assert weights.sum() == pytest.approx(1)

@@ -12,7 +12,16 @@ ROOT = Path(__file__).parents[2]
 STEPS = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8")
 COPY, TRY = re.findall(r"```sh\n(.*?)```", STEPS, re.DOTALL)
 (LINE,) = re.findall(r"```python\n(.*?)```", STEPS, re.DOTALL)
-IN_COPY = ("src", "docs", "examples", "tests/algorithms", "tests/agreement", "pyproject.toml")
+IN_COPY = (
+    "src",
+    "docs",
+    "examples",
+    "tests/algorithms",
+    "tests/agreement",
+    "tests/evidence",
+    "tests/one_pair.py",
+    "pyproject.toml",
+)
 
 
 @pytest.fixture
@@ -46,7 +55,7 @@ def test_the_steps_pass(copy: Path) -> None:
     status, out = run(copy, TRY)
     assert status == 0, out
     assert re.search(r"\b[4-9] passed", out), out  # its facts, and what is in its own test
-    for folder in ("src/surest/algorithms", "tests/algorithms"):
+    for folder in ("src/surest/lab/rivals", "tests/algorithms"):
         found = subprocess.run(
             [sys.executable, "-m", "ruff", "check", folder], cwd=copy, capture_output=True, text=True
         )
@@ -73,12 +82,11 @@ def run(copy: Path, line: str) -> tuple[int, str]:
 LEFT_OUT = [  # what is forgotten, and the words that say so
     ("field", "missing 1 required keyword-only argument: 'standing'"),
     ("summary", "my-algorithm: its entry has no summary that is a sentence"),
-    ("page", "my-algorithm: it has no page docs/algorithms/my-algorithm.md"),
-    ("guarantee", "my-algorithm: its page does not say '**Guarantee** (heuristic)'"),
+    ("proof", "my-algorithm: no page proves it: name it in docs/rivals.md or write docs/algorithms/my-algorithm.md"),
     ("test", "my-algorithm: no test names it: write tests/algorithms/test_my_algorithm.py"),
     (
         "line",
-        'published.my_algorithm has an entry \'my-algorithm\': add the line "my-algorithm": "published.my_algorithm"',
+        'lab.rivals.my_algorithm has an entry \'my-algorithm\': add the line "my-algorithm": "lab.rivals.my_algorithm"',
     ),
 ]
 
@@ -87,15 +95,13 @@ LEFT_OUT = [  # what is forgotten, and the words that say so
 def test_what_is_left_out_is_named(copy: Path, what: str, words: str) -> None:
     if what != "line":
         add_the_line(copy)
-    file = copy / "src/surest/algorithms/published/my_algorithm.py"
+    file = copy / "src/surest/lab/rivals/my_algorithm.py"
     if what == "field":
         file.write_text(re.sub(r"        standing=.*\n", "", file.read_text(encoding="utf-8")), encoding="utf-8")
     elif what == "summary":
         file.write_text(re.sub(r"summary=.*\n", 'summary="",\n', file.read_text(encoding="utf-8")), encoding="utf-8")
-    elif what == "page":
-        (copy / "docs/algorithms/my-algorithm.md").unlink()
-    elif what == "guarantee":
-        edit(copy / "docs/algorithms/my-algorithm.md", "**Guarantee** (heuristic)", "**Guarantee** (proven)")
+    elif what == "proof":
+        edit(file, 'standing="heuristic"', 'standing="proven"')
     elif what == "test":
         (copy / "tests/algorithms/test_my_algorithm.py").unlink()
     status, out = run(copy, FACTS)

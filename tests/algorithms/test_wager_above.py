@@ -9,11 +9,11 @@ import pytest
 from surest.algorithms import start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.question import Question
-from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.evidence.bars import allowed, share_needs, share_verdicts
-from surest.evidence.betting import confidence_sequence
-from surest.evidence.digest import Digests
+from surest.evidence.pulls.bars import allowed, share_needs, share_verdicts
+from surest.evidence.pulls.betting import confidence_sequence
+from surest.evidence.pulls.digest import Digests
+from surest.search.simulate import simulate
 
 FOUR = bernoulli([0.3, 0.9, 0.75, 0.1])
 MIXED = finite_arms([([0.0, 0.25, 1.0], [0.2, 0.5, 0.3]), ([0.1, 0.9], [0.3, 0.7]), ([0.4], [1.0])])

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from algorithms.test_wager_above import mixed
+from one_pair import exceeds
 from surest.algorithms import start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.question import Question
-from surest.drivers.simulate import simulate
 from surest.errors import UsageError
-from surest.evidence.bars import compare, differences, exceeds
-from surest.evidence.betting import terms
-from surest.evidence.digest import Digests
+from surest.evidence.pulls.bars import differences
+from surest.evidence.pulls.digest import Digests
+from surest.kernels.bets import terms
+from surest.kernels.differences import compare
+from surest.search.simulate import simulate
 
 USUAL = (0.98, 0.9, 0.05)
 FOUR = bernoulli([0.4, 0.95, 0.05, 0.9])
@@ -108,14 +110,14 @@ def test_differences_are_where_the_evidence_passes_the_level() -> None:
         digests.add(np.full(60, arm), (rng.random(60) < mean).astype(float))
     level = 4.0
     low, high = differences(digests, 0, level)
-    rows = (digests.values, digests.weights, digests.size)
+    rows = digests.rows()
     assert (low[0], high[0]) == (0, 0)
     arms = np.arange(1, 4)
     for k, arm in enumerate(arms):
         for beyond, least in ((-1e-9, True), (2e-3, False)):
             starts = np.full((2, 4), 0.5)
             inner = low[arm] + beyond, high[arm] - beyond
-            better, worse = compare(rows, digests.counts, digests.sums, arms, 0, inner, starts, np.inf)
+            better, worse = compare(rows, digests.counts, digests.sums, arms, 0, *inner, starts, np.inf)
             assert ([better[k] >= level - 1e-5, worse[k] >= level - 1e-5] == [least] * 2) or (low[arm] == -1)
     assert (low < digests.means - digests.means[0] + 1e-12).all()
     assert (digests.means - digests.means[0] < high + 1e-12).all()

@@ -14,7 +14,7 @@ from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
 from surest.decision import pulls
 from surest.decision.write import decision_of
-from surest.evidence import certificate
+from surest.kernels.constants import JOINT
 
 Verdict = Callable[..., str]
 Points = list[tuple[float, float, float]]
@@ -149,5 +149,5 @@ def _grow_for_nothing(ledger: Ledger, more: int) -> None:
 
 
 def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
-    monkeypatch.setattr(pulls, "JOINT", certificate.JOINT * 1.1)
+    monkeypatch.setattr(pulls, "JOINT", JOINT * 1.1)
     assert verdict(decision_of(made("best", 0)).lines).startswith("line 2: ")

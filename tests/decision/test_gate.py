@@ -12,12 +12,10 @@ import pytest
 import surest
 import surest_verify_lists as verifier
 from decision.listed import Line, lines_of, refusal
-from statistical.race_mutants import mutant_of
 from statistical.test_gate import mutant
 from surest.decision.gate import decision_of_gate
 from surest.errors import UsageError
-from surest.evidence import item_gate
-from surest.evidence.item_gate import bet_above
+from surest.evidence.lists.gate import bet_above
 from surest_verify import verify
 
 
@@ -45,6 +43,41 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
         assert refusal(lines_of(decision_of_gate(gate)), tmp_path / "gate.jsonl") == ""
         kinds[gate.verdict, gate.exact] += 1
     assert kinds.keys() == {("pass", True), ("pass", False), ("fail", True), ("fail", False), ("undecided", False)}
+
+
+def test_decisions_of_the_first_version_are_valid() -> None:
+    """Their order follows from the names of the items, which the verifier says. Written by the version before the second."""
+    path = Path(__file__).with_name("gate-version-1.jsonl")
+    known_by = "48f2b64f89bd6c461641ae40d6e95ddd7181ad5324c291ca2d5d0abc63bfa9f1"
+    assert (
+        verify(str(path), known_by)[0]
+        == "64 scores of 2 arms on 32 of 40 items, in the order of the seed and the items' names"
+    )
+
+
+def test_other_names_make_no_other_verdict(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    old, new = ({f"q{i}": float(x) for i, x in enumerate(rng.random(80) < 0.5)} for _ in range(2))
+    lines = []
+    for k in range(5):
+        names = {item: f"{rng.integers(10**9)}-{item}" if k else item for item in old}
+        order = [row[0] for row in surest.gate({names[q]: x for q, x in old.items()}, {}, seed="c").scores]
+        scores = [{names[q]: x for q, x in side.items() if names[q] in order[:60]} for side in (old, new)]
+        gate = surest.gate(scores[0], scores[1], 0.2, seed="c", items=[*names.values()])
+        lines.append(lines_of(decision_of_gate(gate)))
+        assert refusal(lines[-1], tmp_path / "gate.jsonl") == ""
+        assert [line.get("values") for line in lines[-1]] == [line.get("values") for line in lines[0]]
+
+
+def test_an_early_file_fixes_what_could_be_chosen_afterwards() -> None:
+    """Bounds, δ, margin, seed and list stand in the first line, before any score is known."""
+    old = {f"q{i}": float(i % 3 > 0) for i in range(60)}
+    settings: dict[str, Any] = {"margin": 0.1, "delta": 0.1, "seed": "c", "bounds": (0.0, 2.0)}
+    early, late = (decision_of_gate(surest.gate(old, new, **settings)).lines for new in ({}, old))
+    assert len(early) == 3
+    assert early[0] == late[0]
+    for other in ({"bounds": (0.0, 1.0)}, {"delta": 0.2}, {"margin": 0.2}, {"seed": "d"}):
+        assert decision_of_gate(surest.gate(old, old, **settings | other)).lines[0] != early[0]
 
 
 def test_a_gate_whose_list_is_only_a_number_is_valid(tmp_path: Path) -> None:
@@ -105,8 +138,8 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("old", "new"), MISTAKES)
 def test_a_mistake_in_the_rule_is_noticed(old: str, new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for user in ("surest.evidence.item_gate", "surest.decision.gate"):
-        monkeypatch.setattr(f"{user}.bet_above", mutant(old, new))
+    for user in ("surest.evidence.lists.gate", "surest.decision.gate"):
+        monkeypatch.setattr(f"{user}.bet_above", mutant((old, new)))
     assert any(refusal(decided_by_bets(seed), tmp_path / "gate.jsonl") for seed in range(4))
 
 
@@ -180,9 +213,8 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     for d in apart.tolist():
         wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
     assert wealth == [0.0] * 9
-    alone = mutant_of(
-        item_gate,
+    alone = mutant(
         ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 0.0"),
         ("mixed += WEIGHTS[k] * wealth[k]", "mixed += (k == 1) * wealth[k]"),
     )
-    assert alone.bet_above(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)
+    assert alone(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)

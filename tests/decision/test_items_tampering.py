@@ -296,7 +296,7 @@ TOP: dict[str, Change] = {
 def test_a_decision_on_the_best_two_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     table = (rng.random((4, 200)) < np.array([[0.8], [0.8], [0.4], [0.2]])).astype(float)
-    lines = lines_of(decision_on_items(surest.evaluate(table, seed=1, top=2)))
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=1, top=2, simulate=True)))
     assert refusal(lines, tmp_path / "decision.jsonl") == ""
     TOP[change](lines)
     assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
@@ -306,7 +306,7 @@ def test_an_arm_that_is_in_cannot_be_left_out_for_one_that_ties(tmp_path: Path) 
     """Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own."""
     half = np.tile([0.5, 0.0, 0.0, 0.5], 15)
     table, path = np.array([np.ones(60), half, half]), tmp_path / "decision.jsonl"
-    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2)))
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2, simulate=True)))
     assert refusal(lines, path) == ""
     assert lines[-1]["counted"][0] < 60
     assert 0 in lines[-1]["claim"]["arms"]
@@ -339,7 +339,8 @@ GATE: dict[str, Change] = {
     "two arms of one name": lambda lines: lines[0]["labels"].__setitem__(1, lines[0]["labels"][0]),
     "two items of one name": lambda lines: lines[0]["items"].__setitem__(1, lines[0]["items"][0]),
     "an event that is hidden": lambda lines: lines.insert(3, IMPUTED),
-    "a name of an item changed": lambda lines: lines[0]["items"].__setitem__(0, "zzz"),
+    "the order of version 1": lambda lines: lines[0].__setitem__("version", 1),
+    "a version that is not known": lambda lines: lines[0].__setitem__("version", 3),
     "an item less": lambda lines: lines[0]["items"].pop(),
     "a score changed": score(1, 1, 0.5),
     "sides exchanged": lambda lines: [line["values"].reverse() for line in lines[1:-1]],

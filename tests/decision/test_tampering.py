@@ -1,8 +1,10 @@
 """Whoever changes a decision file is found out: at once, or by the claim that no longer follows, or by the hash."""
 
 import copy
+import gzip
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,7 +126,8 @@ def test_a_line_without_an_end_is_refused(verdict: Verdict, monkeypatch: pytest.
     raw = list(lines_of("best", 0))
     monkeypatch.setattr(surest_verify, "LONGEST", max(map(len, raw)) + 1)
     assert verdict(raw) == "VALID"
-    assert verdict([raw[0], b" " * 10**6]) == "line 2: the line is too long"
+    with pytest.raises(surest_verify.TooMuch, match="a line has more than"):
+        verdict([raw[0], b" " * 10**6])
 
 
 def test_whoever_makes_the_chain_anew_is_found_out_by_the_hash(verdict: Verdict) -> None:
@@ -385,3 +388,86 @@ def test_changes_of_other_kinds_of_decisions_are_seen(
 def test_there_are_two_hundred_kinds_of_tampering_and_more() -> None:
     assert len(SEEN) > 70
     assert len(LEAVES) * len(WRONG) + len(SEEN) > 200
+
+
+def repeated_witness(lines: Lines) -> None:
+    conclusion(lines)["witnesses"] *= 100
+
+
+def repeated_rewards(lines: Lines) -> None:
+    line = rewards(lines)
+    line["values"] = [[value] * 50_000 for (value, *_) in line["values"]]
+    line["times"] = []
+
+
+@pytest.mark.parametrize("change", [repeated_witness, repeated_rewards])
+def test_a_small_file_cannot_ask_for_much_work(
+    change: Callable[[Lines], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is neither valid nor not: whoever calls is told by a status of its own."""
+    lines, path = parsed(lines_of("continuous", 0)), tmp_path / "decision.jsonl.gz"
+    change(lines)
+    path.write_bytes(gzip.compress(b"".join(rechained(lines)), mtime=0))
+    monkeypatch.setattr(surest_verify.Work, "BASE", 10**5)
+    monkeypatch.setattr(surest_verify.Work, "BYTE", 10)
+    for arguments, status, said in (
+        ([], 3, "CANNOT BE CHECKED: it takes more work than a file of its size may"),
+        (["--limit", "100000"], 1 if change is repeated_rewards else 0, "VALID"),
+        (["--limit", "-1"], 2, ""),
+        (["--limit"], 2, ""),
+    ):
+        monkeypatch.setattr("sys.argv", ["surest-verify", str(path), *arguments])
+        assert surest_verify.main() == status
+        assert said in capsys.readouterr().out
+    monkeypatch.setattr(surest_verify, "verify", lambda *_: bytearray(2**62))
+    monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
+    assert surest_verify.main() == 3, "a lack of memory is not a verdict"
+
+
+def test_many_sets_of_arms_are_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header = {**parsed(lines_of("top", 2))[0], "algorithm": "race-top", "items": ["q"], "target": "items", "top": 10}
+    header["labels"] = [str(arm) for arm in range(20)]
+    path = tmp_path / "decision.jsonl"
+    for labels in (20, 30):
+        header["labels"] = [str(arm) for arm in range(labels)]
+        path.write_bytes(b"".join(rechained([header])))
+        monkeypatch.setattr(surest_verify.Work, "BASE", 10**6)
+        with pytest.raises(surest_verify.TooMuch):
+            surest_verify.verify(str(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be", "utf-8-sig"])
+def test_lines_are_utf_8(verdict: Verdict, encoding: str) -> None:
+    raw = list(lines_of("best", 0))
+    assert verdict([*raw[:-1], raw[-1].decode().encode(encoding)]).startswith(f"line {len(raw)}: ")
+    assert verdict([line.decode().encode(encoding) for line in raw]).startswith("line 1: not JSON")
+
+
+@pytest.mark.parametrize("more", [b" ", b"\n", b" \n", b"\0", b"\r\n", b"{}\n"])
+def test_nothing_stands_beside_the_lines(verdict: Verdict, tmp_path: Path, more: bytes) -> None:
+    raw = list(lines_of("best", 0))
+    assert verdict([*raw, more]).startswith(f"line {len(raw) + 1}: ")
+    for changed in (raw[-1][:-1] + more + b"\n", b" " + raw[-1], raw[-1].replace(b",", b", "), raw[-1][:-1]):
+        assert verdict([*raw[:-1], changed]) != "VALID"
+    path = tmp_path / "decision.jsonl.gz"
+    for packed in (gzip.compress(b"".join(raw)) + b"\0" * 9, gzip.compress(b"".join(raw)) + gzip.compress(b"")):
+        path.write_bytes(packed)
+        with pytest.raises(surest_verify.Invalid, match="something follows the compressed stream"):
+            surest_verify.verify(str(path))
+    path.write_bytes(gzip.compress(b"".join(raw))[:-5])
+    with pytest.raises(surest_verify.Invalid, match="cut"):
+        surest_verify.verify(str(path))
+
+
+@pytest.mark.parametrize("what", ["imputed", "retried"])
+def test_an_event_belongs_to_rewards(verdict: Verdict, what: str) -> None:
+    lines = parsed(lines_of("best", 0))
+    where = place(lines, "nomination")
+    lines.insert(where, {"kind": "event", "what": what, "arm": lines[where]["arms"][0], "times": 1})
+    events = conclusion(lines)["claim"]["events"]
+    events[what] = events.get(what, 0) + 1
+    for line in lines[-2:]:
+        for witness in line.get("witnesses", []):
+            witness["line"] += witness["line"] > where
+    conclusion(lines)["words"] = sentence({**lines[0]}, conclusion(lines)["claim"])
+    assert "events come right before a line of the kind nomination" in verdict(rechained(lines))

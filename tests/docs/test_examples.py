@@ -94,9 +94,9 @@ def test_prompt_on_questions_goes_on_after_a_kill(tmp_path: Path) -> None:
 
 def test_solver_from_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = printed("solver_from_table.py", capsys, monkeypatch)
-    assert "cutting is the fastest on these instances: certified True" in out
+    assert "cutting is the fastest on these instances: exact True" in out
     assert "376 of 3000 runs would have told (12.5%)" in out
-    assert "by the whole table: cutting" in out
+    assert "on further instances like these: cutting, certified True" in out
 
 
 def test_models_on_splits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_best_of_eval_logs() -> None:
     command = [sys.executable, str(EXAMPLES / "best_of_eval_logs.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
     first, second = done.stdout.splitlines()
-    assert first == "mockllm/large is the best on these 60 sums: certified True"
+    assert first == "mockllm/large is the best on these 60 sums: exact True"
     saved = re.fullmatch(r"(\d+) of 180 answers would have told", second)
     assert saved is not None
     assert int(saved[1]) < 130

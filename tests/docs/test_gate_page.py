@@ -48,16 +48,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks("python")
-    exec(compile(block, "docs/gate.md", "exec"), {})
-    assert int(capsys.readouterr().out.split()[-1]) < 600
-
-
 def test_the_commands_run(folder: Path) -> None:
     first, loop = blocks("sh")
     done = run(first, folder)
-    assert [line[:4] for line in done.stdout.splitlines()] == ["FAIL", "PASS", "FAIL"], done.stderr
+    assert [line[:4] for line in done.stdout.splitlines() if line[:4].isupper()] == ["FAIL", "PASS", "FAIL"], (
+        done.stderr
+    )
     assert (folder / "summary.md").read_text().startswith("**FAIL**")
     (folder / "evaluate").write_text(EVALUATE.format(python=sys.executable))
     (folder / "evaluate").chmod(0o755)

@@ -1,5 +1,6 @@
 """The documentation site: it builds without a warning, fetches nothing, and shows all names and commands."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -10,8 +11,11 @@ import click
 import pytest
 
 import surest
+from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
 from surest.cli.study import study
+from surest.server.api import ENDPOINTS
+from surest.server.openapi import plain_path
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +45,7 @@ def test_every_page_is_there(site: Path) -> None:
     pages = {str(page.relative_to(docs).with_suffix(".html")) for page in docs.rglob("*.md")} - {"README.html"}
     pages |= {"index.html", "pages.html", "contributing.html", "changelog.html", "security.html"}
     pages |= {f"examples/{path.stem}.html" for path in (ROOT / "examples").glob("*.py")}
+    pages |= {f"benchmarks/{path.stem}.html" for path in (docs / "data/benchmarks").glob("*.csv")}
     assert [page for page in sorted(pages) if not (site / page).is_file()] == []
     assert {path.name for path in site.rglob("*.py")} == {"surest_verify.py", "surest_verify_lists.py"}  # to be fetched
 
@@ -67,3 +72,25 @@ def test_every_command_is_described(site: Path) -> None:
     assert len(names) > 20
     assert [name for name in names if f'id="surest-{name}"' not in page] == []
     assert "--suggest K" in page
+
+
+def test_every_request_of_the_service_is_described(site: Path) -> None:
+    page = text(site / "http.html")
+    assert len(ENDPOINTS) > 15
+    assert [e for e in ENDPOINTS if f"<code>{e.method} {plain_path(e.path)}" not in page] == []
+    assert "held" in page
+
+
+def test_every_algorithm_is_described(site: Path) -> None:
+    page = text(site / "algorithms/index.html")
+    assert [name for name in REGISTRY if f'id="{name}"' not in page] == []
+
+
+def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    made = " ".join(importlib.import_module("_benchmarks").pages()["benchmarks/index.md"].split())
+    findings = text(ROOT / "docs/benchmarks.md").partition("## Findings")[2].partition("## How to read")[0]
+    quoted = [" ".join(line.split()) for line in re.findall(r"^(?:- |\| `).*(?:\n  .*)*", findings, re.MULTILINE)]
+    assert len(quoted) > 12
+    assert [line for line in quoted if line.removeprefix("- ") not in made] == []
+    assert "peeking-z-test on `bernoulli:0.5,0.49` (35 of 100 at δ = 0.1)" in made

@@ -17,7 +17,7 @@ import numpy as np
 
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
-from surest.core.session import Session
+from surest.search.session import Session
 from surest.study.study import Study
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Studies whose algorithm plans ahead for many workers: other versions wrote the log, or a snapshot says how it stands."""
+"""Studies whose algorithm plans ahead for many workers: other versions wrote the log."""
 
 import json
 from dataclasses import replace
@@ -11,8 +11,7 @@ from surest.algorithms import REGISTRY
 from surest.algorithms.questions import wager_top
 from surest.algorithms.wager import ahead, wager
 from surest.errors import TranscriptError
-from surest.study import following, queues, snapshot
-from surest.study.memory import MemoryLog, MemoryStore
+from surest.study import following
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -150,52 +149,16 @@ def left_of(study: Study) -> int:
     return left
 
 
-def test_snapshots_say_what_a_replay_says(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_request_lacks_is_counted_arm_by_arm(storage: str) -> None:
     study = open_study(storage, "s", 3, 0.05, workers=8, seed=5)
-    monkeypatch.setattr(snapshot, "LEAST", 10)
-    replays, looks = [0], 0
-    caught_up = queues.QueuesFollower._caught_up
-
-    def counted(self: queues.QueuesFollower, log: object) -> object:
-        replays[0] += 1
-        return caught_up(self, log)  # type: ignore[arg-type]
-
     while not study.finished:
         held = study.ask(1)
         go_on(study, 6)
         held += study.ask(1)
-        assert said(open_study(storage, "s")) == said(open_study(storage, "s"))
-        assert open_study(storage, "s").status().request_left == left_of(open_study(storage, "s"))
-        with monkeypatch.context() as watched:
-            watched.setattr(queues.QueuesFollower, "_caught_up", counted)
-            kept = said(open_study(storage, "s"))
-            watched.setattr(snapshot, "LEAST", 10**9)
-            assert kept == said(open_study(storage, "s"))
-            looks += 1
+        assert said(study) == said(open_study(storage, "s"))
+        assert study.status().request_left == left_of(open_study(storage, "s"))
         study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
-    ended = said(open_study(storage, "s"))
     assert study.status().told > study.result().pulls
-    with monkeypatch.context() as watched:
-        watched.setattr(queues.QueuesFollower, "_caught_up", counted)
-        before = replays[0]
-        assert said(open_study(storage, "s")) == ended
-        assert replays[0] == before
-    assert looks > 5
-    assert replays[0] < 2 * looks  # each look without snapshots is a replay; most of the others are not
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-def test_who_looks_and_finds_nothing_new_writes_nothing(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    study, written = open_study(MemoryStore(), "s", 3, 0.05, workers=workers, seed=5), []
-    write = MemoryLog.write_snapshot
-    monkeypatch.setattr(snapshot, "LEAST", 10)
-    monkeypatch.setattr(MemoryLog, "write_snapshot", lambda *given: (written.append(given), write(*given)))
-    told = 0
-    while told < 20:
-        told += go_on(study, 6)
-    for _ in range(3):
-        study.status()
-    assert len(written) == 1
 
 
 def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,5 +167,5 @@ def test_an_ask_that_must_wait_needs_no_replay(storage: str, monkeypatch: pytest
     def refuse(*_: object) -> None:
         raise AssertionError("the log was replayed")
 
-    monkeypatch.setattr(following.Pulls, "_caught_up", refuse)
+    monkeypatch.setattr(following.Follower, "_caught_up", refuse)
     assert open_study(storage, "s").ask(1) == []

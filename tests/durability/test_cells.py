@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from surest.errors import StorageError
-from surest.study.cells import CellsFollower
-from surest.study.log import History, Item, Lease, Log, Place, Store
+from surest.study.following import Follower
+from surest.study.log import Item, Log, Store, StoredTicket
 from surest.study.memory import MemoryStore
 from surest.study.stores import store_of
 from surest.study.study import Study, delete_study, open_study
@@ -24,7 +25,7 @@ class Race:
     def __init__(self) -> None:
         self.told: dict[tuple[int, int], float] = {}
         self.asked: list[tuple[list[int], list[int]]] = []
-        self.running = SimpleNamespace(request=None)
+        self.running = SimpleNamespace(request=None, pulls=0)
         self.arms, self.at = list(range(ARMS)), 0
         self._move_on()
 
@@ -51,12 +52,21 @@ class Race:
         self.told[arm, item] = reward
         self._move_on()
 
+    answerable = False  # it has moved on by itself
+
+    def adopt(self, arms: Any, rewards: Any, items: Any) -> list[int]:
+        for arm, reward, item in zip(arms.tolist(), rewards.tolist(), items.tolist(), strict=True):
+            if not np.isnan(reward):
+                self.tell_cell(arm, item, reward)
+        return [-1] * len(arms)
+
     def wanted(self, k: int, taken: Any = ()) -> list[tuple[int, int]]:
         cells = ((arm, item) for item in range(self.at, ITEMS) for arm in self.arms)
         return [cell for cell in cells if cell not in self.told and cell not in taken][:k]
 
 
-SETTINGS: Any = SimpleNamespace(session=lambda labels, record=False: Race())
+def settings(items: int = ITEMS) -> Any:
+    return SimpleNamespace(session=lambda labels, **_: Race(), problem=SimpleNamespace(items=items))
 
 
 @pytest.fixture
@@ -77,15 +87,16 @@ def reward(arm: int, item: int) -> float:
     return random.Random(100 * arm + item).random() * (arm + 1) / ARMS
 
 
-def take(store: Store, follower: CellsFollower, study: int, k: int, until: float = 1e12) -> list[Place]:
+def take(store: Store, follower: Follower, study: int, k: int, until: float = 1e12) -> list[StoredTicket]:
     with store.writing() as log:
-        log.lock_study(study)
-        return follower.hand_out(log, Lease(study, "w", log.time()), k, until)
+        facts = log.study_facts(study, lock=True)
+        assert facts is not None
+        return follower.hand_out(log, "w", k, facts.now, until)
 
 
-def tell(log: Log, study: int, places: list[Place]) -> None:
-    log.read_tickets(study, [place.number for place in places])
-    log.write_rewards(study, {place.number: reward(place.arm, place.item or 0) for place in places})
+def tell(log: Log, study: int, places: list[StoredTicket]) -> None:
+    held = log.read_tickets(study, among=[place.number for place in places], hold=True)
+    log.write_rewards(study, [replace(ticket, reward=reward(ticket.arm, ticket.item or 0)) for ticket in held])
 
 
 def check_workers(store: Store, workers: int) -> None:
@@ -94,7 +105,7 @@ def check_workers(store: Store, workers: int) -> None:
 
     def work(number: int) -> None:
         try:
-            follower, chance = CellsFollower(store, study, SETTINGS, ITEMS), random.Random(number)
+            follower, chance = Follower(store, study, settings(), ITEMS), random.Random(number)
             while True:
                 places = take(store, follower, study, chance.randrange(1, 6))
                 chance.shuffle(places)
@@ -116,17 +127,12 @@ def check_workers(store: Store, workers: int) -> None:
     while not alone.finished:
         alone.tell_cell(*(cell := alone.wanted(1)[0]), reward(*cell))
     with store.reading() as log:
-        told = log.read_told(study)
-        replayed: Any = CellsFollower(store, study, SETTINGS, ITEMS).replayed(log, record=False, on_request=None)
-    cells = list(zip(told.arms.tolist(), told.items.tolist(), strict=True))
-    assert len(set(cells)) == len(cells) == log_size(store, study)
+        told = log.read_tickets(study)
+        replayed: Any = Follower(store, study, settings(), ITEMS).replayed(log, record=False, on_request=None)
+    cells = [(ticket.arm, ticket.item) for ticket in told if ticket.reward is not None]
+    assert len(set(cells)) == len(cells) == len(told)
     assert len(cells) >= len(alone.told), "some were evaluated ahead for arms that left"
     assert replayed.asked == alone.asked, "whatever the order in which cells came, the course is the sequential one"
-
-
-def log_size(store: Store, study: int) -> int:
-    with store.reading() as log:
-        return log.next_ticket(study)
 
 
 def test_workers_evaluate_ahead_and_come_to_the_sequential_course(place: Store) -> None:
@@ -139,15 +145,16 @@ def test_in_memory_too() -> None:
 
 def test_a_cell_whose_worker_is_gone_is_handed_out_again_if_it_is_still_wanted(place: Store) -> None:
     study = made(place)
-    follower = CellsFollower(place, study, SETTINGS, ITEMS)
+    follower = Follower(place, study, settings(), ITEMS)
     lost = take(place, follower, study, ARMS * ITEMS, until=1.0)
     assert len(lost) == ARMS * ITEMS
     again = take(place, follower, study, 4)
-    assert [cell[1:] for cell in again] == [(0, 0), (1, 0), (2, 0), (0, 1)]
+    assert [(cell.arm, cell.item) for cell in again] == [(0, 0), (1, 0), (2, 0), (0, 1)]
     assert [cell.number for cell in again] == [0, 1, 2, 3]
-    assert [cell[1:] for cell in take(place, follower, study, 2)] == [(1, 1), (2, 1)]
+    assert [(cell.arm, cell.item) for cell in take(place, follower, study, 2)] == [(1, 1), (2, 1)]
     with place.writing() as log:
-        assert log.count_events(study) == [(arm, kind, 2) for arm in range(ARMS) for kind in ("expired", "retried")]
+        counted = sorted(one[:3] for one in log.count_events(study))
+        assert counted == [(arm, kind, 2) for arm in range(ARMS) for kind in ("expired", "retried")]
         tell(log, study, [cell for cell in lost if cell.item < ITEMS // 2])  # type: ignore[operator]
     wanted = take(place, follower, study, 100)
     assert {cell.item for cell in wanted} == set(range(ITEMS // 2, ITEMS))
@@ -184,17 +191,16 @@ def test_evidence_over_time_of_a_decided_study(storage: str) -> None:
     delete_study(storage, "decided")
 
 
-def _told(study: Study) -> list[History]:
+def _told(study: Study) -> list[StoredTicket]:
     with study.store.reading() as log:
-        rows = [History(*row) for portion in log.read_history(study.id) for row in portion]
-    return [row for row in rows if row.reward is not None]
+        return [ticket for ticket in log.read_tickets(study.id) if ticket.reward is not None]
 
 
 def test_what_is_damaged_or_cannot_be_is_refused(place: Store) -> None:
     study = made(place)
-    follower = CellsFollower(place, study, SETTINGS, 2)
+    follower = Follower(place, study, settings(2), 2)
     with place.writing() as log:
-        log.lease_fresh(Lease(study, "w", 0.0), [Place(0, 0, 7)], 1.0)
-        tell(log, study, [Place(0, 0, 7)])
+        log.add_tickets(study, [StoredTicket(0, 0, 7)])
+        tell(log, study, [StoredTicket(0, 0, 7)])
     with place.reading() as log, pytest.raises(StorageError, match="names an item"):
         follower.catch_up(log)

@@ -39,7 +39,7 @@ def test_a_worker_stopped_inside_a_transaction_blocks_nobody_for_ever(
 
     def stop() -> None:
         with study.store.writing() as log:
-            log.lock_study(study.id)
+            log.study_facts(study.id, lock=True)
             assert other.status().told == 0, "a reader waits for nobody: it would give up soon"
             with pytest.raises(StorageError, match="others have held what this call needs"):
                 other.ask()

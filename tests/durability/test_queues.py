@@ -5,6 +5,7 @@ import json
 import random
 import sqlite3
 import threading
+import time
 from collections import Counter
 from typing import Any
 
@@ -13,15 +14,12 @@ import pytest
 import support
 from support import reward_at
 
-from surest.core.queues import SPARE
-from surest.core.session import Session
-from surest.core.tickets import Ticket
-from surest.drivers.seeds import seed_of, ticket_seed
 from surest.errors import StorageError, TicketError, UsageError
-from surest.study import snapshot
-from surest.study.log import Log
+from surest.search.queues import SPARE
+from surest.search.seeds import seed_of, ticket_seed
+from surest.search.session import Session
+from surest.search.tickets import Ticket
 from surest.study.memory import MemoryStore
-from surest.study.queues import QueuesFollower
 from surest.study.settings import Settings
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
@@ -156,6 +154,7 @@ def test_idle_workers_go_ahead_of_a_slow_one_but_not_for_ever(tmp_path: Any) -> 
 def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, lease_seconds=0.001, **ASKED)
     first = study.ask(4)
+    time.sleep(0.01)  # until the leases have run out
     again = study.ask(4)
     assert [ticket.draw for ticket in again] == [ticket.draw for ticket in first]
     place = Counter[int]()
@@ -218,23 +217,3 @@ def test_who_uses_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: 
         study.tell_all(found, [0.1] * len(found))
     assert study.finished
     assert set(np.concatenate([reply for _, reply in study.session(record=True).running.transcript or []])) == {0.1}
-
-
-def test_a_snapshot_is_of_what_the_session_knew(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    study, held = open_study(store, "s", 2, 0.1, workers=WORKERS, seed=3), list[Ticket]()
-    while not study.finished:
-        held += study.ask(WORKERS)
-        study.tell_all(held[:-1], [float(ticket.arm) for ticket in held[:-1]])
-        del held[:-1]
-    write_requests = QueuesFollower._write_requests
-
-    def meanwhile(self: QueuesFollower, log: Log, session: Session) -> None:
-        write_requests(self, log, session)
-        log.write_rewards(study.id, {held[0].id: 0.5})  # by another process, as PostgreSQL allows
-
-    monkeypatch.setattr(snapshot, "LEAST", 10)
-    monkeypatch.setattr(QueuesFollower, "_write_requests", meanwhile)
-    assert study.ask(1) == []  # it has ended, and a snapshot is kept
-    told = open_study(store, "s").status()
-    assert told.result.evaluations == told.told

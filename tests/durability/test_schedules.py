@@ -4,17 +4,19 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import support
 from support import reward_at
 
-from surest.core.session import Session
-from surest.core.tickets import Ticket
 from surest.errors import TicketError
+from surest.search.session import Session
+from surest.search.tickets import Ticket
+from surest.study import memory
 from surest.study.batch import Ask, Tell, carry_out
-from surest.study.memory import MemoryLog, MemoryStore
+from surest.study.memory import MemoryStore
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 
@@ -124,7 +126,7 @@ class Schedule:
 @pytest.mark.parametrize("seed", range(6))
 def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = Schedule(seed)
-    monkeypatch.setattr(MemoryLog, "time", lambda _: schedule.now)
+    monkeypatch.setattr(memory, "time", SimpleNamespace(time=lambda: schedule.now))
     while not schedule.studies[-1].finished:
         for _ in range(20):
             schedule.step()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from surest.algorithms import DEFAULT
-from surest.core.session import Session
-from surest.study.log import History
+from surest.search.session import Session
+from surest.study.log import StoredTicket
 from surest.study.replay import next_request
 from surest.study.study import Study, open_study
 
@@ -21,14 +21,14 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
     position, tickets = 0, []
     with study.store.writing() as log:
         while position < rewards and (request := session.running.request) is not None:
-            log.write_request(study.id, next_request(session, position))  # type: ignore[arg-type]
+            log.write_request(study.id, next_request(session))  # type: ignore[arg-type]
             arms = np.repeat(request.arms, request.times)
             told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
-            pairs = zip(arms.tolist(), told.tolist(), strict=True)
-            tickets += [History(arm, reward, 1, "somebody", 2.0, 0, None) for arm, reward in pairs]
+            rows = enumerate(zip(arms.tolist(), told.tolist(), strict=True), position)
+            tickets += [StoredTicket(i, arm, None, reward, worker="w", told=2.0) for i, (arm, reward) in rows]
             session.feed(told)
             position += len(arms)
-        log.write_history(study.id, tickets, [])
+        log.add_tickets(study.id, tickets)
     return position
 
 

@@ -1,10 +1,12 @@
 """Every store passes the same checks, and a store that breaks a promise does not."""
 
 from collections.abc import Sequence
+from math import inf
+from typing import Any
 
 import pytest
 
-from surest.study.log import Lease, Place, Store
+from surest.study.log import Event, Store, StoredTicket
 from surest.study.memory import MemoryLog, MemoryStore
 from surest.study.sql.store import SqlStore
 from surest.study.study import open_study
@@ -20,22 +22,32 @@ def test_the_store_in_memory_does_too() -> None:
     assert len(check_store(lambda: store)) == len(CHECKS)
 
 
-def broken_cells(self: MemoryLog, lease: Lease, places: Sequence[Place], until: float) -> None:
-    self._changed(lease.study).cells.clear()
-    whole_lease_fresh(self, lease, places, until)
+def broken_cells(self: MemoryLog, study: int, tickets: Sequence[StoredTicket]) -> None:
+    self._changed(study).cells.clear()
+    whole_add(self, study, tickets)
 
 
-whole_lease_fresh = MemoryLog.lease_fresh
+def uncounted(self: MemoryLog, study: int, events: Sequence[Event]) -> None:
+    self._changed(study).events.extend(events)
+
+
+def unexpired(
+    self: MemoryLog, study: int, *some: int, open_by: float | None = None, **given: Any
+) -> list[StoredTicket]:
+    return whole_read(self, study, *some, open_by=None if open_by is None else inf, **given)
+
+
+whole_add, whole_read = MemoryLog.add_tickets, MemoryLog.read_tickets
 
 
 @pytest.mark.parametrize(
     ("name", "broken", "said"),
     [
-        ("lease_fresh", broken_cells, "second ticket of the same cell"),
+        ("add_tickets", broken_cells, "second ticket of the same cell"),
         ("delete_study", lambda self, name: False, "must say True"),
-        ("count_failure", lambda self, study, number: None, "leased again"),
+        ("write_events", uncounted, "leased again"),
         ("_changed", lambda self, study: self._store._studies[study], "left something behind"),
-        ("expired", lambda self, lease, most: self.open_tickets(lease.study)[:most], "has not expired"),
+        ("read_tickets", unexpired, "has not expired"),
     ],
 )
 def test_a_store_that_breaks_a_promise_is_found_out(

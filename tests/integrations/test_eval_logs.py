@@ -104,6 +104,54 @@ def test_an_inspect_log_that_is_being_written(tmp_path: Path) -> None:
     assert table_values([tmp_path / "x.eval"], "match") == [[0.5]]
 
 
+def inspect_log(path: Path, right: int, **about: Any) -> Path:
+    """A log of ten samples, with the parameters of its run."""
+    config = {"eval": {"task": "sums", "model": "m", **about}, "status": "success", "plan": {"config": {"top_p": None}}}
+    samples = [
+        {"id": i, "input": f"{i}?", "target": "!", "scores": {"match": {"value": "CI"[i >= right]}}} for i in range(10)
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(config))
+        archive.writestr("summaries.json", json.dumps(samples))
+    return path
+
+
+def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = {"model_args": {"device": "cpu"}, "task_args": {"shots": 2}}
+    old = inspect_log(tmp_path / "a.eval", 9, model_generate_config={"temperature": 0.2, "seed": 1}, **same)
+    new = inspect_log(tmp_path / "b.eval", 4, model_generate_config={"temperature": 0.9, "seed": 1}, **same)
+    assert logs([old, new]).table.labels == ("temperature=0.2", "temperature=0.9")
+    assert surest.evaluate(tmp_path).best == "temperature=0.2"
+    assert run(["gate", str(old), str(new)]) == 4
+    assert capsys.readouterr().out.startswith("FAIL: temperature=0.9 is worse than temperature=0.2 on the 10 items")
+    assert run(["gate", str(tmp_path), "--baseline", "temperature=0.9", "--candidate", "temperature=0.2"]) == 0
+    assert surest.gate({str(i): 0.5 for i in range(10)}, old).passed
+    bare = inspect_log(tmp_path / "c.eval", 4)
+    assert logs([bare, old]).table.labels[0] == "m"
+
+
+def test_lm_eval_and_promptfoo_are_named_by_parameters(tmp_path: Path) -> None:
+    paths = [lm_eval(tmp_path / f"{t}", "m", {i: {"acc": float(i < t)} for i in range(4)}) for t in (1, 3)]
+    for path, t in zip(paths, (1, 3), strict=True):
+        totals = next(path.parent.glob("results_*"))
+        config = {"model_args": f"pretrained=m{t},dtype=float{t}", "gen_kwargs": {"do_sample": True}}
+        totals.write_text(json.dumps({**json.loads(totals.read_text()), "config": config, "n-shot": {"arc": 5}}))
+    assert logs(paths).table.labels == ("dtype=float1", "dtype=float3")
+    row = {"prompt": {"raw": "p"}, "testIdx": 0, "vars": {}, "success": True}
+    rows = [
+        {**row, "provider": {"id": "x", "config": {"temperature": t}}, "score": t, "promptIdx": k}
+        for k, t in enumerate((0, 1))
+    ]
+    (tmp_path / "out.jsonl").write_text("\n".join(json.dumps(r) for r in rows))
+    found = logs([tmp_path / "out.jsonl"]).table
+    assert dict(zip(found.labels, found.values.tolist(), strict=True)) == {
+        "temperature=0": [0.0],
+        "temperature=1": [1.0],
+    }
+
+
 def table_values(paths: list[Path], scorer: str | None = None) -> Any:
     return logs(paths, scorer).table.values.tolist()
 
@@ -115,8 +163,8 @@ def test_samples_of_lm_eval(tmp_path: Path) -> None:
     found = logs(sorted(tmp_path.glob("*/*")))
     assert found.table.labels == ("org/large", "org/small")
     assert found.table.items == tuple(map(str, range(40)))
-    assert all("totals" in note for note in found.notes)
-    assert len(found.notes) == 2
+    assert found.notes == ()
+    assert logs([tmp_path]).notes == ()
     assert surest.evaluate(found.table, seed=1).best == "org/large"
 
 

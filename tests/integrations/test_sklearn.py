@@ -68,6 +68,8 @@ def test_it_finds_what_grid_search_finds_from_fewer_fits() -> None:
     grid = GridSearchCV(TREE, DEPTHS, cv=SPLITS).fit(X, Y)
     assert race.certified_
     assert race.best_params_ == grid.best_params_
+    assert race.result_.best == f"max_depth={race.best_params_['max_depth']}"
+    assert "has the best mean on these" in str(race.result_)
     assert race.n_fits_ + race.n_fits_saved_ == 3 * 40
     assert race.n_fits_saved_ > 0
     assert (race.predict(X) == grid.predict(X)).all()

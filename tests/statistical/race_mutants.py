@@ -4,19 +4,26 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from surest.evidence import item_bets, items
+from surest.evidence.lists import race as items
+from surest.kernels import lists
+
+
+def source_of(module: ModuleType) -> str:
+    """The source of a module, which may be compiled."""
+    path = Path(module.__file__ or "")
+    return path.with_name(path.name.partition(".")[0] + ".py").read_text(encoding="utf-8")
 
 
 def mutant(*changes: tuple[str, str]) -> ModuleType:
-    """Both modules in one, with changes in the source, each of which must apply, not compiled."""
-    sources = [Path(module.__file__ or "").read_text() for module in (item_bets, items)]
-    source = "\n".join(re.sub(r"from surest.evidence.item_bets import .*", "", text) for text in sources)
-    return _changed(source, changes)
+    """Bets on lists and the standings in one module, with changes in the source, each of which must apply, not compiled."""
+    return _changed(source_of(lists) + re.sub(r"from surest.kernels.lists import .*", "", source_of(items)), changes)
 
 
 def mutant_of(module: ModuleType, *changes: tuple[str, str]) -> ModuleType:
     """One module with changes in the source, each of which must apply, not compiled."""
-    return _changed(Path(module.__file__ or "").read_text(), changes)
+    own = source_of(module)
+    imported = re.search(r"^from surest.kernels.lists import .*\n", own, re.MULTILINE)
+    return _changed(own if imported is None else source_of(lists) + own.replace(imported[0], ""), changes)
 
 
 def _changed(source: str, changes: tuple[tuple[str, str], ...]) -> ModuleType:
@@ -24,5 +31,5 @@ def _changed(source: str, changes: tuple[tuple[str, str], ...]) -> ModuleType:
         assert source.count(old) == 1, old
         source = source.replace(old, new)
     module = ModuleType("mutant")
-    exec(compile(source.replace("@compiled", ""), "mutant", "exec"), module.__dict__)
+    exec(compile(source, "mutant", "exec"), module.__dict__)
     return module

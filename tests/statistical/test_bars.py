@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from surest.algorithms.questions.bar_book import Book
-from surest.algorithms.questions.wager_control import Book as ControlBook
+from surest.algorithms.questions.wager_each import BarBook as Book
+from surest.algorithms.questions.wager_each import ControlBook
 from surest.core.protocol import Atoms
 from surest.core.question import Question
-from surest.evidence import bars
-from surest.evidence.bars import share_verdicts, weigh
-from surest.evidence.digest import Digests
+from surest.evidence.pulls import bars
+from surest.evidence.pulls.bars import share_verdicts, weigh
+from surest.evidence.pulls.digest import Digests
 
 BAR, SHARE = Question("above", bar=0.5), Question("above", bar=0.5, error="fdr")
 MARGIN = Question("control", control=0, margin=0.1)

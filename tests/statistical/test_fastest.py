@@ -7,7 +7,7 @@ import pytest
 
 from statistical.test_race import most_allowed
 from statistical.times_simulation import MACHINES, Machine, mutant, played, wrong_at_once, wrong_runs
-from surest.evidence.times import PILOT, Comparisons, least_count
+from surest.speed.evidence import PILOT, Comparisons, least_count
 
 RECENT_STAKES = (
     "self._faster += np.where(both[..., np.newaxis], faster, 0.0)",

@@ -8,17 +8,16 @@ import pytest
 
 from statistical.list_tables import ABOVE, CONTROL, TOP, Table, answer_to, most_allowed, rows
 from statistical.race_mutants import mutant_of
-from surest.algorithms.questions.race_above import race_above
-from surest.algorithms.questions.race_control import race_control
 from surest.algorithms.race import race
-from surest.bench.items import read_table
-from surest.evidence import item_top
-from surest.evidence.item_apart import pairs_apart
-from surest.evidence.item_bars import Bars
-from surest.evidence.item_bets import WEIGHTS
-from surest.evidence.item_duels import Duels
-from surest.evidence.item_top_verdict import Top
-from surest.evidence.items import Standings
+from surest.core.question import Question
+from surest.evidence.lists import top as item_top
+from surest.evidence.lists.apart import pairs_apart
+from surest.evidence.lists.bars import Bars
+from surest.evidence.lists.duels import Duels
+from surest.evidence.lists.race import Standings
+from surest.evidence.lists.top_verdict import Top
+from surest.kernels.constants import WEIGHTS
+from surest.lab.bench.items import read_table
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "items"
 
@@ -84,7 +83,7 @@ def epsilon_table() -> Table:
     return rows([60, 50, 41, 41], 80)
 
 
-@pytest.mark.parametrize(("options", "pinned"), [({}, 1), ({"most_sets": 0}, 1)], ids=["sets", "duels"])
+@pytest.mark.parametrize(("options", "pinned"), [({}, 1), ({"most_sets": 0}, 2)], ids=["sets", "duels"])
 def test_with_epsilon_an_arm_that_is_worse_by_more_is_named_with_probability_at_most_delta(
     options: dict[str, int], pinned: int
 ) -> None:
@@ -138,9 +137,9 @@ def test_a_mistake_in_the_choice_of_the_pair_is_noticed(mistake: str) -> None:
 def wrong_above(name: str, delta: float, orders: int, seed: int) -> int:
     """In how many orders any verdict is wrong."""
     make, bar, epsilon, bad = ABOVE[name]
-    table, options = make(), {"bar": bar, "epsilon": epsilon}
+    table, options = make(), {"question": Question("above", bar=bar), "epsilon": epsilon}
     return sum(
-        bad in (answer_to(race_above, table, delta, [seed, order], **options).verdicts or ()) for order in range(orders)
+        bad in (answer_to(race, table, delta, [seed, order], **options).verdicts or ()) for order in range(orders)
     )
 
 
@@ -169,7 +168,7 @@ def shares_wrong(delta: float, orders: int, seed: int) -> np.ndarray:
     table = rows([45] * 4 + [29] * 8, 60)
     shares = []
     for order in range(orders):
-        answer = answer_to(race_above, table, delta, [seed, order], bar=0.5, error="fdr")
+        answer = answer_to(race, table, delta, [seed, order], question=Question("above", bar=0.5, error="fdr"))
         shares.append(sum(arm >= 4 for arm in answer.arms) / max(len(answer.arms), 1))
     return np.array(shares)
 
@@ -208,11 +207,11 @@ def test_the_mean_of_the_largest_wealths_so_far_is_noticed() -> None:
 
 def test_the_margin_of_a_list_says_nothing_about_a_populations_bar() -> None:
     """Means on the bar in the population: the list's rule tells on which side the sample lies."""
-    wrong, rng = {"items": 0, "population": 0}, np.random.default_rng(7)
+    wrong, rng, bar = {"items": 0, "population": 0}, np.random.default_rng(7), Question("above", bar=0.5)
     for run in range(40):
         table = (rng.random((2, 60)) < 0.5).astype(float)
         for target in wrong:
-            wrong[target] += -1 in (answer_to(race_above, table, 0.1, run, bar=0.5, target=target).verdicts or ())
+            wrong[target] += -1 in (answer_to(race, table, 0.1, run, question=bar, target=target).verdicts or ())
     assert wrong["population"] <= most_allowed(40, 0.1)
     assert wrong["items"] > most_allowed(40, 0.1)
 
@@ -223,10 +222,9 @@ def test_the_margin_of_a_list_says_nothing_about_a_populations_bar() -> None:
 def wrong_control(name: str, delta: float, orders: int, seed: int) -> int:
     """In how many orders any verdict is wrong."""
     make, margin, bad = CONTROL[name]
-    table, options = make(), {"control": 0, "margin": margin}
+    table, options = make(), {"question": Question("control", margin=margin)}
     return sum(
-        bad in (answer_to(race_control, table, delta, [seed, order], **options).verdicts or ())
-        for order in range(orders)
+        bad in (answer_to(race, table, delta, [seed, order], **options).verdicts or ()) for order in range(orders)
     )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simulated_workers import Workers
-from surest.core.session import Session
-from surest.drivers.desk import SessionDesk
+from surest.search.desk import SessionDesk
+from surest.search.session import Session
 from surest.study.memory import MemoryStore
 from surest.study.study import Study, open_study
 from surest.study.work import StudyDesk

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from surest.api import identify
 from surest.arms.instances import parse_source
+from surest.search.identify import identify
 
 FIGURES = [  # source, algorithm, pulls at least, at most
     ("example1:2", "vd-best-arm-id", 3.4e4, 7.2e4),  # two coins: σ² is just ¼, the gap just ε_1 of NaiveBestArmEst

@@ -23,7 +23,7 @@ from surest.algorithms.paper import (
 )
 from surest.arms.finite import finite_arms
 from surest.core.protocol import Pull, Statistic
-from surest.drivers.simulate import simulate
+from surest.search.simulate import simulate
 
 
 class Scripted:

@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import binom
 
 from statistical.race_mutants import mutant
-from surest.bench.items import run_on_table
-from surest.evidence import item_units
-from surest.evidence.item_bets import WEIGHTS
-from surest.evidence.item_intervals import interval
-from surest.evidence.item_units import in_random_order
-from surest.evidence.item_verdict import Verdict
-from surest.evidence.items import Standings
+from surest.evidence.lists import units as item_units
+from surest.evidence.lists.intervals import interval
+from surest.evidence.lists.race import Standings
+from surest.evidence.lists.units import in_random_order
+from surest.evidence.lists.verdict import Verdict
+from surest.kernels.constants import WEIGHTS
+from surest.lab.bench.items import run_on_table
 
 Table = np.ndarray
 
@@ -215,11 +215,11 @@ class LeaderAhead(Standings):
     ahead: Callable[[int], np.ndarray]
 
     def count(self, values: np.ndarray) -> None:
-        future = self.ahead(self.t)
-        true = self.sums
-        self.sums = self.sums + future
+        future = self.ahead(self.scores.t)
+        true = self.scores.sums
+        self.scores.sums = true + future
         self._lead()
-        self.sums = true
+        self.scores.sums = true
         super().count(values)
 
 
@@ -271,7 +271,7 @@ def test_late_arms_share_delta() -> None:
         request = procedure.send(np.full((len(request.arms), len(request.items)), 0.5))
         if len(request.arms) == 5:
             break
-    thresholds = procedure.gi_frame.f_locals["standings"].threshold  # type: ignore[union-attr]
+    thresholds = procedure.gi_frame.f_locals["evidence"].standings.threshold  # type: ignore[union-attr]
     np.testing.assert_allclose(1 / thresholds, [0.05, 0.05, 0.025, 0.025, 0.05 / 6])
     assert 0.05 + 0.025 + 0.05 / 6 <= 0.1
 

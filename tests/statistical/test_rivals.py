@@ -12,8 +12,8 @@ from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.drivers.blocks import Finished, simulate_blocks
-from surest.drivers.simulate import simulate
+from surest.lab.blocks import Finished, simulate_blocks
+from surest.search.simulate import simulate
 
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])
 """A constant against a law whose first rewards are nearly always below it: plug-in variances fail here."""
@@ -124,29 +124,29 @@ def test_every_proven_algorithm_is_counted() -> None:
 
 
 GROSS = [  # module, its text, the mistake, the rival, where its wrong answers are then more than δ allows
-    ("algorithms.published.lucb", "state.settings[LOG_INVERSE] + 4 * log(total)", "0.1", "lucb", "nearly tied"),
-    ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-lucb", "nearly tied"),
-    ("evidence.intervals", "return z + log(z)", "return 0.1", "kl-racing", "nearly tied"),
-    ("algorithms.published.ugape", "constant + 3 * log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
-    ("evidence.intervals", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
-    ("evidence.intervals", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
+    ("kernels.rivals", "state.settings[0] + 4 * libm.log(total)", "0.1", "lucb", "nearly tied"),
+    ("kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-lucb", "nearly tied"),
+    ("kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-racing", "nearly tied"),
+    ("kernels.rivals", "constant + 3 * libm.log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
+    ("kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
+    ("kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
     (
-        "algorithms.published.successive_elimination",
+        "kernels.rivals",
         "< 2 * radius",
         "< 0.2 * radius",
         "successive-elimination",
         "nearly tied",
     ),
-    ("algorithms.published.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
+    ("lab.rivals.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
     (
-        "algorithms.published.track_and_stop",
-        "state.settings[LEVEL] + growth",
+        "kernels.tracking",
+        "state.settings[0] + growth",
         "0.1",
         "track-and-stop",
         "nearly tied",
     ),
-    ("algorithms.published.top_two", "state.settings[LEVEL] + growth", "0.1", "top-two", "nearly tied"),
-    ("algorithms.published.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
+    ("kernels.top_two", "state.settings[0] + growth", "0.1", "top-two", "nearly tied"),
+    ("lab.rivals.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from one_pair import Pair, certificate, log_value
 from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
-from surest.api import identify
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import atoms_of
-from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO, terms
-from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, Pair, certificate, log_value
+from surest.kernels.bets import terms
+from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
+from surest.search.identify import identify
 
 
 def most_allowed(runs: int, rate: float) -> int:

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from one_pair import Pair, log_value
 from surest.algorithms import start
 from surest.algorithms.questions.sets import SetLedger
 from surest.algorithms.wager.ledger import W, slot_share, unused_share
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import atoms_of
 from surest.core.question import Question
-from surest.drivers.simulate import simulate
-from surest.evidence.betting import ALPHA, DECAY, IDLE, RHO
-from surest.evidence.certificate import DOWN, JOINT, UP, WAIT, Pair, log_value
+from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
+from surest.search.simulate import simulate
 
 
 def most_allowed(runs: int, rate: float) -> int:
@@ -33,7 +33,7 @@ def pair(ledger: SetLedger, i: int, j: int) -> Pair:
     row = ledger.nominated.tolist().index(i)
     evidence = ledger._of_row(ledger._evidence(), row)
     rows = [
-        (d[0][k], d[1][k], int(d[2][k]))
+        (d.values[k], d.weights[k], int(d.size[k]))
         for d, k in ((evidence.before, j), (evidence.since, j), (evidence.since, evidence.nominee))
     ]
     numbers = evidence.base[j], evidence.share, evidence.guesses_nominee[j], evidence.guesses[j]

@@ -7,9 +7,8 @@ from types import ModuleType
 
 import numpy as np
 
-from surest.algorithms.fastest import fastest
-from surest.evidence import times
-from surest.evidence.times import (
+from surest.speed import evidence as times
+from surest.speed.evidence import (
     MOMENT,
     PILOT,
     STAKES,
@@ -19,7 +18,8 @@ from surest.evidence.times import (
     log_mixture,
     pair_ranges,
 )
-from surest.result.times import TimesAnswer
+from surest.speed.procedure import fastest
+from surest.speed.result import TimesAnswer
 
 TOLERANCE = 0.02
 ROUNDING = 1e-9

@@ -18,56 +18,62 @@ from surest.core.question import BEST, Question
 from surest.errors import UsageError
 
 MODULES = {
-    "wager": "wager.entry",
-    "race": "race",
-    "wager-top": "questions.wager_top",
-    "wager-above": "questions.wager_above",
-    "wager-control": "questions.wager_control",
-    "race-top": "questions.race_top",
-    "race-above": "questions.race_above",
-    "race-control": "questions.race_control",
-    "vd-best-arm-id": "paper.vd_best_arm_id",
-    "vd-best-arm-id-star": "paper.expected_time",
-    "naive-best-arm": "paper.naive",
-    "best-arm-est": "paper.best_arm_est",
-    "naive-best-arm-est": "paper.naive",
-    "successive-elimination": "published.successive_elimination",
-    "median-elimination": "published.median_elimination",
-    "exponential-gap-elimination": "published.exponential_gap",
-    "distribution-based-elimination": "published.distribution_based",
-    "gap-entropy-elimination": "published.gap_entropy",
-    "lil-ucb": "published.lil_ucb",
-    "lil-ucb-lucb-stop": "published.lil_ucb",
-    "lil-ucb-heuristic": "published.lil_ucb",
-    "lucb": "published.lucb",
-    "kl-lucb": "published.kl_lucb",
-    "kl-lucb-heuristic": "published.kl_lucb",
-    "kl-racing": "published.kl_racing",
-    "kl-racing-heuristic": "published.kl_racing",
-    "chernoff-racing": "published.kl_racing",
-    "ugape": "published.ugape",
-    "ugape-v": "published.ugape",
-    "lil-kl-ucb": "published.lil_kl_ucb",
-    "track-and-stop": "published.track_and_stop",
-    "track-and-stop-heuristic": "published.track_and_stop",
-    "k-inf-track-and-stop": "published.k_inf_track_and_stop",
-    "top-two": "published.top_two",
-    "top-two-ids": "published.top_two",
-    "top-two-heuristic": "published.top_two",
-    "top-two-ids-heuristic": "published.top_two",
-    "peak": "published.peak",
-    "betting-racing": "published.betting_racing",
-    "eb-tc-epsilon": "published.eb_tc_epsilon",
-    "successive-rejects": "published.successive_rejects",
-    "sequential-halving": "published.sequential_halving",
-    "ucb-e": "published.ucb_e",
-    "ucb-e-adaptive": "published.ucb_e",
-    "ugape-b": "published.ugape",
-    "ugape-b-adaptive": "published.ugape",
-    "uniform-bonferroni": "published.controls",
-    "peeking-z-test": "published.controls",
+    "wager": "algorithms.wager.entry",
+    "race": "algorithms.race",
+    "wager-top": "algorithms.questions.wager_top",
+    "wager-above": "algorithms.questions.wager_each",
+    "wager-control": "algorithms.questions.wager_each",
+    "race-top": "algorithms.race",
+    "race-above": "algorithms.race",
+    "race-control": "algorithms.race",
+    "vd-best-arm-id": "algorithms.paper.vd_best_arm_id",
+    "vd-best-arm-id-star": "algorithms.paper.expected_time",
+    "naive-best-arm": "algorithms.paper.naive",
+    "best-arm-est": "algorithms.paper.best_arm_est",
+    "naive-best-arm-est": "algorithms.paper.naive",
+    "successive-elimination": "lab.rivals.successive_elimination",
+    "median-elimination": "lab.rivals.median_elimination",
+    "exponential-gap-elimination": "lab.rivals.exponential_gap",
+    "distribution-based-elimination": "lab.rivals.distribution_based",
+    "gap-entropy-elimination": "lab.rivals.gap_entropy",
+    "lil-ucb": "lab.rivals.lil_ucb",
+    "lil-ucb-lucb-stop": "lab.rivals.lil_ucb",
+    "lil-ucb-heuristic": "lab.rivals.lil_ucb",
+    "lucb": "lab.rivals.lucb",
+    "kl-lucb": "lab.rivals.kl_lucb",
+    "kl-lucb-heuristic": "lab.rivals.kl_lucb",
+    "kl-racing": "lab.rivals.kl_racing",
+    "kl-racing-heuristic": "lab.rivals.kl_racing",
+    "chernoff-racing": "lab.rivals.kl_racing",
+    "ugape": "lab.rivals.ugape",
+    "ugape-v": "lab.rivals.ugape",
+    "lil-kl-ucb": "lab.rivals.lil_kl_ucb",
+    "track-and-stop": "lab.rivals.track_and_stop",
+    "track-and-stop-heuristic": "lab.rivals.track_and_stop",
+    "k-inf-track-and-stop": "lab.rivals.k_inf_track_and_stop",
+    "top-two": "lab.rivals.top_two",
+    "top-two-ids": "lab.rivals.top_two",
+    "top-two-heuristic": "lab.rivals.top_two",
+    "top-two-ids-heuristic": "lab.rivals.top_two",
+    "peak": "lab.rivals.peak",
+    "betting-racing": "lab.rivals.betting_racing",
+    "eb-tc-epsilon": "lab.rivals.eb_tc_epsilon",
+    "successive-rejects": "lab.rivals.successive_rejects",
+    "sequential-halving": "lab.rivals.sequential_halving",
+    "ucb-e": "lab.rivals.ucb_e",
+    "ucb-e-adaptive": "lab.rivals.ucb_e",
+    "ugape-b": "lab.rivals.ugape",
+    "ugape-b-adaptive": "lab.rivals.ugape",
+    "uniform-bonferroni": "lab.rivals.controls",
+    "peeking-z-test": "lab.rivals.controls",
+    "everything": "lab.rivals.on_items",
+    "averaged-opponents": "lab.rivals.on_items",
+    "covariance-adaptive": "lab.rivals.on_items",
+    "paired-t-race": "lab.rivals.on_items",
+    "wilcoxon-pruner": "lab.rivals.on_items",
+    "halving-on-items": "lab.rivals.on_items",
 }
-"""By name, in the order in which they are listed: the module of `surest.algorithms` whose ``ENTRIES`` has the algorithm. It is
+"""By name, in the order in which they are listed: the module of `surest` whose ``ENTRIES`` has the algorithm. It is
 imported when the algorithm is first looked up."""
 DEFAULT = "wager"
 Algorithm = str | Callable[..., Any] | Entry
@@ -108,12 +114,10 @@ REGISTRY = Registry(MODULES)
 
 
 def _entry(name: str, module: str) -> Entry:
-    entries: tuple[Entry, ...] = import_module(f"surest.algorithms.{module}").ENTRIES
+    entries: tuple[Entry, ...] = import_module(f"surest.{module}").ENTRIES
     found = [entry for entry in entries if entry.name == name]
     if not found:
-        raise LookupError(
-            f"surest.algorithms.{module} has no entry named {name!r} in ENTRIES; MODULES says that it has"
-        )
+        raise LookupError(f"surest.{module} has no entry named {name!r} in ENTRIES; MODULES says that it has")
     return found[0]
 
 
@@ -124,6 +128,9 @@ def all_entries() -> tuple[Entry, ...]:
     ['wager', 'race']
     """
     return tuple(REGISTRY.values())
+
+
+NO_PULLS = "tally judges totals, successes of trials, and chooses no pulls; name another algorithm"
 
 
 def lookup(algorithm: Algorithm) -> Entry:
@@ -141,8 +148,10 @@ def lookup(algorithm: Algorithm) -> Entry:
     if ".py:" in algorithm:
         raise UsageError(
             f"{algorithm!r} names a function in a file, not an algorithm; "
-            "give load_algorithm of surest.loading that text, or pass the function itself"
+            "give load_algorithm of surest.search.loading that text, or pass the function itself"
         )
+    if algorithm == "tally":
+        raise UsageError(NO_PULLS)
     near = get_close_matches(algorithm, REGISTRY, 3, 0.5)
     near = near or [known for known in REGISTRY if algorithm and algorithm in known][:3]
     hint = f"did you mean {' or '.join(near)}?" if near else "'surest algorithms' lists them"

@@ -1,21 +1,28 @@
-"""Race: the best arm on a list of items. All arms go through the items in one random order, and weak arms drop out.
+"""Race: all arms go through a list of items in one random order, and an arm drops out when what is asked of it is settled.
 
-What makes its answer right is in evidence/items.py; the theorem and its proof are in docs/items.md.
+The question chooses the evidence, in evidence/lists: `verdict` for the best arm, `top_verdict` for the m best, `bars_verdict`
+for a bar or a control. Theorems and proofs are in docs/items.md and docs/questions.md.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from surest.algorithms.entry import Entry, Task, arms_in
-from surest.algorithms.item_walk import LIST_OPTIONS, PLAIN_PAIRS, PLAIN_STATUS, evaluate_next, ordered
 from surest.algorithms.options import Option
-from surest.compiled import prefer_machine_code
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
-from surest.evidence.item_units import Units
-from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict, with_waiting
-from surest.evidence.items import Standings
+from surest.core.question import BEST, Kind, Question
+from surest.errors import UsageError
+from surest.evidence.lists.bars_verdict import EachArm
+from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.units import Units, in_random_order
+from surest.evidence.lists.verdict import Verdict, with_waiting
+
+TARGETS = ("items", "population")
+MOST_ARMS = 3000
+"""For the m best, second moments are kept for every pair of arms."""
 
 
 def race(
@@ -24,6 +31,7 @@ def race(
     *,
     items: int,
     rng: np.random.Generator,
+    question: Question = BEST,
     epsilon: float = 0.0,
     target: str = "items",
     budget: int | None = None,
@@ -32,57 +40,114 @@ def race(
     group: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
 ) -> Procedure[Answer]:
-    """The arm with the best mean on a list of items (or one within ε of it), wrong with probability at most δ.
+    """Answer a question about the means of arms on a list of items, wrong with probability at most δ.
 
     Scores lie in [0, 1]. The items are taken in a random order, drawn from `rng` before anything is known. `budget` is in
-    cells. `reserve` is the part of δ kept for arms that come later; `arrivals` says how many each addition brings, and is
-    looked at before each request. An addition may also be a pair: how many, and how many items, in their order, had a cell
-    evaluated when it was made; the new arms then take part after these.
+    cells. With ε > 0, an arm within ε of the best will do; of the m best, arms within ε of the last of them; and a verdict
+    on an arm within ε of a bar is not wrong. With ``error="fdr"`` the question bounds the expected share of wrong verdicts
+    among the arms declared above, and among those declared below.
+
+    For the best arm, arms may be added: `reserve` is the part of δ kept for them; `arrivals` says how many each addition
+    brings, and is looked at before each request. An addition may also be a pair: how many, and how many items, in their
+    order, had a cell evaluated when it was made; the new arms then take part after these.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
-    >>> procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1)), None
-    >>> try:
-    ...     while True:
-    ...         request = procedure.send(reply)
-    ...         reply = table[np.ix_(request.arms, request.items)]
-    ... except StopIteration as end:
-    ...     print(end.value.arm, end.value.reason)
-    0 exact: no other arm can catch up
+    >>> def answer(**settings):
+    ...     procedure, reply = race(np.arange(2), 0.05, items=5, rng=np.random.default_rng(1), **settings), None
+    ...     try:
+    ...         while True:
+    ...             request = procedure.send(reply)
+    ...             reply = table[np.ix_(request.arms, request.items)]
+    ...     except StopIteration as end:
+    ...         return end.value
+    >>> answer().arm, answer().reason
+    (0, 'exact: no other arm can catch up')
+    >>> answer(question=Question("above", bar=0.5)).verdicts, answer(question=Question("control", control=1)).verdicts
+    ((1, -1), (1, 0))
     """
-    units, population = ordered(items, rng, target, group, weights)
-    n, share = len(arms), SHARE_WITH_EPSILON if epsilon > 0 else SHARE
-    standings = Standings(n, units.weights, delta * (1 - reserve), share=share, population=population)
-    verdict = Verdict(standings, delta, epsilon, np.full(n, (1 - reserve) / n))
-    spent = additions = 0
+    units, population = _ordered(items, rng, target, group, weights)
+    evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve)
+    first, spent, additions = len(arms), 0, 0
 
     def status() -> Status:
-        if standings.t >= PLAIN_STATUS or standings.t * len(standings.play) ** 2 >= PLAIN_PAIRS:
-            prefer_machine_code()
-        return with_waiting(verdict.status(), n + arms_in(arrivals) - len(standings.sums))
+        return with_waiting(evidence.status(), first + arms_in(arrivals) - len(arms))
+
+    def within(cost: int) -> bool:
+        return budget is None or spent + cost <= budget
 
     while True:
-        t, waiting = standings.t, False
+        t, waiting = evidence.t, False
         if additions < len(arrivals):
-            more, first = _addition(arrivals[additions], units)
-            waiting = first > t and t < len(units)
+            more, after = _addition(arrivals[additions], units)
+            waiting = after > t and t < len(units)
             if not waiting:
+                assert isinstance(evidence, Verdict)
                 cost = more * int(units.starts[t])
-                if budget is not None and spent + cost > budget:
-                    return Answer(int(arms[standings.leader]), False, "budget spent", status())
+                if not within(cost):
+                    break
                 additions, spent = additions + 1, spent + cost
-                arms = np.append(arms, arms.max() + 1 + np.arange(more))
-                part = reserve / (additions * (additions + 1))
-                standings.grow((yield from _catch_up(arms[-more:], units, t, status)), delta * part)
-                verdict.grow(np.full(more, part / more))
+                new = arms.max() + 1 + np.arange(more)
+                evidence.grow((yield from _catch_up(new, units, t, status)), reserve / (additions * (additions + 1)))
+                arms = np.append(arms, new)
                 continue
-        if t == len(units) or (verdict.chosen is not None and not waiting):
-            return _answer(arms, standings, verdict, len(units))
-        cost = len(standings.play) * len(units.of(t))
-        if budget is not None and spent + cost > budget:
-            return Answer(int(arms[standings.leader]), False, "budget spent", status())
-        standings.count((yield from evaluate_next(arms[standings.play], units, t, spent, status)))
+        play = evidence.left if waiting else evidence.play
+        if t == len(units) or len(play) == 0:
+            answer = evidence.answer()
+            return replace(answer, arms=arms[list(answer.arms)].tolist())
+        cost = len(play) * len(units.of(t))
+        if not within(cost):
+            break
+        reply = yield Cells(arms[play], units.of(t), units.items[units.starts[t + 1] :], status)
+        evidence.count(units.values(reply, t, t + 1)[0])
         spent += cost
-        verdict.look()
+    last = status()
+    named = [last.leader] if question.kind == "best" else list(last.chosen)
+    return Answer(arms[named].tolist(), False, "budget spent", last)
+
+
+def evidence_on(
+    question: Question,
+    n: int,
+    weights: FloatArray,
+    delta: float,
+    epsilon: float = 0.0,
+    population: bool = False,
+    reserve: float = 0.0,
+) -> Verdict | Top | EachArm:
+    """What scores of n arms, unit by unit, say in answer to a question; `weights` are the units', in their order.
+
+    >>> evidence_on(Question("top", top=2), 3, np.ones(9), 0.05).play
+    array([0, 1, 2])
+    """
+    if question.kind == "best":
+        return Verdict.of(n, weights, delta, epsilon, population, reserve)
+    if question.each_arm:
+        if question.kind == "control" and epsilon > 0:
+            raise UsageError(
+                f"epsilon is {epsilon:g}; with a control, margin says how close counts as the same, and there is no epsilon"
+            )
+        return EachArm(n, weights, question, delta, epsilon, population)
+    if n > MOST_ARMS:
+        raise UsageError(
+            f"race-top compares every pair of arms; with {n} arms that is too much, it takes up to {MOST_ARMS}"
+        )
+    return Top(n, question.top, weights, delta, epsilon, population)
+
+
+def _ordered(
+    items: int,
+    rng: np.random.Generator,
+    target: str,
+    group: Sequence[int] | None = None,
+    weights: Sequence[float] | None = None,
+) -> tuple[Units, bool]:
+    """Draw the order of a list, and tell whether the claim is about the population that it is a sample of."""
+    if target not in TARGETS:
+        raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
+    units, population = in_random_order(items, rng, group, weights), target == "population"
+    if population and not np.allclose(units.weights, 1):
+        raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
+    return units, population
 
 
 def _catch_up(arms: IntArray, units: Units, t: int, status: Callable[[], Status]) -> Procedure[FloatArray]:
@@ -101,25 +166,6 @@ def _addition(given: int | tuple[int, int], units: Units) -> tuple[int, int]:
     return given[0], int(np.searchsorted(units.starts, given[1]))
 
 
-def _answer(arms: IntArray, standings: Standings, verdict: Verdict, units: int) -> Answer:
-    """Name the best arm, and say what the answer rests on."""
-    named = verdict.chosen
-    status = verdict.status()
-    if standings.population and named is None:
-        return Answer(int(arms[status.leader]), False, "all items seen", status)
-    out = np.setdiff1d(np.arange(len(arms)), standings.play)
-    sure = "exact: " if bool(standings.certain[out].all()) and not standings.population else ""
-    if standings.t == units and not standings.population:
-        how = "all items seen" if len(verdict.tied) == 1 else "tied"
-        tied = [int(arms[arm]) for arm in verdict.tied]
-        return Answer(tied[0], True, sure + how, status, contenders=tied)
-    if len(arms) == 1:
-        return Answer(int(arms[0]), True, "the only arm", status)
-    if len(standings.play) > 1:
-        return Answer(int(arms[status.leader]), True, "certified ε-optimal", status)
-    return Answer(int(arms[status.leader]), True, f"{sure}no other arm can catch up" if sure else "certified", status)
-
-
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
     assert task.items is not None
     return race(
@@ -127,6 +173,7 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
         task.delta,
         items=task.items,
         rng=task.rng,
+        question=task.question,
         epsilon=task.epsilon,
         target=task.target,
         budget=task.budget,
@@ -135,20 +182,43 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
     )
 
 
-ENTRIES = (
-    Entry(
-        name="race",
+LIST_OPTIONS = {
+    "group": Option("value", "the cluster of each item, for items that belong together"),
+    "weights": Option("value", "the weight of each item in the mean; equal unless told"),
+}
+
+
+def _entry(kind: Kind, summary: str, **facts: Any) -> Entry:
+    best = kind == "best"
+    return Entry(
+        name="race" if best else f"race-{kind}",
         start=_start,
         goal="either",
         standing="proven",
-        reference="docs/items.md",
-        summary="The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
-        options={
-            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
-            **LIST_OPTIONS,
-        },
+        reference="docs/items.md" if best else "docs/questions.md",
+        summary=summary,
         works_on="items",
+        answers=(kind,),
+        **{"options": LIST_OPTIONS, **facts},
+    )
+
+
+RESERVE = Option("number", "the part of δ kept for arms that are added later; 0 unless told")
+ENTRIES = (
+    _entry(
+        "best",
+        "The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
+        options={"reserve": RESERVE, **LIST_OPTIONS},
         growing=True,
         reserve="reserve",
+    ),
+    _entry(
+        "top", "The m best arms on a list of items, as a set: undecided arms go through the items in one random order."
+    ),
+    _entry(
+        "above", "Which arms lie above a bar on a list of items: open arms go through the items in one random order."
+    ),
+    _entry(
+        "control", "Which arms beat a control on a list of items: open arms go through the items in one random order."
     ),
 )

@@ -1,6 +1,6 @@
 """tally: what totals say, where the order of the rewards is not known. It asks for what there is, once, and judges it.
 
-The wealths A and B of evidence/betting.py depend on rewards only through how often each value came. So whatever the order was,
+The wealths A and B of `evidence.pulls.betting` depend on rewards only through how often each value came. Whatever the order was,
 what is computed from totals is what somebody would have had who bet along with the trials. It may be looked at again and again
 while totals grow. docs/questions/totals.md has the theorem.
 """
@@ -12,15 +12,15 @@ import numpy as np
 
 from surest.algorithms.entry import Entry, Task
 from surest.algorithms.options import Option
-from surest.algorithms.questions.bar_book import Book as BarBook
-from surest.algorithms.questions.wager_control import Book as ControlBook
+from surest.algorithms.questions.wager_each import book_of
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import KINDS
 from surest.errors import UsageError
-from surest.evidence.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
-from surest.evidence.bars import compare, differences
-from surest.evidence.betting import confidence_sequence
-from surest.evidence.digest import Digests
+from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
+from surest.evidence.pulls.bars import differences
+from surest.evidence.pulls.betting import confidence_sequence
+from surest.evidence.pulls.digest import Digests
+from surest.kernels.differences import compare
 
 MORE = "more trials needed"
 
@@ -38,8 +38,7 @@ def tally(task: Task, trials: Sequence[int]) -> Procedure[Answer]:
     arms = task.arms[pulled]
     rewards = yield Pull(arms, np.asarray(trials)[pulled], Statistic.ATOMS)
     if asked.each_arm:
-        n = len(trials)
-        book = BarBook(n, task.delta, asked, epsilon) if asked.kind == "above" else ControlBook(n, task.delta, asked)
+        book = book_of(asked, len(trials), task.delta, epsilon)
         book.count(arms, rewards)
         status = book.status()
         decided = not book.open.any()
@@ -82,8 +81,8 @@ def _judged(digests: Digests, delta: float, epsilon: float, top: int) -> Status:
 
 def _lead(digests: Digests, arm: int, others: IntArray, epsilon: float) -> FloatArray:
     """The evidence that an arm's mean is not below each other's by ε or more."""
-    rows, starts = (digests.values, digests.weights, digests.size), np.full((2, len(digests.size)), 0.5)
-    return compare(rows, digests.counts, digests.sums, others, arm, (0.0, epsilon), starts, np.inf)[1]
+    starts = np.full((2, len(digests.size)), 0.5)
+    return compare(digests.rows(), digests.counts, digests.sums, others, arm, 0.0, epsilon, starts, np.inf)[1]
 
 
 def _apart(digests: Digests, contenders: Sequence[int], delta: float) -> float | None:
@@ -101,4 +100,4 @@ ENTRY = Entry(
     options={"trials": Option("value", "how many trials of each arm there are")},
     answers=KINDS,
 )
-"""Not in the table of algorithms: it chooses no pulls, and is used where a source holds totals."""
+"""Not in the registry: it chooses no pulls, and is used where a source holds totals."""

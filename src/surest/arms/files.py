@@ -8,16 +8,15 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from surest.arms.decimals import Letters, Words, short_decimals, short_texts
-from surest.core.protocol import FloatArray, IntArray
+from surest.core.protocol import FloatArray
 from surest.errors import SourceError
 
 if TYPE_CHECKING:
@@ -30,42 +29,8 @@ CHUNK = 2**18
 ROWS = 2**14
 """Rows of a batch: enough to spread the cost of a batch, few enough to stay in the processor's cache."""
 
-COMMA, LINE_END = ord(","), ord("\n")
 Columns = Mapping[str, str]
 """What this project calls a column, and what a file calls it."""
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Lines of plain fields: their letters, and where each field ends, a row a line."""
-
-    letters: Letters
-    ends: IntArray
-
-    def at(self, place: int) -> tuple[Letters, IntArray, IntArray]:
-        """The letters, and where the fields of a column begin and end."""
-        before = self.ends[:, place - 1] if place else np.append(-1, self.ends[:-1, -1])
-        return self.letters, before + 1, self.ends[:, place]
-
-
-class Texts(Mapping[str, Sequence[str]]):
-    """The columns of plain fields as texts, which are made when one is asked for: numbers and few names can do without."""
-
-    def __init__(self, fields: Fields, places: Mapping[str, int]) -> None:
-        self._fields, self._places = fields, places
-        self._texts: list[str] | None = None
-
-    def __getitem__(self, name: str) -> list[str]:
-        place = self._places[name]
-        if self._texts is None:
-            self._texts = self._fields.letters.tobytes().decode().replace("\n", ",").split(",")
-        return self._texts[place :: self._fields.ends.shape[1]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 @dataclass(frozen=True)
@@ -79,12 +44,9 @@ class Batch:
     """Lines of the file before the first row."""
     records: list[list[str]] | None = None
     """The records with blank lines among them; None where each line is a row."""
-    fields: "Fields | None" = None
-    """Where the fields are, if each line is a row."""
-    places: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values()))) if self.fields is None else len(self.fields.ends)
+        return len(next(iter(self.columns.values())))
 
     def lines(self) -> Sequence[int]:
         """The number of each row's last line in the file: quoted fields may hold line breaks."""
@@ -97,16 +59,8 @@ class Batch:
         """The place of a row, for messages."""
         return f"{self.path}, line {self.lines()[row]}"
 
-    def words(self, name: str) -> Words | None:
-        """A column's texts as numbers, equal where the texts are; None where they cannot be had quickly."""
-        return None if self.fields is None else short_texts(*self.fields.at(self.places[name]))
-
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers."""
-        if self.fields is not None:
-            quick = short_decimals(*self.fields.at(self.places[name]))
-            if quick is not None:
-                return quick
         column = self.columns[name]
         try:
             return np.fromiter(map(float, column), float, len(column))
@@ -115,63 +69,91 @@ class Batch:
             raise SourceError(f"{self.where(row)}: {name} {column[row]!r} is not a number") from None
 
 
+def is_log(path: str | Path) -> bool:
+    """Whether a path is a log of evaluations that another tool wrote, or a folder of them: by name or content."""
+    name = str(path).lower()
+    if name.removesuffix(".gz").endswith(".csv"):
+        return False
+    try:
+        if Path(path).is_dir() or name.endswith(".eval"):
+            return True
+        with open(path, "rb") as file:
+            start = file.read(4096).lstrip()
+    except (OSError, ValueError):
+        return False
+    if name.endswith((".jsonl", ".ndjson")):
+        return b'"doc_id"' in start or b'"promptIdx"' in start
+    return start.startswith((b"PK", b"{"))
+
+
 class CsvFile:
-    """A CSV file with a header.
+    """A CSV file with a header, opened once: what its columns are called is known before it is said which are read.
 
     Parameters
     ----------
     path : Path
         The file; gzipped or not, its content tells.
-    needed, optional : tuple of str
-        Our names of the columns that must be there, and of those that may be.
-    columns : mapping, optional
-        What the file calls them, where it calls them otherwise: ``{"arm": "model", "value": "score"}``.
     growing : bool
         Leave a last line without an end for later: another program may be writing it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as written:
+    ...     _ = written.write("arm,value\\na,1\\n")
+    ...     written.flush()
+    ...     with CsvFile(Path(written.name)) as file:
+    ...         file.names, [batch.columns for batch in file.batches(("arm", "value"))]
+    (['arm', 'value'], [{'arm': ['a'], 'value': ['1']}])
     """
 
-    def __init__(
-        self,
-        path: Path,
-        needed: tuple[str, ...],
-        optional: tuple[str, ...] = (),
-        columns: Columns | None = None,
-        growing: bool = False,
-    ) -> None:
-        self.path, self.needed, self.optional, self.growing = path, needed, optional, growing
-        self.mapping = _checked_mapping(columns, needed + optional)
+    def __init__(self, path: Path, growing: bool = False) -> None:
+        self.path, self.growing = path, growing
         self.unfinished = False
         """Whether the last line had no end, once all is read."""
+        self._file = _opened(path)
+        try:
+            self._blocks = text_blocks(self._file, path, growing, self)
+            first = io.StringIO(next(self._blocks, ""), newline="")
+            reader = csv.reader(iter(first.readline, ""), strict=True)
+            try:
+                self.written = [name.strip() for name in next(filter(None, reader), [])]
+            except csv.Error as error:
+                raise SourceError(f"{path}, line {reader.line_num}: {error}") from None
+        except BaseException:
+            self._file.close()
+            raise
+        self.names = [name.lower() for name in self.written]
+        """The names of all columns, as they are compared; `written` has them as they are. None where a file is empty."""
+        self._above, self._first = reader.line_num, first.read()
 
-    def header(self) -> dict[str, int]:
-        """Our names of the columns that the file has, and where they are."""
-        with _opened(self.path) as file:
-            return self._header(io.StringIO(next(self._blocks(file), ""), newline=""))[0]
+    def __enter__(self) -> "CsvFile":
+        return self
 
-    def names(self) -> list[str]:
-        """The names of all columns, as they are compared: in small letters."""
-        with _opened(self.path) as file:
-            first = io.StringIO(next(self._blocks(file), ""), newline="")
-            return self._names(csv.reader(iter(first.readline, ""), strict=True))
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
-    def batches(self) -> Iterator[Batch]:
-        """The rows; a message about a bad one names its line."""
-        with _opened(self.path) as file:
-            blocks = self._blocks(file)
-            first = io.StringIO(next(blocks, ""), newline="")
-            at, width, above = self._header(first)
-            block: str | None = first.read()
-            while at and block is not None:
-                fields = _plain_fields(block, width)
-                if fields is not None:
-                    yield Batch(self.path, Texts(fields, at), above, None, fields, at)
-                elif _is_closed(block):
-                    yield from self._parsed(csv.reader(io.StringIO(block, newline=""), strict=True), at, width, above)
-                else:  # a quoted field may go on in the next block: parse all that is left as one
-                    left = chain.from_iterable(io.StringIO(b, newline="") for b in chain([block], blocks))
-                    yield from self._parsed(csv.reader(left, strict=True), at, width, above)
-                above += _line_breaks(block)
-                block = next(blocks, None)
+    def batches(
+        self, needed: tuple[str, ...], optional: tuple[str, ...] = (), columns: Columns | None = None
+    ) -> Iterator[Batch]:
+        """The rows, once; a message about a bad one names its line.
+
+        `needed` and `optional` are our names of the columns that must be there, and of those that may be; `columns` says what
+        the file calls them, where it calls them otherwise: ``{"arm": "model", "value": "score"}``.
+        """
+        at, width = self._places(needed, optional, _checked_mapping(columns, needed + optional)), len(self.names)
+        above, block = self._above, self._first if at else None
+        while block is not None:
+            fields = _plain_fields(block, width)
+            if fields is not None:
+                yield Batch(self.path, {name: fields[place::width] for name, place in at.items()}, above)
+            elif _is_closed(block):
+                yield from self._parsed(csv.reader(io.StringIO(block, newline=""), strict=True), at, width, above)
+            else:  # a quoted field may go on in the next block: parse all that is left as one
+                left = chain.from_iterable(io.StringIO(b, newline="") for b in chain([block], self._blocks))
+                yield from self._parsed(csv.reader(left, strict=True), at, width, above)
+            above += _line_breaks(block)
+            block = next(self._blocks, None)
 
     def _parsed(self, reader: "Reader", at: dict[str, int], width: int, start: int) -> Iterator[Batch]:
         while True:
@@ -186,58 +168,32 @@ class CsvFile:
             if not records:
                 return
 
-    def _header(self, text: io.StringIO) -> tuple[dict[str, int], int, int]:
-        """Our columns and their places, the number of fields, and the number of lines up to here. Leaves the rest in `text`."""
-        reader = csv.reader(iter(text.readline, ""), strict=True)
-        names = self._names(reader)
+    def _places(self, needed: tuple[str, ...], optional: tuple[str, ...], mapping: Columns) -> dict[str, int]:
+        """Our names of the columns that the file has, and where they are."""
+        names = self.names
         if not names:
-            return {}, 0, 0
-        ours = {self.mapping.get(name, name).strip().lower(): name for name in self.needed + self.optional}
-        missing = [name for name in ours if ours[name] in self.needed and name not in names]
+            if self.growing:
+                return {}
+            wanted = f" such as {','.join(needed)}" if needed else ""
+            raise SourceError(f"{self.path} is empty; it needs a header{wanted} and rows below it")
+        ours = {mapping.get(name, name).strip().lower(): name for name in needed + optional}
+        missing = [name for name in ours if ours[name] in needed and name not in names]
         twice = next((name for name in names if names.count(name) > 1), None)
         if missing or twice is not None:
             problem = f"{twice!r} is there twice" if twice is not None else f"{missing[0]!r} is missing"
-            raise SourceError(f"{self.path}, line 1: columns {', '.join(names)}; {problem}. {self._wanted(names)}")
-        if not self.mapping:
-            self._refuse_near_misses(names)
-        at = {ours[name]: place for place, name in enumerate(names) if name in ours}
-        return at, len(names), reader.line_num
+            wanted = _wanted(self.path, names, needed, optional)
+            raise SourceError(f"{self.path}, line 1: columns {', '.join(names)}; {problem}. {wanted}")
+        if not mapping:
+            self._refuse_near_misses(needed, optional)
+        return {ours[name]: place for place, name in enumerate(names) if name in ours}
 
-    def _names(self, reader: "Reader") -> list[str]:
-        try:
-            names = [name.strip().lower() for name in next(filter(None, reader), [])]
-        except csv.Error as error:
-            raise SourceError(f"{self.path}, line {reader.line_num}: {error}") from None
-        if not names and not self.growing:
-            wanted = f" such as {','.join(self.needed)}" if self.needed else ""
-            raise SourceError(f"{self.path} is empty; it needs a header{wanted} and rows below it")
-        return names
-
-    def _wanted(self, names: list[str]) -> str:
-        if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
-            return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
-        may = f" and may have {' and '.join(self.optional)}" if self.optional else ""
-        told = ", ".join(f"{name!r}: …" for name in self.needed)
-        return (
-            f"Here a file needs {','.join(self.needed)}{may}; other names can be given as columns={{{told}}}, "
-            f"on the command line {' '.join(f'--{name}-column …' for name in self.needed)}" + self._elsewhere(names)
-        )
-
-    def _elsewhere(self, names: list[str]) -> str:
-        """What else such a file may have been meant for."""
-        if self.needed == ("arm", "value"):
-            return ". Totals need arm,successes,trials, or clicks and impressions, or conversions and visitors"
-        if self.needed == ("arm", "item", "value") and {"arm", "value"} <= set(names):
-            return ". Rewards without items are for surest identify"
-        return ""
-
-    def _refuse_near_misses(self, names: list[str]) -> None:
+    def _refuse_near_misses(self, needed: tuple[str, ...], optional: tuple[str, ...]) -> None:
         """A column that is not ours is ignored, but not one whose name looks like a slip: ``counts`` for ``count``."""
-        for name in names:
-            near = get_close_matches(name, self.optional, 1, cutoff=0.85)
-            if near and near[0] not in names:
-                ours = ", ".join(f"{needed!r}: {needed!r}" for needed in self.needed)
-                options = " ".join(f"--{needed}-column {needed}" for needed in self.needed)
+        for name in self.names:
+            near = get_close_matches(name, optional, 1, cutoff=0.85)
+            if near and near[0] not in self.names:
+                ours = ", ".join(f"{column!r}: {column!r}" for column in needed)
+                options = " ".join(f"--{column}-column {column}" for column in needed)
                 raise SourceError(
                     f"{self.path}, line 1: is column {name!r} meant to be {near[0]!r}? If it is, rename it, or give "
                     f"columns={{{near[0]!r}: {name!r}}}. If not, name the columns that count, and it is ignored: "
@@ -257,65 +213,77 @@ class CsvFile:
             columns = list(zip(*rows, strict=True))
             yield Batch(self.path, {name: columns[place] for name, place in at.items()}, above, records)
 
-    def _blocks(self, file: BinaryIO) -> Iterator[str]:
-        """The text in pieces that end where a line ends."""
-        encoding, line = "utf-8-sig", 1
-        for block in self._whole_lines(file):
-            try:
-                yield block.decode(encoding)
-            except UnicodeDecodeError as error:
-                line += block[: error.start].count(b"\n")
-                raise SourceError(
-                    f"{self.path}, line {line}: not UTF-8 text ({error.reason}); save the file as UTF-8"
-                ) from None
-            encoding, line = "utf-8", line + block.count(b"\n")
 
-    def _whole_lines(self, file: BinaryIO) -> Iterator[bytes]:
-        rest, line = b"", 1
-        while piece := _read(file, self.path):
-            whole, end, rest = (rest + piece).rpartition(b"\n")
-            line += whole.count(b"\n") + len(end)
-            if end:
-                yield whole + end
-            if len(rest) > LONGEST_LINE:
-                raise SourceError(
-                    f"{self.path}, line {line}: more than {LONGEST_LINE:,} bytes, the most that a line may have. "
-                    "Is it a table with one row a line?"
-                )
-        self.unfinished = bool(rest.strip())
-        if rest and not self.growing:
-            yield rest
+def _wanted(path: Path, names: list[str], needed: tuple[str, ...], optional: tuple[str, ...]) -> str:
+    """What a file lacks, and what else such a file may have been meant for."""
+    if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
+        return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
+    may = f" and may have {' and '.join(optional)}" if optional else ""
+    told = ", ".join(f"{name!r}: …" for name in needed)
+    elsewhere = ""
+    if needed == ("arm", "value"):
+        elsewhere = ". Totals need arm,successes,trials, or clicks and impressions, or conversions and visitors"
+        if len(names) > 1 and "arm" not in names:
+            elsewhere += f". With a column for each arm and a row for each item: surest evaluate {path}"
+    if needed == ("arm", "item", "value") and {"arm", "value"} <= set(names):
+        elsewhere = ". Rewards without items are for surest identify"
+    return (
+        f"Here a file needs {','.join(needed)}{may}; other names can be given as columns={{{told}}}, "
+        f"on the command line {' '.join(f'--{name}-column …' for name in needed)}{elsewhere}"
+    )
+
+
+def text_blocks(file: BinaryIO, path: Path, growing: bool = False, told: CsvFile | None = None) -> Iterator[str]:
+    """The text of a file in pieces that end where a line ends. `told` learns whether the last line has no end."""
+    encoding, line = "utf-8-sig", 1
+    for block in _whole_lines(file, path, growing, told):
+        try:
+            yield block.decode(encoding)
+        except UnicodeDecodeError as error:
+            line += block[: error.start].count(b"\n")
+            raise SourceError(f"{path}, line {line}: not UTF-8 text ({error.reason}); save the file as UTF-8") from None
+        encoding, line = "utf-8", line + block.count(b"\n")
+
+
+def _whole_lines(file: BinaryIO, path: Path, growing: bool, told: CsvFile | None) -> Iterator[bytes]:
+    rest, line = b"", 1
+    while piece := _read(file, path):
+        whole, end, rest = (rest + piece).rpartition(b"\n")
+        line += whole.count(b"\n") + len(end)
+        if end:
+            yield whole + end
+        if len(rest) > LONGEST_LINE:
+            raise SourceError(
+                f"{path}, line {line}: more than {LONGEST_LINE:,} bytes, the most that a line may have. "
+                "Is it a table with one row a line?"
+            )
+    if told is not None:
+        told.unfinished = bool(rest.strip())
+    if rest and not growing:
+        yield rest
 
 
 def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text file with their ends, gzipped or not; a line has the same limit as in a CSV file."""
     with _opened(path) as file:
-        for block in CsvFile(path, ())._blocks(file):
+        for block in text_blocks(file, path):
             yield from io.StringIO(block, newline="")
 
 
-def _plain_fields(text: str, width: int) -> Fields | None:
+def _plain_fields(text: str, width: int) -> list[str] | None:
     """The fields of lines that all have `width` of them; None if there is a quote, a blank line or another number.
 
-    >>> _plain_fields("a,1\\nb,2\\n", 2).ends.tolist()
-    [[1, 3], [5, 7]]
+    >>> _plain_fields("a,1\\nb,2\\n", 2)
+    ['a', '1', 'b', '2']
     >>> _plain_fields("a,1\\n\\n", 2), _plain_fields("a\\nb,1,2\\n", 2), _plain_fields('a,"1"\\n', 2)
     (None, None, None)
     """
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    text = text.removesuffix("\n")
-    if '"' in text or "\r" in text or not text:
+    text = text.replace("\r\n", "\n").removesuffix("\n")
+    if not text or '"' in text or "\r" in text or (width == 1 and "\n\n" in f"\n{text}\n"):
         return None
-    letters = np.frombuffer(text.encode(), np.uint8)
-    marks = np.flatnonzero((letters == LINE_END) | (letters == COMMA))
-    if len(marks) % width != width - 1:
+    if set(map(str.count, text.split("\n"), repeat(","))) != {width - 1}:
         return None
-    ends = np.append(marks, len(letters)).reshape(-1, width)
-    if (letters[ends[:, :-1]] != COMMA).any() or (letters[ends[:-1, -1]] != LINE_END).any():
-        return None
-    blank = width == 1 and (np.diff(ends[:, 0], prepend=-1) == 1).any()
-    return None if blank else Fields(letters, ends)
+    return text.replace("\n", ",").split(",")  # several times as fast as csv
 
 
 def _is_closed(text: str) -> bool:

@@ -11,17 +11,21 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from surest.arms.philox import draw_atoms, easy
-from surest.compiled import compiler
-from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, Reply, Statistic, atoms_of
+from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Pull, Reply, Statistic, atoms_of
 from surest.errors import SourceError
+from surest.kernels import COMPILED
+from surest.kernels.philox import draw_atoms
 
 EXACT = 2**53
 """NumPy's binomial stays on whole numbers up to here; larger counts are drawn in parts."""
 CACHED_ATOMS = 64
 """Pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000."""
 MANY_ARMS, MANY_ASKED = 500, 16
-"""From so many arms on, a request for so many of them is answered by machine code."""
+"""From so many arms on, a request for so many of them is answered by one call of a kernel, if that is compiled."""
+FEW = 16
+"""So many draws are sorted into an arm's values there, one by one."""
+INVERSION = 30.0
+"""Up to this mean NumPy draws binomial numbers by inversion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +178,7 @@ class FiniteSimulation:
                 return np.concatenate([self._rewards(arm, times) for arm, times in wanted])
 
     def _is_large(self, request: Pull) -> bool:
-        return len(self.arms) >= MANY_ARMS and len(request.arms) >= MANY_ASKED and compiler() is not None
+        return len(self.arms) >= MANY_ARMS and len(request.arms) >= MANY_ASKED and COMPILED
 
     def _all_atoms(self, arms: IntArray, times: IntArray) -> Atoms:
         """The same as `_atoms` of each arm, to the bit, without a step of Python an arm."""
@@ -185,7 +189,7 @@ class FiniteSimulation:
         quick = easy(times, sizes, probabilities[np.minimum(first + 1, len(probabilities) - 1)])
         keys, requests = self._draws.keys_of(arms[quick])
         laws = first[quick], sizes[quick], probabilities
-        draw_atoms(keys, requests, times[quick], laws, offset[:-1][quick], places, counts)
+        draw_atoms(keys, requests, times[quick], *laws, offset[:-1][quick], places, counts)
         values = self.arms.values[places]
         for k in np.flatnonzero(~quick).tolist():
             drawn, often = self._atoms(int(arms[k]), int(times[k]))
@@ -271,6 +275,17 @@ class Draws:
         state["state"]["counter"][3] = high
         state["buffer_pos"], state["has_uint32"] = 4, 0
         self._bits.state = state
+
+
+def easy(times: IntArray, sizes: IntArray, probabilities: FloatArray) -> BoolArray:
+    """Whether `draw_atoms` answers for arms: from their pulls, numbers of atoms, and the probability of the second atom."""
+    rare = np.minimum(probabilities, 1 - probabilities)
+    answered: BoolArray = (
+        (sizes == 1)
+        | ((times < sizes) & (times <= FEW))
+        | ((sizes == 2) & (times >= sizes) & (times * rare <= INVERSION))
+    )
+    return answered
 
 
 def _mean_of(rng: np.random.Generator, times: int, values: FloatArray, probabilities: FloatArray) -> float:

@@ -90,22 +90,23 @@ def _of_json(path: Path, key: str | None, growing: bool) -> Iterator[tuple[int, 
 
 
 def _of_rows(path: Path, key: str | None) -> Iterator[tuple[int, Item]]:
-    names = CsvFile(path, ()).names()
-    found = key.strip().lower() if key is not None else next((name for name in KEYS if name in names), None)
-    if found is None and len(names) == 1:
-        found = names[0]
-    if found is None or found not in names:
-        raise SourceError(
-            f"{path}, line 1: columns {', '.join(names)}; none is called {key or ' or '.join(KEYS)}. "
-            "Say which one names an item: key=…"
-        )
-    for batch in CsvFile(path, tuple(names)).batches():
-        for number, row in zip(batch.lines(), zip(*batch.columns.values(), strict=True), strict=True):
-            fields = dict(zip(batch.columns, row, strict=True))
-            name = fields[found].strip()
-            if not name:
-                raise SourceError(f"{path}, line {number}: the item has no name in column {found!r}")
-            yield number, Item(name, name if len(fields) == 1 else fields)
+    with CsvFile(path) as file:
+        names = file.names
+        found = key.strip().lower() if key is not None else next((name for name in KEYS if name in names), None)
+        if found is None and len(names) == 1:
+            found = names[0]
+        if names and (found is None or found not in names):
+            raise SourceError(
+                f"{path}, line 1: columns {', '.join(names)}; none is called {key or ' or '.join(KEYS)}. "
+                "Say which one names an item: key=…"
+            )
+        for batch in file.batches(tuple(names)):
+            for number, row in zip(batch.lines(), zip(*batch.columns.values(), strict=True), strict=True):
+                fields = dict(zip(batch.columns, row, strict=True))
+                name = fields[str(found)].strip()
+                if not name:
+                    raise SourceError(f"{path}, line {number}: the item has no name in column {found!r}")
+                yield number, Item(name, name if len(fields) == 1 else fields)
 
 
 def _distinct(items: Iterable[tuple[int, Item]], path: Path, growing: bool = False) -> list[Item]:

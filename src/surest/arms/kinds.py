@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns
+from surest.arms.files import Columns, CsvFile
 from surest.arms.finite import FiniteArms, recorded
-from surest.arms.recorded import read_csv, read_in_order
-from surest.arms.totals import NEEDED, Totals, frame_totals, has_totals, read_totals, totals_of
+from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files, pairing
+from surest.arms.totals import NEEDED, Totals, frame_totals, named_pair, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
@@ -34,6 +34,8 @@ class Records:
 
     labels: tuple[Any, ...]
     rewards: list[FloatArray]
+    column: str | None = None
+    """A column of the file or data frame that was not read and may name items which several arms were tried on."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,11 @@ def kind_of_arms(
         return arms
     if columns and not (isinstance(arms, str | Path) or _is_frame(arms)):
         raise UsageError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {_short(arms)}")
+    column = None
     if isinstance(arms, str | Path):
-        arms = _read(arms, scale, resample, columns)
+        arms, column = _read(arms, scale, resample, columns)
     elif _is_frame(arms):
-        arms = _frame(arms, columns)
+        arms, column = _frame(arms, columns)
     elif isinstance(arms, Mapping) and arms and all(map(_is_total, arms.values())):
         arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
     if isinstance(arms, Totals) and resample:
@@ -88,7 +91,7 @@ def kind_of_arms(
         raise UsageError(f"arm {one!r} is a callable and arm {other!r} is not; give one kind")
     rewards = [_array(label, arm, scale) for label, arm in zip(labels, given, strict=True)]
     if not resample:
-        return Records(labels, rewards)
+        return Records(labels, rewards, column)
     units = {str(label): scale.to_unit(values) for label, values in zip(labels, rewards, strict=True)}
     return Simulated(labels, recorded(units), resampled=True)
 
@@ -133,17 +136,44 @@ def _named(arms: Any) -> tuple[tuple[Any, ...], list[Any]]:
     )
 
 
-def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | None) -> Any:
-    """Arms from a CSV file: recorded rewards, a law to draw from, or totals."""
+def read_source(
+    path: str | Path, columns: Columns | None = None, *, bounds: tuple[float, float], clip: bool = False,
+    instance: str | None = None, resample: bool = False, counts: bool = True, growing: bool = False, add: bool = False,
+) -> Totals | InOrder | FiniteArms:  # fmt: skip
+    """What a file holds, told by the names of its columns: totals, rewards in order, or a law to draw from. It is opened once.
+
+    A law it is if `resample` says so, or by a column of `counts`. A folder holds rewards in order. Totals `add` up the rows of an
+    arm; rewards lie within the bounds unless those that do not are to be clipped.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("arm,value,count\\na,1,3\\n")
+    ...     file.flush()
+    ...     read_source(file.name, bounds=(0, 1)).means
+    array([1.])
+    """
+    place, within = Path(path), None if clip else bounds
+    if place.is_dir() and not resample:
+        return in_order(open_files(place, growing), path, instance, columns, within)
+    with CsvFile(place, growing) as file:
+        pair = named_pair(file.names, columns, str(path))
+        if pair is not None:
+            return totals_in(file, columns, pair, add=add)
+        if resample or (counts and (columns or {}).get("count", "count").strip().lower() in file.names):
+            return chosen(laws_in(file, bounds, columns), instance, path)
+        return in_order([file], path, instance, columns, within)
+
+
+def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:
+    """Arms from a CSV file, and a column of it that may name items."""
     if not Path(path).exists():
         raise SourceError(f"arms are {str(path)!r}, and there is no such file; give a CSV file, functions or arrays")
-    if has_totals(path, columns):
-        return read_totals(path, columns)
-    if resample:
-        law = read_csv(path, bounds=(scale.low, scale.high), columns=columns)
-        return Simulated(law.labels, _good_side(law, scale), resampled=True)
-    found = read_in_order(path, columns=columns, growing=False, within=(scale.low, scale.high))
-    return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}
+    found = read_source(path, columns, bounds=(scale.low, scale.high), resample=resample, counts=False)
+    if isinstance(found, FiniteArms):
+        return Simulated(found.labels, _good_side(found, scale), resampled=True), None
+    if isinstance(found, Totals):
+        return found, None
+    return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}, found.column
 
 
 def _is_frame(arms: Any) -> bool:
@@ -154,16 +184,18 @@ def _is_total(value: Any) -> bool:
     return isinstance(value, Mapping) and set(value) == set(NEEDED[1:])
 
 
-def _frame(frame: Any, columns: Columns | None = None) -> Any:
-    """A data frame as recorded rewards or totals: columns arm and value, a row a reward, or else a column for each arm."""
+def _frame(frame: Any, columns: Columns | None = None) -> tuple[Any, str | None]:
+    """A data frame as recorded rewards or totals: columns arm and value, a row a reward, or else a column for each arm. And, of
+    a row a reward, a column that may name items."""
     totals = frame_totals(frame, columns)
     if totals is not None:
-        return totals
+        return totals, None
     names = [str(name).lower() for name in frame.columns]
     wanted = [str((columns or {}).get(name, name)).lower() for name in ("arm", "value")]
     if set(wanted) <= set(names):
         arm, value = (np.asarray(frame[frame.columns[names.index(name)]]) for name in wanted)
-        return {label: value[arm == label] for label in dict.fromkeys(arm.tolist())}
+        rewards = {label: value[arm == label] for label in dict.fromkeys(arm.tolist())}
+        return rewards, pairing(map(str, frame.columns), columns)
     if columns:
         missing = next(name for name in wanted if name not in names)
         raise SourceError(f"the DataFrame has no column {missing!r}; it has {', '.join(map(str, frame.columns))}")
@@ -181,7 +213,7 @@ def _frame(frame: Any, columns: Columns | None = None) -> Any:
                 "for each reward: columns={'arm': …, 'value': …}"
             )
         found[name] = _without_end(name, values) if values.dtype.kind == "f" else values
-    return found
+    return found, None
 
 
 def _without_end(name: Any, values: FloatArray) -> FloatArray:

@@ -28,6 +28,8 @@ class Pair:
     """The list, as far as its items have names. A score on another item does not count."""
     unnamed: int = 0
     """How many further items are on the list."""
+    places: tuple[int, ...] = ()
+    """Where each item stood before an order was drawn; empty where none was."""
     drawn: bool = False
     """Whether the list stands in a random order that was drawn before anything was evaluated."""
     events: tuple[tuple[str, int, Hashable], ...] = ()

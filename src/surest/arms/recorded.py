@@ -6,7 +6,7 @@ as evidence, each to be counted once. `read_csv` gives a law: arms whose pulls d
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +20,27 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
 NEEDED, OPTIONAL = ("arm", "value"), ("instance", "count")
+PAIRING = {
+    "item",
+    "question",
+    "fold",
+    "split",
+    "id",
+    "example",
+    "sample",
+    "case",
+    "task",
+    "problem",
+    "prompt",
+    "test",
+    "doc",
+}
+PAIRING |= {"document", "query", "block", "pair", "subject", "user", "input"}
+"""Names of columns that usually pair rows, as they are, in the plural or with _id: what several arms were tried on."""
+ABOUT_ITEMS = (
+    "the column '{}' was not used. If it names what several arms were tried on, this is a list of items, and they are to be "
+    "compared item by item"
+)
 MERGED_FROM = 2**14
 """Rewards of an arm from which on equal ones are put together when a law is read."""
 T = TypeVar("T")
@@ -60,20 +81,26 @@ def read_csv(
     ...     read_csv(file.name).means
     array([0.75, 1.  ])
     """
-    return _chosen(read_instances(path, bounds, columns), instance, path)
+    return chosen(read_instances(path, bounds, columns), instance, path)
 
 
 def read_instances(
     path: str | Path, bounds: tuple[float, float] = (0.0, 1.0), columns: Columns | None = None
 ) -> dict[str, FiniteArms]:
     """The laws of all instances of a file, by name (an empty name where the file has no such column)."""
+    with CsvFile(Path(path)) as file:
+        return laws_in(file, bounds, columns)
+
+
+def laws_in(file: CsvFile, bounds: tuple[float, float], columns: Columns | None) -> dict[str, FiniteArms]:
+    """The laws of all instances of a file that is open."""
     groups = _Groups()
-    for batch in CsvFile(Path(path), NEEDED, OPTIONAL, columns).batches():
+    for batch in file.batches(NEEDED, OPTIONAL, columns):
         values = _on_unit(batch, batch.numbers("value"), bounds)
         counts = _counts(batch)
         groups.add(batch, values, np.ones(len(values)) if counts is None else counts)
     if not groups.keys:
-        raise SourceError(f"{path} holds no rewards; it needs a header and at least one row (arm,value)")
+        raise SourceError(f"{file.path} holds no rewards; it needs a header and at least one row (arm,value)")
     laws: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
     for (name, arm), support, weights in groups:
         laws.setdefault(name, {})[arm] = np.array(support), np.array(weights)
@@ -88,6 +115,8 @@ class InOrder:
     """Python's arrays: eight bytes a number, plain floats when they are taken out."""
     unfinished: tuple[str, ...]
     """Files whose last line had no end yet. It was left for later: its number may not be whole."""
+    column: str | None = None
+    """A column that was not read and may name items which several arms were tried on."""
 
 
 def read_in_order(
@@ -121,55 +150,54 @@ def read_in_order(
     ...     read_in_order(file.name).numbers
     {'a': array('d', [0.5, 0.25]), 'b': array('d', [1.0])}
     """
-    groups, unfinished = _Groups(), []
-    for place in _files(Path(path)):
-        file = CsvFile(place, NEEDED, OPTIONAL, columns, growing)
-        for batch in file.batches():
-            values = batch.numbers("value")
-            if np.isnan(values).any():
-                row = int(np.isnan(values).argmax())
-                raise SourceError(f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not a number")
-            if within is not None:
-                _on_unit(batch, values, within)
-            _refuse_counts(batch)
-            groups.add(batch, values, None)
-        if growing and file.unfinished:
-            unfinished.append(str(place))
+    return in_order(open_files(Path(path), growing), path, instance, columns, within)
+
+
+def in_order(
+    files: Iterable[CsvFile],
+    path: str | Path,
+    instance: str | None = None,
+    columns: Columns | None = None,
+    within: tuple[float, float] | None = None,
+) -> InOrder:
+    """The same of files that are open; each is closed once it is read."""
+    groups, unfinished, others = _Groups(), [], list[str]()
+    for opened in files:
+        with opened as file:
+            others += file.names
+            for batch in file.batches(NEEDED, OPTIONAL, columns):
+                values = batch.numbers("value")
+                if np.isnan(values).any():
+                    row = int(np.isnan(values).argmax())
+                    raise SourceError(f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not a number")
+                if within is not None:
+                    _on_unit(batch, values, within)
+                _refuse_counts(batch)
+                groups.add(batch, values, None)
+            if file.growing and file.unfinished:
+                unfinished.append(str(file.path))
     instances: dict[str, dict[str, array[float]]] = {}
     for (name, arm), numbers, _ in groups:
         instances.setdefault(name, {})[arm] = numbers
     if instance is None and len(instances) < 2:
-        return InOrder(next(iter(instances.values()), {}), tuple(unfinished))
-    return InOrder(_chosen(instances, instance, path), tuple(unfinished))
+        numbers_of = next(iter(instances.values()), {})
+    else:
+        numbers_of = chosen(instances, instance, path)
+    return InOrder(numbers_of, tuple(unfinished), pairing(others, columns))
 
 
-def has_counts(path: str | Path, columns: Columns | None = None) -> bool:
-    """Whether a file has a column `count`: then it is a law, since the order of its rewards is lost. Reads the header only.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,value,count\\na,1,3\\n")
-    ...     file.flush()
-    ...     has_counts(file.name)
-    True
-    """
-    return any(
-        "count" in CsvFile(file, NEEDED, OPTIONAL, columns, growing=True).header() for file in _files(Path(path))
-    )
+def open_files(path: Path, growing: bool) -> Iterator[CsvFile]:
+    """A file, or those of a folder, one after the other."""
+    return (CsvFile(file, growing) for file in _files(path))
 
 
-def has_items(path: str | Path, columns: Columns | None = None) -> bool:
-    """Whether a file has a column `item` besides those that are read here: `surest.evaluate` reads it. Reads the header only.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,item,value\\na,q1,3\\n")
-    ...     file.flush()
-    ...     has_items(file.name), has_items(file.name, {"arm": "item"})
-    (True, False)
-    """
+def pairing(names: Iterable[str], columns: Columns | None = None) -> str | None:
+    """The first of the columns that may name items, and that `columns` does not use otherwise."""
     read = {name.strip().lower() for name in (columns or {}).values()}
-    return "item" not in read and any("item" in CsvFile(f, (), growing=True).names() for f in _files(Path(path)))
+    others = (name for name in names if name.strip().lower() not in read)
+    return next(
+        (name for name in others if name.strip().lower().removesuffix("_id").removesuffix("s") in PAIRING), None
+    )
 
 
 class _Groups:
@@ -178,9 +206,6 @@ class _Groups:
     def __init__(self) -> None:
         self.keys: dict[Key, int] = {}
         self._seen: dict[str | Key, int] = {}
-        self._by_word: dict[int, int] = {}
-        """The same for short names, each written as a number; sorted in the arrays below."""
-        self._words, self._places_of_words = np.empty(0, np.uint64), np.empty(0, np.int64)
         self._values: list[array[float]] = []
         self._counts: list[array[float]] = []
         self._most: list[int] = []
@@ -212,21 +237,6 @@ class _Groups:
         self._most[place] = max(MERGED_FROM, 2 * len(values))
 
     def _places(self, batch: Batch) -> IntArray:
-        words = None if "instance" in batch.columns else batch.words("arm")
-        if words is not None and len(self._words):
-            at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
-            if (self._words[at] == words).all():
-                return self._places_of_words[at]
-        places = self._places_of_texts(batch)
-        if words is not None:
-            fresh, first = np.unique(words, return_index=True)
-            self._by_word |= zip(fresh.tolist(), places[first].tolist(), strict=True)
-            known = sorted(self._by_word)
-            self._words = np.array(known, np.uint64)
-            self._places_of_words = np.array([self._by_word[word] for word in known], np.int64)
-        return places
-
-    def _places_of_texts(self, batch: Batch) -> IntArray:
         arms = batch.columns["arm"]
         names = batch.columns.get("instance")
         texts: list[str | Key] = list(arms) if names is None else list(zip(names, arms, strict=True))
@@ -297,7 +307,7 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _chosen(instances: dict[str, T], instance: str | None, path: str | Path) -> T:
+def chosen(instances: dict[str, T], instance: str | None, path: str | Path) -> T:
     """One instance of a file."""
     if instance is None:
         if len(instances) > 1:

@@ -1,5 +1,6 @@
 """Tables of arms × items: every arm's value on every item of a list, with gaps where nothing was evaluated yet."""
 
+import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from surest.arms.files import Batch, Columns, CsvFile
-from surest.arms.items import read_items
+from surest.arms.items import KEYS, read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
 NEEDED = ("arm", "item", "value")
+ARMS = ("arm", "model", "system", "method", "solver", "prompt", "algorithm", "variant")
+"""Columns of text that name arms, not items: a table with one is not wide, or it stands the other way round."""
 MOST_CELLS = 2**28
 """Cells of a table: two gigabytes."""
 
@@ -38,12 +41,13 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
     Parameters
     ----------
     data : path, DataFrame, mapping or 2-D array
-        A CSV file, gzipped or not, with the columns arm, item and value; a pandas or polars DataFrame with these columns, or
-        a wide one with a column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an
+        A CSV file, gzipped or not, or a pandas or polars DataFrame, with the columns arm, item and value, or wide: with a
+        column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an
         array, the other way round: a row for each arm and a column for each item.
     columns : mapping, optional
         Other names of the columns of a file or a long DataFrame: ``{"arm": "model", "item": "question", "value": "score"}``.
-        With ``{"item": …}`` alone, the column of a wide DataFrame that names the items.
+        With ``{"item": …}`` alone, the column of a wide table that names the items; otherwise `item`, `key` or `id`, the only
+        column of text, or a first column that numbers the rows.
 
     Examples
     --------
@@ -66,7 +70,9 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
 
 
 def read_table(path: str | Path, columns: Columns | None = None) -> Table:
-    """A table from a CSV file with a row a cell, in any order. An empty value is a gap.
+    """A table from a CSV file with a row a cell, in any order, or with a column for each arm and a row for each item.
+
+    An empty value is a gap.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
@@ -76,14 +82,20 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
     array([[1. , 0. ],
            [0.5, nan]])
     """
+    with CsvFile(Path(path)) as file:
+        wide = _wide_file(file, dict(columns or {}))
+        return _long_file(file, columns) if wide is None else wide
+
+
+def _long_file(file: CsvFile, columns: Columns | None) -> Table:
     arms, items = dict[str, int](), dict[str, int]()
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     lines: list[Sequence[int]] = []
-    for batch in CsvFile(Path(path), NEEDED, (), columns).batches():
+    for batch in file.batches(NEEDED, (), columns):
         parts.append((_places(batch, "arm", arms), _places(batch, "item", items), _values(batch)))
         lines.append(batch.lines())
     if not parts:
-        raise SourceError(f"{path} holds no values; it needs a header and at least one row (arm,item,value)")
+        raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
     rows, cols, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     ends = np.cumsum([len(part) for part in lines])
 
@@ -91,7 +103,86 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
         part = int(np.searchsorted(ends, row, "right"))
         return f"line {lines[part][row - int(ends[part])]}"  # counted from the part's end
 
-    return _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{path}, ")
+    return _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{file.path}, ")
+
+
+SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"}
+"""Names of a column of scores, each of another arm: such a file is not taken for one with a column for each arm."""
+
+
+def _wide_file(file: CsvFile, columns: dict[str, str]) -> Table | None:
+    """The table of a file with a column for each arm, as a data frame has them; None where it has a row a cell."""
+    path, names, written = file.path, file.names, file.written
+    item = columns.get("item")
+    if {"arm", "value"} & set(names) or set(columns) - {"item"} or len(names) < 2 or len(set(names)) < len(names):
+        return None
+    if item is not None and item.strip().lower() not in names:
+        return None
+    if item is None and len(names) >= 3 and SCORES & set(names):
+        raise SourceError(_which_way(path, written, [name for name in written if name.strip().lower() not in SCORES]))
+    texts: dict[str, list[str]] = {name: [] for name in written}
+    for batch in file.batches(tuple(names)):
+        for name, column in zip(written, names, strict=True):
+            texts[name] += [text.strip() for text in batch.columns[column]]
+    read = {name: _as_numbers(column) for name, column in texts.items()}
+    given = None if item is None else written[names.index(item.strip().lower())]
+    found = _item_column(written, given, lambda name: read[name] is None, texts.__getitem__)
+    arms = {name: read[name] for name in written if name != found}
+    wrong = [name for name, column in arms.items() if column is None]
+    if len(arms) < 2 or wrong:
+        if item is None and len(written) >= 3:
+            three = wrong[:1] + [found or wrong[-1]] if wrong else written[:2]
+            raise SourceError(_which_way(path, written, three))
+        return None
+    keys = tuple(texts[found]) if found is not None else tuple(range(len(next(iter(texts.values())))))
+    return _of_rows(tuple(arms), keys, [column for column in arms.values() if column is not None])
+
+
+def _which_way(path: Path, names: list[str], like: list[str]) -> str:
+    """What to say of a file that may have a row for each score under other names, or a column for each arm."""
+    last = next((name for name in reversed(names) if name not in like), names[-1])
+    arm, item, value = (json.dumps(name, ensure_ascii=False) for name in (like[0], like[-1], last))
+    return (
+        f"{path} has the columns {', '.join(names)}. If each row is a score: surest evaluate FILE --arm-column {arm} "
+        f"--item-column {item} --value-column {value}, in Python columns={{'arm': {arm}, 'item': {item}, 'value': {value}}}. "
+        "If each row is an item and each column an arm, keep one column of text, which names the items (--item-column NAME)"
+    )
+
+
+def _as_numbers(texts: list[str]) -> FloatArray | None:
+    """Numbers, with NaN for what is left empty; True and False count as 1 and 0. None where it is a text."""
+    known = {"": np.nan, "true": 1.0, "false": 0.0}
+    try:
+        found = np.array([known[text.lower()] if text.lower() in known else float(text) for text in texts])
+    except ValueError:
+        return None
+    return found if not np.isinf(found).any() and not any(text.lower() == "nan" for text in texts) else None
+
+
+def _item_column(
+    names: list[Any], given: Any, is_text: Callable[[Any], bool], values: Callable[[Any], Sequence[Any]]
+) -> Any:
+    """The column of a wide table that names its items: what was given, `item`, `key` or `id`, or the only one of text.
+
+    Otherwise the first, if it numbers the rows: as an arm, its mean would say nothing.
+    """
+    if given is not None or len(names) < 2:
+        return given
+    found = next((name for key in (*KEYS, "", "unnamed: 0") for name in names if str(name).lower() == key), None)
+    if found is None:
+        texts = [name for name in names if is_text(name)]
+        found = texts[0] if len(texts) == 1 and str(texts[0]).lower() not in ARMS else None
+        if not texts and len(names) >= 3 and _numbers_rows(values(names[0])):
+            found = names[0]
+    if found is None or len(set(values(found))) < len(values(found)):
+        return None
+    return found
+
+
+def _numbers_rows(values: Sequence[Any]) -> bool:
+    """Whether a column is 0, 1, 2, … or 1, 2, 3, …"""
+    texts = [str(value) for value in values]
+    return len(texts) >= 3 and any(texts == [str(first + k) for k in range(len(texts))] for first in (0, 1))
 
 
 def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
@@ -109,8 +200,13 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
     place = Path(path)
     if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
         return _scores_of_lines(place, dict(columns or {}), growing)
+    with CsvFile(place, growing) as file:
+        return _scores_of_rows(file, columns)
+
+
+def _scores_of_rows(file: CsvFile, columns: Columns | None) -> dict[Hashable, float]:
     found, lines = dict[Hashable, float](), dict[str, int]()
-    for batch in CsvFile(place, NEEDED[1:], (), columns, growing).batches():
+    for batch in file.batches(NEEDED[1:], (), columns):
         places: dict[str, int] = {}
         rows = _places(batch, "item", places).tolist()
         names = list(places)
@@ -118,7 +214,7 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
             name = names[at]
             if value == value and lines.setdefault(name, line) != line:
                 raise SourceError(
-                    f"{place}, line {line}: item {name!r} has a value in line {lines[name]} already; an item has one value "
+                    f"{file.path}, line {line}: item {name!r} has a value in line {lines[name]} already; an item has one value "
                     "(take the mean of repeated evaluations first)"
                 )
             if value == value or name not in found:  # a gap may be filled further down
@@ -145,7 +241,7 @@ def _values(batch: Batch) -> FloatArray:
     if "" in texts or any(map(str.isspace, texts)):
         gaps = np.array([not text.strip() for text in texts])
         filled = {**batch.columns, "value": [text if text.strip() else "nan" for text in texts]}
-        batch = replace(batch, columns=filled, fields=None)
+        batch = replace(batch, columns=filled)
     values = batch.numbers("value")
     wrong = ~np.isfinite(values) & ~gaps
     if wrong.any():
@@ -219,7 +315,10 @@ def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
         return _of_long_frame(frame, long)
     if set(columns) - {"item"}:
         raise SourceError(f"the DataFrame needs the columns {', '.join(long)}; it has {_some(names)}")
-    item = columns.get("item")
+    item = _item_column(
+        names, columns.get("item"), lambda name: np.asarray(frame[name]).dtype.kind not in "biuf" and _is_text(frame[name]),
+        lambda name: list(frame[name]),
+    )  # fmt: skip
     arms = [name for name in names if name != item]
     keys = list(frame[item]) if item is not None else list(getattr(frame, "index", range(len(frame))))
     try:
@@ -321,6 +420,10 @@ def _number(value: Any, what: str) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise SourceError(f"{what} is not a number") from None
+
+
+def _is_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in values)
 
 
 def _is_missing(value: Any) -> bool:

@@ -120,14 +120,6 @@ def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> di
 _COLUMNS = "columns={'successes': …, 'trials': …} in Python"
 
 
-def has_totals(path: str | Path, columns: Columns | None = None) -> bool:
-    """Whether a file holds totals. Reads its header only."""
-    if Path(path).is_dir():
-        return False
-    names = CsvFile(Path(path), (), growing=True).names()
-    return named_pair(names, columns, str(path)) is not None
-
-
 def read_totals(
     path: str | Path, columns: Columns | None = None, *, growing: bool = False, add: bool = False
 ) -> Totals:
@@ -142,13 +134,17 @@ def read_totals(
     ...     read_totals(file.name).trials
     array([400, 410])
     """
-    place = Path(path)
-    pair = named_pair(CsvFile(place, (), growing=growing).names(), columns, str(path))
+    with CsvFile(Path(path), growing) as file:
+        return totals_in(file, columns, named_pair(file.names, columns, str(path)), add=add)
+
+
+def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, add: bool) -> Totals:
+    """The totals of a file that is open; `pair` names the columns that hold them."""
     mapping = {**(columns or {}), **(pair or {})}
     mapping.pop("value", None)
     found: dict[str, tuple[int, int]] = {}
     lines: dict[str, int] = {}
-    for batch in CsvFile(place, NEEDED, (), mapping, growing).batches():
+    for batch in file.batches(NEEDED, (), mapping):
         rows = zip(batch.columns["arm"], _whole(batch, "successes"), _whole(batch, "trials"), strict=True)
         for row, (text, won, trials) in enumerate(rows):
             label = text.strip()
@@ -165,7 +161,7 @@ def read_totals(
             before = found.get(label, (0, 0))
             found[label], lines[label] = (before[0] + won, before[1] + trials), batch.lines()[row]
     if not found:
-        raise SourceError(f"{path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
+        raise SourceError(f"{file.path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
     return totals_of(found)
 
 

@@ -26,6 +26,13 @@ COMMANDS = {
     "doctor": "Tell what is installed, compiled and writable.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
+HOUSES = {
+    "fastest": "surest.speed.cli",
+    "serve": "surest.server.cli",
+    "bounds": "surest.lab.cli.bounds",
+    "bench": "surest.lab.cli.bench",
+}
+"""Commands that live in a house of their own, which nothing else imports."""
 
 EXTRAS = {
     **{"matplotlib": "plot", "pandas": "pandas", "polars": "polars", "psycopg": "postgresql", "distributed": "dask"},
@@ -49,7 +56,7 @@ class Lazy(click.Group):
         """Import a command."""
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"surest.cli.{name}"), name)
+        command: click.Command = getattr(importlib.import_module(HOUSES.get(name, f"surest.cli.{name}")), name)
         return command
 
     def resolve_command(
@@ -77,7 +84,8 @@ class Lazy(click.Group):
 def cli() -> None:
     """Find the best of n noisy options with few evaluations and a guarantee on the answer.
 
-    Exit status: 0 decided, 3 budget spent without a decision, 2 a mistake in what was given, 1 a fault of surest.
+    Exit status: 0 decided, 3 budget spent without a decision, 2 a mistake in what was given, 1 a database
+    that cannot be used, or a fault of surest.
     Add --debug to any command to see a traceback.
     """
 

@@ -1,10 +1,13 @@
 """``surest algorithms``: what there is."""
 
+from dataclasses import replace
+
 import click
 from rich.padding import Padding
 from rich.text import Text
 
 from surest.algorithms import all_entries
+from surest.algorithms.tally import ENTRY as TALLY
 from surest.cli.console import Output, print_json
 
 ASKED = {"top": "the m best arms", "above": "arms above a bar", "control": "arms better than a control"}
@@ -15,7 +18,7 @@ ASKED = {"top": "the m best arms", "above": "arms above a bar", "control": "arms
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def algorithms(as_json: bool) -> None:
     """List the algorithms: what each one looks for, and whether a theorem covers it."""
-    entries = all_entries()
+    entries = (*all_entries(), replace(TALLY, options=None))  # which has no options: it is given totals
     rows = [
         {"name": e.name, "goal": e.goal, "standing": e.standing, "reference": e.reference, "summary": e.summary}
         | {"options": {option: meaning for option, (_, meaning) in (e.options or {}).items()}, "traits": e.traits}

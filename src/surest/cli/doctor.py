@@ -1,4 +1,4 @@
-"""``surest doctor``: what is installed, what is compiled, where can be written."""
+"""``surest doctor``: what is installed, whether kernels are compiled, where can be written."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from surest.cli.output import print_json
 from surest.cli.streams import say
 from surest.masking import masked
 
-NEEDED = ("numpy", "numba", "click", "rich", "msgspec", "sqlalchemy", "alembic")
+NEEDED = ("numpy", "click", "rich", "msgspec", "sqlalchemy", "alembic")
 OPTIONAL = {
     "matplotlib": "pictures (surest[plot])",
     "pandas": "data frames (surest[pandas])",
@@ -30,10 +30,17 @@ OPTIONAL = {
 }
 
 
+PLAIN = (
+    "plain Python, which is slow in long searches. To compile them, install a C compiler and Python's headers "
+    "(apt-get install gcc python3-dev), then pip install --force-reinstall --no-deps surest; "
+    "SUREST_PURE_PYTHON must not be set"
+)
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(as_json: bool) -> int:
-    """Tell what is installed, whether machine code can be kept, and which folders can be written.
+    """Tell what is installed, whether kernels are compiled, and which folders can be written.
 
     Exit status 1 if something that surest needs is missing.
     """
@@ -49,7 +56,7 @@ def doctor(as_json: bool) -> int:
 
 def diagnosis() -> dict[str, Any]:
     """All that is known, as plain data."""
-    from surest import compiled
+    from surest import kernels
 
     return {
         "surest": __version__,
@@ -58,8 +65,7 @@ def diagnosis() -> dict[str, Any]:
         "processors": os.cpu_count(),
         "needed": {name: _version(name) for name in NEEDED},
         "optional": {name: _version(name) for name in OPTIONAL},
-        "compiler": compiled.compiler() is not None,
-        "machine_code_kept": compiled.keeps_machine_code(),
+        "compiled": kernels.COMPILED,
         "writable": {"this folder": _writable(Path()), "temporary files": _writable(Path(tempfile.gettempdir()))},
         "storage": masked(os.environ["SUREST_STORAGE"]) if "SUREST_STORAGE" in os.environ else None,
         "encoding": sys.stdout.encoding,
@@ -91,12 +97,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     lines += [
         f"{name:12} {there or 'not installed; for ' + OPTIONAL[name]}" for name, there in found["optional"].items()
     ]
-    kept = (
-        "kept on disk for the next run"
-        if found["machine_code_kept"]
-        else "compiled anew in each run: set NUMBA_CACHE_DIR"
-    )
-    lines += ["", f"machine code: {kept if found['compiler'] else 'none, all runs as plain Python: slow'}"]
+    lines += ["", f"kernels: {'compiled' if found['compiled'] else PLAIN}"]
     lines += [f"{where}: {'can be written' if ok else 'cannot be written'}" for where, ok in found["writable"].items()]
     lines.append(f"storage: {found['storage'] or 'SUREST_STORAGE is not set'}")
     return lines

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from surest.arms.tables import Table
 
 COLUMNS = ("arm", "item", "value")
-LOGS = (".eval", ".json", ".jsonl")
-"""How the names of logs end."""
+LOGS = (".json", ".jsonl")
+"""How the names of logs may end."""
 
 
 @click.command()
@@ -35,6 +35,7 @@ LOGS = (".eval", ".json", ".jsonl")
 @click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
 @click.option("--value-column", metavar="NAME", help="The column that holds the score.  [default: value]")
+@click.option("--simulate", is_flag=True, help="Search the TABLE or LOGs as if each score had to be evaluated.")
 @click.option("--scorer", metavar="NAME", help="The scorer of the LOGs that counts, where a sample has several.")
 @click.option("--items", metavar="FILE", help="The items to run commands on: lines of text, .jsonl or .csv.")
 @click.option(
@@ -49,7 +50,9 @@ LOGS = (".eval", ".json", ".jsonl")
 @click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
 @click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
 @click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
-@click.option("--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X.")
+@click.option(
+    "--on-failure", type=float, metavar="X", help="Count a command whose last retry fails too as having printed X."
+)
 @click.option("--study", metavar="NAME", help="Keep the scores in a study; go on with it if it is there.")
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
 @click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
@@ -59,8 +62,9 @@ LOGS = (".eval", ".json", ".jsonl")
 def evaluate(**given: Any) -> int:
     """Find the arm with the best mean on a list of items.
 
-    TABLE is a CSV file with a row for each score (columns arm,item,value). A complete table shows what would have been spent; one
-    with gaps is what is known so far: it decides, or says what to evaluate next. LOGs are what inspect_ai, lm-evaluation-harness
+    TABLE is a CSV file with a row for each score (columns arm,item,value), or with a row for each item and a column for each arm.
+    A complete table is answered exactly, with what a search would have needed; one with gaps is what is known so far: it decides,
+    or says what to evaluate next. LOGs are what inspect_ai, lm-evaluation-harness
     (--log_samples) or promptfoo wrote, or folders of it: the models are compared on the samples that all runs have. Without
     files, each --command is an arm, run on the --items.
 
@@ -77,7 +81,9 @@ def evaluate(**given: Any) -> int:
     if not given["files"]:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
-        return searches.evaluate_commands(given, settings, scale)
+        if given["simulate"]:
+            raise click.UsageError("--simulate goes with a TABLE or LOGs; commands are run")
+        return searches.run_commands(given, settings, scale)
     wrong = next(
         (name for name in ("items", "commands", "workers", "timeout", "on_failure", "study") if given[name]), None
     )
@@ -91,14 +97,14 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     import numpy as np
 
     from surest.cli.output import show_result
-    from surest.evaluation import evaluate as find_best
+    from surest.search.evaluate import evaluate as find_best
 
     table, notes = _read(given)
     for note in notes:
         say(f"surest: {note}", err=True)
     if given["clip"]:
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
-    result = find_best(table, **settings)
+    result = find_best(table, simulate=given["simulate"], **settings)
     if given["suggest"] is not None:
         if result.certified and not given["as_json"]:
             say("surest: decided; no further cell is needed. Without --suggest the verdict is shown.", err=True)
@@ -112,11 +118,6 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     lines = (
         [f"Next: {result.wanted_cells[0][0]} on {result.wanted_cells[0][1]}; --suggest K lists more."] if more else []
     )
-    known = int(np.isfinite(table.values).sum())
-    if result.reason == "more cells needed" and known > result.evaluations:
-        used = f"{result.evaluations:,} of them count" if result.evaluations else "none of them counts"
-        why = "items count in one random order, up to the first score that is missing."
-        lines.insert(0, f"The table has {known:,} scores, and {used} so far: {why}")
     show_result(result, given, lines=lines)
     return 0 if result.certified else 3
 
@@ -142,16 +143,10 @@ def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
 
 
 def _is_log(path: str) -> bool:
-    """Whether it is a log, by name or content (an archive, JSON), or a folder of them. A gzipped table is not an archive."""
-    try:
-        if Path(path).is_dir():
-            return True
-        with open(path, "rb") as file:
-            if path.lower().endswith(LOGS):
-                return True
-            return file.read(4096).lstrip().startswith((b"PK", b"{"))
-    except (OSError, ValueError):
-        return False
+    """Whether it is a log: there are no tables of JSON."""
+    from surest.arms.files import is_log
+
+    return is_log(path) or (path.lower().endswith(LOGS) and Path(path).exists())
 
 
 def as_objects(cells: Any) -> list[dict[str, Any]]:

@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from surest.api import judge_totals
 from surest.arms.recorded import InOrder, read_in_order
 from surest.arms.totals import Totals, read_totals
 from surest.cli.options import columns_given
 from surest.cli.progress import Watch
-from surest.cli.signals import SIGNALLED
 from surest.cli.streams import say
-from surest.core.problem import problem_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
-from surest.core.session import Session
-from surest.drivers.recorded import Feeding, with_batch
 from surest.errors import SourceError, Stop
-from surest.loading import resolved
 from surest.result.data import Result
 from surest.result.making import status_of
+from surest.search.identify import judge_totals
+from surest.search.recorded import Feeding, with_batch
+from surest.search.session import Session
 
 EVERY = 1.0
 """Seconds between two looks at a file."""
@@ -33,15 +30,10 @@ PATIENCE = 3
 """Looks at a file that cannot be read as it should before that is an error: whoever writes it may be in the middle."""
 
 
-def read_rewards(given: Mapping[str, Any], scale: Scale, *, growing: bool) -> InOrder:
-    """The recorded rewards of a file or folder."""
+def _read_rewards(given: Mapping[str, Any], scale: Scale) -> InOrder:
+    """The recorded rewards of a file or folder that grows."""
     within = None if scale.clip else (scale.low, scale.high)
-    return read_in_order(given["source"], given["instance"], columns_given(given), growing, within)
-
-
-def told_totals(given: Mapping[str, Any], *, growing: bool = False) -> Totals:
-    """The totals of a table."""
-    return read_totals(given["source"], columns_given(given), growing=growing, add=given["sum_rows"])
+    return read_in_order(given["source"], given["instance"], columns_given(given), True, within)
 
 
 def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -64,13 +56,6 @@ def ended(result: Result, stopped_by: int | None) -> Result:
     return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
 
 
-def exit_status(result: Result, stopped_by: int | None) -> int:
-    """0 decided, 130 or 143 stopped by a signal, 3 not decided otherwise."""
-    if result.certified:
-        return 0
-    return 3 if stopped_by is None else SIGNALLED + stopped_by
-
-
 def _say_what_is_awaited(watch: Watch, source: str) -> None:
     """A view that stands still should say what it waits for."""
     watch.view.footing = f"waiting for more in {source}; {watch.view.footing}"
@@ -80,15 +65,14 @@ def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale:
     """Recorded rewards once they decide, or once a signal came: all that there are, and the signal."""
     source = given["source"]
     labels = _awaited_labels(given, scale)
-    problem = problem_of(labels, **{"seed": 0, **resolved(dict(settings))})
-    session = Session.of(with_batch(problem))
+    session = Session(labels, **with_batch({"seed": 0, **settings}))
     feeding, seen = Feeding(session), InOrder({}, ())
     with Watch(labels, scale, quiet=given["quiet"]) as watch:
         _say_what_is_awaited(watch, source)
 
         def take() -> bool:
             nonlocal seen
-            recorded = read_rewards(given, scale, growing=True)
+            recorded = _read_rewards(given, scale)
             check_grown(seen, recorded, source)
             strange = next((label for label in recorded.numbers if label not in labels), None)
             if strange is not None:
@@ -104,10 +88,11 @@ def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale:
         return seen, watch.stopped_by
 
 
-def follow_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> tuple[Totals, int | None]:
-    """Totals once they decide, or once a signal came, and the signal."""
-    source = given["source"]
-    seen = told_totals(given, growing=True)
+def follow_totals(
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, seen: Totals
+) -> tuple[Totals, int | None]:
+    """Totals once they decide, or once a signal came, and the signal; `seen` are the first."""
+    source, columns = given["source"], columns_given(given)
     running, _ = judge_totals(seen, **settings)
     with Watch(seen.labels, scale, quiet=given["quiet"]) as watch:
         watch.view.counted = "trials"
@@ -115,7 +100,7 @@ def follow_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: 
 
         def take() -> bool:
             nonlocal seen, running
-            totals = told_totals(given, growing=True).since(seen, source)
+            totals = read_totals(source, columns, growing=True, add=given["sum_rows"]).since(seen, source)
             seen, (running, _) = totals, judge_totals(totals, **settings)
             if watch.live is None and not given["quiet"]:
                 watch.show(running, status_of(running))
@@ -176,7 +161,7 @@ def _awaited_labels(given: Mapping[str, Any], scale: Scale) -> tuple[str, ...]:
     labels: tuple[str, ...] = given["labels"]
     told = False
     while not labels:
-        found = tuple(read_rewards(given, scale, growing=True).numbers)
+        found = tuple(_read_rewards(given, scale).numbers)
         if len(found) > 1:
             labels = found
             say(f"surest: following {given['source']}: arms {', '.join(labels)}. --arm names others", err=True)

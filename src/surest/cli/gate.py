@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from surest.cli.decision import check_decision, decision_option, write_decision
-from surest.cli.evaluate import COLUMNS, as_csv
+from surest.cli.evaluate import as_csv
+from surest.cli.options import columns_given
 from surest.cli.output import print_json
 from surest.cli.streams import say
 from surest.cli.values import check_bounds, parse_bounds
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
-from surest.gating import gate as judged
+from surest.search.gate import gate as judged
 
 STATUS = {"pass": 0, "fail": 4, "undecided": 3}
 ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) with --baseline ARM and --candidate ARM"
@@ -49,9 +50,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
     help="The lowest and the highest possible value.  [default: 0,1]",
 )
 @click.option("--minimise", is_flag=True, help="Values are costs: larger is worse.")
-@click.option(
-    "--seed", metavar="TEXT", help="Draws the order of the items: a number, a commit.  [default: from their names]"
-)
+@click.option("--seed", metavar="TEXT", help="Draws the order of the items: a number, a commit.  [default: 0]")
 @click.option(
     "--shuffled", is_flag=True, help="The list is in a random order already, drawn before anything was evaluated."
 )
@@ -66,15 +65,16 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
 @click.option("--value-column", metavar="NAME", help="The column that holds the value.  [default: value]")
+@click.option("--scorer", metavar="NAME", help="The scorer of logs that counts, where a sample has several.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
 @decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def gate(**given: Any) -> int:
     """Tell whether a candidate is worse than a baseline by more than a margin.
 
-    BASELINE and CANDIDATE are files with a value for each item: .csv (columns item,value) or .jsonl. Or name two arms of a
-    TABLE (columns arm,item,value) or of a study. It may be run again and again while CANDIDATE grows; items count in a
-    random order, which --suggest tells.
+    BASELINE and CANDIDATE are files with a value for each item: .csv (columns item,value) or .jsonl; or logs of inspect_ai,
+    lm-evaluation-harness or promptfoo. Or name two arms of a TABLE (columns arm,item,value) or of a study. It may be run again
+    and again while CANDIDATE grows; items count in a random order, which --suggest tells.
 
     Exit status: 0 certified not worse by more than the margin, 4 certified worse, 3 not decided, 2 a mistake in what
     was given.
@@ -113,9 +113,8 @@ def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("margin", "delta", "target", "minimise", "seed", "shuffled", "common", "strict")
+    names = ("margin", "delta", "target", "minimise", "seed", "shuffled", "common", "strict", "scorer")
     settings: dict[str, Any] = {name: given[name] for name in names}
-    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
     if given["bounds"] is not None:
         settings["bounds"] = parse_bounds(given["bounds"])
     if given["items"] is not None:
@@ -127,7 +126,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         settings["table"] = open_study(given["storage"] or STORAGE, given["study"])
     elif len(given["files"]) == 1:
         settings["table"] = given["files"][0]
-    return {**settings, "columns": columns or None}
+    return {**settings, "columns": columns_given(given) or None}
 
 
 def _write(text: str, path: str) -> None:

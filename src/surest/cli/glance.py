@@ -12,7 +12,7 @@ from surest.result.lead import lead_words
 from surest.result.questions import leading
 from surest.result.words import arm_name, verdict
 from surest.study.health import Progress, health_line
-from surest.text import at_most, count, counted, ordinal, rounded
+from surest.text import at_most, counted, guessed, ordinal
 
 
 def show_result(found: Result) -> None:
@@ -100,5 +100,5 @@ def _how_long(progress: Progress) -> str:
         asked = f"{counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
         return f"{asked}{speed}; how many a decision needs is not known yet."
     left = progress.seconds_left
-    about = f": {seconds_words(left)}" if left is not None and math.isfinite(left) else ""
-    return f"About {count(rounded(progress.result.forecast))} more rewards may be needed{speed}{about}."
+    about = f": {guessed(left, seconds_words)}" if left is not None and math.isfinite(left) else ""
+    return f"Perhaps {guessed(progress.result.forecast)} more rewards are needed{speed}{about}."

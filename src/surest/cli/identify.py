@@ -6,13 +6,12 @@ import click
 from click.core import ParameterSource
 
 from surest.cli.decision import check_decision, decision_option
-from surest.cli.options import columns_given
 from surest.cli.python_arms import is_python, load
 from surest.cli.settings import problem_options, settings_given
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 
-OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow")
+OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", "shuffle")
 """Options that go with files only."""
 
 
@@ -28,12 +27,22 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
 )
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
 @click.option("--resample", is_flag=True, help="Simulate: draw from the recorded rewards of SOURCE with replacement.")
+@click.option(
+    "--shuffle",
+    type=int,
+    is_flag=False,
+    flag_value=0,
+    metavar="[SEED]",
+    help="Put each arm's recorded rewards in a random order first, where an independent sample has lost its own.",
+)
 @click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound.")
 @click.option("--vectorised", is_flag=True, help="Python arms take a count and return so many rewards.")
 @click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
 @click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
 @click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
-@click.option("--on-failure", type=float, metavar="X", help="Count a command that keeps failing as having printed X.")
+@click.option(
+    "--on-failure", type=float, metavar="X", help="Count a command whose last retry fails too as having printed X."
+)
 @click.option(
     "--suggest",
     type=click.IntRange(1),
@@ -66,12 +75,10 @@ def identify(**given: Any) -> int:
 
     Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
     """
-    from surest.arms.instances import parse_source
-    from surest.cli import searches, sources
-    from surest.cli.compiling import tell_of_compiling
-    from surest.report import plots
+    from surest.arms.recorded import InOrder
+    from surest.arms.totals import Totals
+    from surest.cli import sources
 
-    tell_of_compiling()
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
@@ -79,39 +86,50 @@ def identify(**given: Any) -> int:
     if by_hand and given["study"] is None:
         raise click.UsageError("--storage goes with --study NAME")
     if given["picture"] is not None:
+        from surest.report import plots
+
         plots.checked_path(given["picture"])
     settings = settings_given(given)
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
         _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
-        return searches.identify_commands(given, settings, scale)
+        from surest.cli import searches
+
+        return searches.run_commands(given, settings, scale)
     _refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
     if is_python(source):
         _refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
         arms = load(source)
         if given["study"] is not None:
             _refuse(given, "--study", "vectorised")
-            return searches.identify_python(given, settings, scale, arms)
+            from surest.cli import searches
+
+            return searches.run_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     if source.endswith(".py"):
         raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
     _refuse(given, "files and simulated arms", "study", "vectorised")
-    columns = columns_given(given)
-    if sources.is_totals(source, columns):
-        _refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance")
-        return sources.identify_totals(given, settings, scale)
+    found = sources.read(given, scale)
+    if isinstance(found, Totals):
+        _refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance", "shuffle")
+        return sources.identify_totals(given, settings, scale, found)
     _refuse(given, "a table of totals", "sum_rows", only="a table of totals")
-    if sources.is_evidence(source, given["resample"], columns):
-        return sources.identify_recorded(given, settings, scale)
-    arms = parse_source(source, given["instance"], (scale.low, scale.high), columns or None)
-    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow")
-    return sources.identify_simulated(given, settings, scale, arms)
+    if isinstance(found, InOrder):
+        if given["shuffle"] is not None:
+            _refuse(given, "--shuffle, which needs all rows to be there", "follow", "suggest")
+        return sources.identify_recorded(given, settings, scale, found)
+    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "shuffle")
+    return sources.identify_simulated(given, settings, scale, found)
 
 
 def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:
     """Refuse options that would be ignored."""
     shown = {"labels": "--arm", "source": "a SOURCE", "on_failure": "--on-failure"}
-    wrong = [shown.get(name, f"--{name.replace('_', '-')}") for name in names if given[name] not in (None, False, ())]
+    wrong = [
+        shown.get(name, f"--{name.replace('_', '-')}")
+        for name in names
+        if given[name] is not None and given[name] is not False and given[name] != ()
+    ]
     if wrong:
         raise click.UsageError(f"{wrong[0]} goes with {only} only" if only else f"{wrong[0]} does not go with {what}")

@@ -14,9 +14,9 @@ import click
 from surest.cli import streams
 from surest.cli.reproduce import command_again
 from surest.core.problem import SETTINGS, default_algorithm
-from surest.drivers.executor import keep_busy
 from surest.errors import UsageError
 from surest.masking import masked
+from surest.search.executor import keep_busy
 from surest.study.settings import Handling
 from surest.study.stores import STORAGE
 from surest.study.study import Study, open_study

@@ -8,7 +8,7 @@ import click
 
 from surest.algorithms.options import check_options
 from surest.errors import UsageError
-from surest.loading import entry_of
+from surest.search.loading import entry_of
 
 option_option = click.option(
     "--option",

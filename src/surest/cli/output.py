@@ -10,8 +10,7 @@ from surest.cli.decision import write_decision
 from surest.cli.reproduce import command_again
 from surest.cli.values import plain
 from surest.result.data import Result
-from surest.result.lead import lead_words
-from surest.result.words import cost, verdict
+from surest.result.words import after_verdict, cost, health_line, verdict
 
 
 def print_json(data: Any) -> None:
@@ -31,7 +30,7 @@ def show_result(
     if given["picture"] is not None:
         from surest.report import plots
 
-        plots.save(given["picture"], result.arms, result.history, verdict(result))
+        plots.save(given["picture"], result, verdict(result))
     decision = write_decision(result, given["decision"])
     if given["as_json"]:
         facts = facts if decision is None else {**facts, "decision": decision}
@@ -41,14 +40,12 @@ def show_result(
 
     from surest.cli.console import Output
     from surest.report.terminal import arm_table, emphasised, next_table
-    from surest.study.health import health_line
 
     console = Output(highlight=False)
     console.print(emphasised(result))
-    if lead_words(result):
-        console.print(Text(lead_words(result)))
-    if "rows" not in facts:
-        console.print(Text(cost(result)))
+    for line in after_verdict(result):
+        if "rows" not in facts or line != cost(result):
+            console.print(Text(line))
     for warning in result.warnings:
         console.print(Text(f"Warning: {warning}", style="yellow"))
     for line in lines or ():

@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from types import FrameType, TracebackType
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 from rich.live import Live
@@ -18,10 +18,12 @@ from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
-from surest.drivers.looks import Looks
 from surest.errors import Stop, UsageError
 from surest.report.live import EVERY, TICKS, View
 from surest.result.data import Result
+from surest.search import watching
+from surest.search.interrupts import handled_by
+from surest.search.looks import Looks
 
 EVERY_LINE = 2.0
 """Seconds between two plain lines, at least."""
@@ -29,15 +31,15 @@ SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
 
-def status_of(result: Result, watch: "Watch") -> int:
+def status_of(result: Result, stopped_by: int | None) -> int:
     """The exit status of a search: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise."""
     if result.certified:
         return 0
-    return 3 if watch.stopped_by is None or result.reason != "interrupted" else SIGNALLED + watch.stopped_by
+    return 3 if stopped_by is None or result.reason != "interrupted" else SIGNALLED + stopped_by
 
 
-class Watch:
-    """Called with the state of a run before each request; shows it now and then, on standard error.
+class Watch(watching.Watch):
+    """Looks at a run for a command: shows it now and then, on standard error.
 
     The first Ctrl-C, or SIGTERM, ends the search where its state is sound: before the next request, or in an arm's own code.
     Where rewards are `kept`, evaluations that run are finished first: to break them off and make them again would favour
@@ -48,40 +50,30 @@ class Watch:
         self, labels: tuple[Any, ...], scale: Scale, *, quiet: bool, kept: bool = False, items: bool = False
     ) -> None:
         self.view, self.kept = View(labels, scale, items=items), kept
-        self.console = Output(stderr=True)
         live = sys.stderr.isatty() and not quiet
         # Between two looks a thread draws the last one again, with the time that has passed since.
-        self.live = Live(console=self.console, transient=True, refresh_per_second=TICKS) if live else None
+        self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
+        super().__init__(self.looks)
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
         self._under_way = 0
         self._lock = threading.Lock()
         self._said_that_it_waits = False
-        self._handlers: dict[int, Any] = {}
 
-    def __enter__(self) -> "Watch":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._interrupt)
-        if self.live is not None:
-            self.live.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if self.live is not None:
-            self.live.stop()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
+    @contextlib.contextmanager
+    def signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM."""
+        with handled_by(self._interrupt), self.live or contextlib.nullcontext():
+            yield
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
         if self.stopped_by is not None:
             self._say_that_it_waits()
             raise Stop("interrupted")
-        if self.looks is not None:
-            self.looks(running)
+        super().__call__(running)
 
     def arm(self, label: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A user's callable that Ctrl-C may interrupt, and whose errors are told as its own."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from surest.arms.instances import KINDS
 from surest.errors import SourceError, UsageError
-from surest.loading import module_of_file, told
+from surest.search.loading import module_of_file, told
 
 NAMES = re.compile(r"(?P<home>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 FORMS = "module:attribute or file.py:attribute, a mapping or sequence of callables, or a function that returns one"

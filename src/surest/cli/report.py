@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from surest.cli.streams import say
-from surest.cli.study import storage_option
+from surest.cli.study import algorithm_option, storage_option
 from surest.errors import SourceError, UsageError
 from surest.report import plots as plot
 from surest.report.page import Report
@@ -19,9 +19,10 @@ from surest.study.study import open_study
 @click.command()
 @click.argument("subject", metavar="STUDY|RESULT")
 @click.option("--output", required=True, metavar="FILE", help="Where to write it: .html, .md or .json.")
+@algorithm_option
 @storage_option
 @click.pass_context
-def report(context: click.Context, subject: str, output: str, storage: str) -> int:
+def report(context: click.Context, subject: str, output: str, algorithm: str | None, storage: str) -> int:
     """Write a report on a stored study, or on a result that 'surest identify --json' or 'surest evaluate --json' printed.
 
     RESULT is a file, or - for standard input. Anything else is the name of a study; with --storage, it always is.
@@ -30,7 +31,7 @@ def report(context: click.Context, subject: str, output: str, storage: str) -> i
         plot.checked()
     named = context.get_parameter_source("storage") is ParameterSource.COMMANDLINE
     is_file = not named and (subject == "-" or Path(subject).is_file())
-    found = _from_file(subject) if is_file else _from_study(subject, storage, named)
+    found = _from_file(subject) if is_file else _from_study(subject, storage, algorithm, named)
     write_report(found, output)
     say(f"{verdict(found.result)}\nWritten to {output}.")
     return 0
@@ -44,9 +45,9 @@ def _from_file(subject: str) -> Report:
     return read_report(document, subject)
 
 
-def _from_study(subject: str, storage: str, named: bool) -> Report:
+def _from_study(subject: str, storage: str, algorithm: str | None, named: bool) -> Report:
     try:
-        return report_of_study(open_study(storage, subject))
+        return report_of_study(open_study(storage, subject, algorithm=algorithm))
     except UsageError as error:
         if named:
             raise

@@ -7,7 +7,7 @@ import click
 
 from surest.cli.options import option_option, parse_options
 from surest.cli.values import check_bounds, parse_bounds, whole_budget
-from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS
+from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS
 from surest.core.question import ERRORS
 
 Command = Callable[..., Any]
@@ -25,13 +25,9 @@ TYPES: dict[str, Any] = {
 """What click reads, where the default does not tell."""
 
 
-ON_ITEMS = ("target", "repeats")
-"""Settings that make sense on a list of items only."""
-
-
 def problem_options(command: Command) -> Command:
     """Give a command an option for each setting of a problem, and ``--option`` for the algorithm's own."""
-    return _with_options(command, [name for name in SETTINGS if name not in ON_ITEMS])
+    return _with_options(command, [name for name in SETTINGS if name not in ITEMS_ONLY])
 
 
 def item_problem_options(command: Command) -> Command:

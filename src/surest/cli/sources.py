@@ -7,77 +7,64 @@ from typing import Any
 
 import click
 
-from surest.api import identify as find_best
 from surest.arms.finite import FiniteArms
-from surest.arms.kinds import Functions, Records, kind_of_arms
-from surest.arms.recorded import has_counts, has_items
-from surest.arms.totals import has_totals
-from surest.cli.following import (
-    ended,
-    exit_status,
-    follow_rewards,
-    follow_totals,
-    labels_in,
-    read_rewards,
-    rewards_of,
-    told_totals,
-)
+from surest.arms.instances import parse_source
+from surest.arms.kinds import Functions, Records, kind_of_arms, read_source
+from surest.arms.recorded import ABOUT_ITEMS, InOrder
+from surest.arms.totals import Totals
+from surest.cli.following import ended, follow_rewards, follow_totals, labels_in, rewards_of
 from surest.cli.options import columns_given
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
 from surest.result.data import Result
-from surest.text import count
+from surest.result.words import assumed
+from surest.search.identify import identify as find_best
+from surest.text import count, shell_line, visible
 
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
-ABOUT_TOTALS = (
-    "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial is "
-    "counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
-)
-ABOUT_ITEMS = (
-    "surest: the column 'item' was not used. If the arms were tried on the same items, 'surest evaluate' compares them item by "
-    "item"
-)
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
 
 
-def is_evidence(source: str, resample: bool, columns: Mapping[str, str]) -> bool:
-    """Whether a source holds rewards to be counted once each, rather than laws to be drawn from."""
-    if resample or not _is_path(source):
-        return False
-    return Path(source).is_dir() or not has_counts(source, columns)
+def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArms:
+    """What a SOURCE holds that is no Python: simulated arms that are named, or what `read_source` finds in a file."""
+    if not _is_path(given["source"]):
+        return parse_source(given["source"], given["instance"])
+    return read_source(
+        given["source"],
+        columns_given(given),
+        bounds=(scale.low, scale.high),
+        clip=scale.clip,
+        instance=given["instance"],
+        resample=given["resample"],
+        growing=given["follow"] or given["suggest"] is not None,
+        add=given["sum_rows"],
+    )
 
 
-def is_totals(source: str, columns: Mapping[str, str]) -> bool:
-    """Whether a source is a file with the successes and trials of each arm."""
-    return _is_path(source) and has_totals(source, columns)
-
-
-def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, totals: Totals) -> int:
     """Judge the totals of a table, or, with --follow, until they decide."""
+    stopped_by = None
     if given["follow"]:
-        totals, stopped_by = follow_totals(given, settings, scale)
-    else:
-        totals, stopped_by = told_totals(given), None
+        totals, stopped_by = follow_totals(given, settings, scale, totals)
     result = ended(find_best(totals, **settings), stopped_by)
-    show_result(result, given, {"about": ABOUT_TOTALS}, [ABOUT_TOTALS])
-    return exit_status(result, stopped_by)
+    show_result(result, given, {"about": assumed(result)})
+    return status_of(result, stopped_by)
 
 
-def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, recorded: InOrder) -> int:
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
+    stopped_by = None
     if given["follow"]:
         recorded, stopped_by = follow_rewards(given, settings, scale)
-    else:
-        recorded, stopped_by = read_rewards(given, scale, growing=given["suggest"] is not None), None
     labels = labels_in(recorded, given["labels"], given["source"])
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
     record = given["decision"] is not None
-    result = ended(find_best(rewards, **{"seed": 0, **settings}, record=record), stopped_by)
+    result = ended(find_best(rewards, **{"seed": 0, **settings}, record=record, shuffle=given["shuffle"]), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
@@ -86,9 +73,13 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     show_result(result, given, facts, lines, suggestions=next_)
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
-    if has_items(given["source"], columns_given(given)):
-        say(ABOUT_ITEMS, err=True)
-    return exit_status(result, stopped_by)
+    column = recorded.column
+    if column is not None:
+        named = {"--arm-column": given["arm_column"], "--item-column": column, "--value-column": given["value_column"]}
+        options = [word for option, name in named.items() if name not in (None, "item") for word in (option, name)]
+        command = shell_line(["surest", "evaluate", given["source"], *options])
+        say(f"surest: {ABOUT_ITEMS.format(visible(column))}: {command}", err=True)
+    return status_of(result, stopped_by)
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
@@ -98,7 +89,7 @@ def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], sc
         result = result.as_resampled()
     show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
     _again(watch, result, given, "")
-    return status_of(result, watch)
+    return status_of(result, watch.stopped_by)
 
 
 def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any) -> int:
@@ -113,7 +104,7 @@ def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms:
         result, watch = _searched(given, settings, arms, labels)
     show_result(result, given)
     _again(watch, result, given, "rewards are not kept without --study NAME. ")
-    return status_of(result, watch)
+    return status_of(result, watch.stopped_by)
 
 
 def callable_arms(arms: Any) -> bool:
@@ -149,8 +140,8 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
     """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
-    from surest.cli.bounds import number
-    from surest.theory.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
+    from surest.arms.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
+    from surest.text import number
 
     if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
         return []

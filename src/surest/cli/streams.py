@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from surest.errors import SurestError
-from surest.text import visible
+from surest.text import in_json, visible
 
 LOOKALIKES = {
     **{"δ": "delta", "ε": "epsilon", "σ": "sigma", "Δ": "Delta", "≤": "<=", "≥": ">=", "≈": "~", "∞": "inf"},
@@ -51,8 +51,8 @@ def say(text: str, err: bool = False) -> None:
 
 
 def print_json(data: Any) -> None:
-    """One JSON object on a line of standard output, whatever the encoding: what it lacks is escaped as JSON does."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    """One JSON object on a line of standard output: what the encoding lacks or nobody sees is escaped as JSON does."""
+    text = in_json(json.dumps(data, ensure_ascii=False, allow_nan=False))
     if not _can_encode(text, sys.stdout.encoding or "utf-8"):
         text = json.dumps(data, allow_nan=False)
     sys.stdout.write(f"{text}\n")

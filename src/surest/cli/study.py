@@ -1,5 +1,6 @@
 """``surest study``: a search kept in a database, so that a shell script or any other language can be the worker."""
 
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from surest.errors import SourceError
 from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
+from surest.text import in_json
 
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
@@ -39,6 +41,13 @@ storage_option = stored_in("sqlite:///FILE, postgresql://USER@HOST/NAME, or http
 def common(command: Command) -> Command:
     """The options that every command has."""
     return storage_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
+
+
+algorithm_option = click.option(
+    "--algorithm",
+    metavar="FILE.py:NAME",
+    help="The study's algorithm, if it is in a file: the file runs only in commands that name it.",
+)
 
 
 def say(as_json: bool, data: Any, text: str) -> None:
@@ -127,13 +136,14 @@ def list_(storage: str, as_json: bool) -> int:
 @study.command(name="add-arms")
 @click.argument("name")
 @click.argument("labels", nargs=-1, required=True, metavar="LABEL...")
+@algorithm_option
 @common
-def add_arms(name: str, labels: tuple[str, ...], storage: str, as_json: bool) -> int:
+def add_arms(name: str, labels: tuple[str, ...], algorithm: str | None, storage: str, as_json: bool) -> int:
     """Add arms while a study runs.
 
     Its algorithm must allow it: wager does, in a study made with --option reserve=0.1.
     """
-    opened = open_study(storage, name)
+    opened = open_study(storage, name, algorithm=algorithm)
     opened.add_arms(labels)
     say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {counted_arms(opened)}")
     return 0
@@ -165,16 +175,14 @@ def resume(name: str, storage: str, as_json: bool) -> int:
     "-k", "--count", "k", default=1, type=click.IntRange(1, 10**6), show_default=True, help="The most tickets to take."
 )
 @click.option("--worker", metavar="WHO", help="A name for the log. [default: the host and the program that runs this]")
+@algorithm_option
 @common
-def ask(name: str, k: int, worker: str | None, storage: str, as_json: bool) -> int:
+def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Take tickets: prints a line for each, its number, the arm to evaluate, and the item if the study has a list.
 
     Exit status: 0 some tickets; 4 none now, since rewards of others are awaited: try again later; 3 none any more.
     """
-    from surest.cli.compiling import tell_of_compiling
-
-    tell_of_compiling()
-    opened = open_study(storage, name)
+    opened = open_study(storage, name, algorithm=algorithm)
     tickets = opened.ask(k, shell_name() if worker is None else worker)
     data = [{"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label} for ticket in tickets]
     for row, ticket in zip(data, tickets, strict=True):
@@ -228,8 +236,9 @@ def fail(
     "--retries", type=click.IntRange(0), metavar="K", help="Failures of one evaluation after which to give up."
 )
 @click.option("--clip", is_flag=True, help="Count a number outside the bounds as the nearer bound.")
+@algorithm_option
 @common
-def work(name: str, words: tuple[str, ...], storage: str, as_json: bool, **how: Any) -> int:
+def work(name: str, words: tuple[str, ...], algorithm: str | None, storage: str, as_json: bool, **how: Any) -> int:
     """Evaluate tickets by a COMMAND until the study is finished. Any number of these may run at a time.
 
     The last line that the command prints is the reward. {arm}, {item} and {seed} in it are replaced:
@@ -239,17 +248,18 @@ def work(name: str, words: tuple[str, ...], storage: str, as_json: bool, **how: 
     """
     from surest.cli.worker import run_worker
 
-    opened = open_study(storage, name)
+    opened = open_study(storage, name, algorithm=algorithm)
     run_worker(opened, words, **how)
     return _print_result(opened, as_json)
 
 
 @study.command()
 @click.argument("name")
+@algorithm_option
 @common
-def status(name: str, storage: str, as_json: bool) -> int:
+def status(name: str, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Show who leads, how sure that is, and how much longer it may take."""
-    opened = open_study(storage, name)
+    opened = open_study(storage, name, algorithm=algorithm)
     progress, paused = opened.status(), opened.paused
     if as_json:
         say(True, {**progress.to_json(), "paused": paused}, "")
@@ -263,11 +273,12 @@ def status(name: str, storage: str, as_json: bool) -> int:
 @study.command()
 @click.argument("name")
 @decision_option
+@algorithm_option
 @common
-def result(name: str, decision: str | None, storage: str, as_json: bool) -> int:
+def result(name: str, decision: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Print the verdict. Exit status 0 if it is certified, 3 if not (yet)."""
     check_decision(decision)
-    return _print_result(open_study(storage, name), as_json, decision)
+    return _print_result(open_study(storage, name, algorithm=algorithm), as_json, decision)
 
 
 def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> int:
@@ -287,29 +298,31 @@ def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> 
 @study.command()
 @click.argument("name")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to a file instead.")
+@algorithm_option
 @common
-def export(name: str, output: str | None, storage: str, as_json: bool) -> int:
+def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Write all of a study as JSON: settings, arms, requests, tickets with their rewards, what failed, the result."""
-    from surest.study.transfer import export_text
+    from surest.study.transfer import put_in_place, spooled
 
-    pieces = export_text(open_study(storage, name))
-    if output is None:
-        for piece in pieces:
-            click.echo(piece, nl=False)
-        return 0
-    try:
-        with Path(output).open("wb") as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise click.FileError(output, error.strerror or str(error)) from None
+    with spooled(open_study(storage, name, algorithm=algorithm)) as whole:
+        if output is None:
+            reader = io.TextIOWrapper(whole, "utf-8")
+            while piece := reader.read(1 << 20):
+                click.echo(in_json(piece).encode(), nl=False)
+            return 0
+        try:
+            put_in_place(whole, Path(output))
+        except OSError as error:
+            raise click.FileError(output, error.strerror or str(error)) from None
     return 0
 
 
 @study.command(name="import")
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option("--name", metavar="NAME", help="Another name than it had.")
+@algorithm_option
 @common
-def import_(file: str, name: str | None, storage: str, as_json: bool) -> int:
+def import_(file: str, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Put an exported study into a database, after replaying it: from a laptop to a server, say."""
     try:
         document = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -317,7 +330,7 @@ def import_(file: str, name: str | None, storage: str, as_json: bool) -> int:
         raise SourceError(f"{file} cannot be read: {error}") from None
     from surest.study.transfer import import_study
 
-    imported = import_study(storage, document, name)
+    imported = import_study(storage, document, name, algorithm=algorithm)
     say(as_json, {"name": imported}, f"study {imported}")
     return 0
 

@@ -9,6 +9,7 @@ from surest.cli.settings import problem_options, settings_given
 from surest.cli.study import common, counted_arms, say
 from surest.core.problem import default_algorithm
 from surest.errors import UsageError
+from surest.search.loading import permitted
 from surest.study.additions import additions_of
 from surest.study.study import Study, open_study
 
@@ -33,10 +34,8 @@ from surest.study.study import Study, open_study
 @click.option(
     "--lease-seconds", type=float, metavar="T", help="A ticket not told by then is handed out again. [default: 600]"
 )
-@click.option(
-    "--on-failure", type=float, metavar="R", help="Count a failed evaluation as this reward instead of retrying it."
-)
-@click.option("--retries", type=int, metavar="K", help="… after so many retries. [default: 0]")
+@click.option("--on-failure", type=float, metavar="R", help="Count an evaluation that keeps failing as this reward.")
+@click.option("--retries", type=int, metavar="K", help="… after so many retries.  [default: 3]")
 @common
 def create(
     name: str,
@@ -55,7 +54,10 @@ def create(
     if items:
         settings["items"] = list(items)
     if like is not None:
-        labels, same = like_study(open_study(storage, like))
+        other = open_study(storage, like)
+        if "algorithm" not in settings:
+            permitted(other.settings.problem.algorithm, None)  # what is copied was not named
+        labels, same = like_study(other)
         settings = same | settings
     try:
         made = open_study(storage, name, list(labels) or arms, load_if_exists=False, **settings)

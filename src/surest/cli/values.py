@@ -36,7 +36,7 @@ def whole_budget(budget: float | None) -> int | None:
     """A budget as a whole number of pulls."""
     if budget is None:
         return None
-    if not 0 <= budget < math.inf:
+    if not 0 <= budget < math.inf or budget != int(budget):
         raise click.BadParameter(
             f"{budget} is not a number of evaluations; give one such as 100000 or 1e6", param_hint="--budget"
         )

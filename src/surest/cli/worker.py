@@ -1,36 +1,22 @@
 """``surest study work``: a worker that needs no loop of one's own."""
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from surest.cli.compiling import tell_of_compiling
 from surest.cli.streams import say
-from surest.core.session import Ticket
-from surest.drivers.commands import Command, Runner
-from surest.drivers.seeds import seed_of
 from surest.errors import UsageError
+from surest.search.commands import PLACES, Command, Runner
+from surest.search.seeds import seed_of
+from surest.search.session import Ticket
 from surest.study.study import Study
 from surest.study.work import work_on
-
-PLACES = re.compile(r"\{(arm|item|seed)\}")
-
-
-def words_for(words: Sequence[str], label: str, item: str | None, seed: int) -> tuple[str, ...]:
-    """The words of a command, with an arm's label, an item's key and a seed in their places.
-
-    >>> words_for(["./judge", "--model={arm}", "{item}", "{seed}", "{x}"], "small", "q {seed}", 7)
-    ('./judge', '--model=small', 'q {seed}', '7', '{x}')
-    """
-    values = {"arm": label, "item": "" if item is None else item, "seed": str(seed)}
-    return tuple(PLACES.sub(lambda place: values[place[1]], word) for word in words)
 
 
 def check_words(study: Study, words: Sequence[str]) -> None:
     """Refuse a command that would evaluate all arms, or all items, alike."""
-    said = {place for word in words for place in PLACES.findall(word)}
+    said = {place for place in PLACES for word in words if f"{{{place}}}" in word}
     if len(study.labels) > 1 and "arm" not in said:
         raise UsageError(f"the command {' '.join(words)!r} must say {{arm}} somewhere, or all arms would be the same")
     if study.items and "item" not in said:
@@ -58,18 +44,13 @@ def run_worker(
     study: Study, words: Sequence[str], *, workers: int, timeout: float | None, retries: int | None, clip: bool
 ) -> None:
     """Evaluate tickets by a command until the study is finished: the last line of its output is the reward."""
-    tell_of_compiling()
     check_words(study, words)
     runner = Runner(replace(study.settings.problem.scale, clip=clip), timeout)
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
         item = study.item_of(ticket)
-        own = seed_of(study.seed, ticket)
-        return (
-            runner.run,
-            Command(ticket.label, words_for(words, ticket.label, None if item is None else item.key, own)),
-            own,
-        )
+        seed = seed_of(study.seed, ticket)
+        return runner.run, Command(ticket.label, tuple(words)), seed, None if item is None else item.key
 
     with ThreadPoolExecutor(workers) as pool:
         try:

@@ -8,8 +8,10 @@ from surest.core.protocol import Atoms, Cells, FloatArray, IntArray, Pull, Reply
 from surest.errors import ContractError
 
 
-def check_request(request: Any, n: int, name: str, items: int | None = None) -> Request:
+def check_request(request: Any, n: int, name: str, items: int | None = None, before: Request | None = None) -> Request:
     """A request as it is, refused where an algorithm on n arms (and so many items) may not make it.
+
+    `before` is the request that was checked last: what both look ahead at is not gone through again.
 
     >>> check_request(Pull([0, 0], 3, Statistic.MEAN), 2, "mine")
     Traceback (most recent call last):
@@ -20,7 +22,7 @@ a request names each arm once, with the number of its pulls
     if not isinstance(request, Pull | Cells):
         raise _broken(name, request, "is not a request", "a procedure yields Pull or Cells (see surest.core.protocol)")
     wrong = _wrong_positions(request.arms, n, "arm") or (
-        _wrong_pull(request) if isinstance(request, Pull) else _wrong_cells(request, items)
+        _wrong_pull(request) if isinstance(request, Pull) else _wrong_cells(request, items, before)
     )
     if wrong is not None:
         raise _broken(name, request, *wrong)
@@ -104,13 +106,17 @@ def _wrong_pull(request: Pull) -> tuple[str, str] | None:
     return None
 
 
-def _wrong_cells(request: Cells, items: int | None) -> tuple[str, str] | None:
+def _wrong_cells(request: Cells, items: int | None, before: Request | None) -> tuple[str, str] | None:
     if items is None:
         return (
             "wants cells",
             "there is no list of items here: every evaluation is a fresh pull (surest.evaluate has one)",
         )
-    if len(request.ahead) and not (request.ahead.min() >= 0 and request.ahead.max() < items):
+    ahead, seen = request.ahead, before.ahead.base if isinstance(before, Cells) else None
+    part = (
+        seen is not None and ahead.base is seen
+    )  # of one list, which would be gone through once for each of its items
+    if len(ahead) and not part and not (ahead.min() >= 0 and ahead.max() < items):
         return "looks ahead at items that do not exist", f"there are {items} items, numbered 0 to {items - 1}"
     return _wrong_positions(request.items, items, "item")
 

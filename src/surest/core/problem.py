@@ -18,6 +18,7 @@ import numpy as np
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
+from surest.text import is_one_line
 
 DEFAULT_ALGORITHM = "wager"
 ALGORITHMS = {
@@ -31,9 +32,9 @@ TARGETS = ("items", "population")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _said(text: str, metavar: str = "") -> msgspec.Meta:
-    """What a setting means, and how its value is written on a command line."""
-    return msgspec.Meta(description=text, extra={"metavar": metavar})
+def _said(text: str, metavar: str = "", *, only: str = "") -> msgspec.Meta:
+    """What a setting means, how its value is written on a command line, and where alone it is heeded: ``only="items"``."""
+    return msgspec.Meta(description=text, extra={"metavar": metavar, "only": only})
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
@@ -69,9 +70,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     minimise: Annotated[bool, _said("Small numbers are good: times, costs, losses.")] = False
     seed: Annotated[int, _said("Makes random choices, and so the run, repeatable.", "S")] = 0
     target: Annotated[
-        str, _said("On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT")
+        str,
+        _said(
+            "On a list of items: 'items', the list itself, or 'population', what it is a sample of.",
+            "WHAT",
+            only="items",
+        ),
     ] = "items"
-    repeats: Annotated[int, _said("On a list of items: how many evaluations a cell is the mean of.", "R")] = 1
+    repeats: Annotated[
+        int, _said("On a list of items: how many evaluations a cell is the mean of.", "R", only="items")
+    ] = 1
     note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
     items: int | None = None
@@ -120,6 +128,7 @@ SETTINGS: dict[str, msgspec.Meta] = {
 DEFAULTS: dict[str, Any] = {
     field.name: field.default for field in msgspec.structs.fields(Problem) if field.name in SETTINGS
 }
+ITEMS_ONLY = tuple(name for name, meta in SETTINGS.items() if (meta.extra or {})["only"] == "items")
 OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
     "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
@@ -144,9 +153,23 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     items = given.get("items")
     if items is not None and (isinstance(items, bool) or not isinstance(items, Integral) or items < 1):
         raise UsageError(f"items is {items!r:.60}; give their number (surest.evaluate takes a list)")
+    refuse_unheeded(own, items)
     own.setdefault("algorithm", default_algorithm(given))
     options = {**(given.get("options") or {}), **more}
     return checked(Problem(labels=labels_of(arms), **own, options=options, items=None if items is None else int(items)))
+
+
+def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
+    """Refuse settings of lists of items where there is none: nobody would heed them.
+
+    >>> refuse_unheeded({"repeats": 3}, items=None)
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: repeats goes with a list of items; leave it out, or use surest.evaluate(arms, items)
+    """
+    for name in ITEMS_ONLY:
+        if items is None and given.get(name, DEFAULTS[name]) != DEFAULTS[name]:
+            raise UsageError(f"{name} goes with a list of items; leave it out, or use surest.evaluate(arms, items)")
 
 
 def checked(problem: Problem) -> Problem:
@@ -164,7 +187,9 @@ def checked(problem: Problem) -> Problem:
     if problem.target not in TARGETS:
         raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
     if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
-        raise UsageError(f"repeats is {problem.repeats!r}; it is a number of evaluations a cell, from 1 on")
+        raise UsageError(f"repeats is {problem.repeats!r:.60}; give the evaluations per cell, at least 1")
+    if not isinstance(problem.note, str):
+        raise UsageError(f"note is {problem.note!r:.60} ({type(problem.note).__name__}); give a text")
     return msgspec.structs.replace(
         problem,
         delta=delta,
@@ -227,8 +252,10 @@ def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
         twice = next(text for text in texts if texts.count(text) > 1)
         raise UsageError(f"two arms are called {twice!r}; labels must differ")
     for text in texts:
-        if any(mark in text for mark in "\n\r\0"):
-            raise UsageError(f"the label {text!r:.60} has a line break or a NUL in it; labels are one line of text")
+        if not is_one_line(text):
+            raise UsageError(
+                f"the label {text!r:.60} has a line break, a tab or a NUL in it; labels are one line of text"
+            )
     return labels
 
 
@@ -280,7 +307,10 @@ def plain(value: Any) -> Any:
 def _number(name: str, value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(plain(value), Real):
         raise UsageError(f"{name} is {value!r:.60} ({type(value).__name__}); give {what}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise UsageError(f"{name} is larger than any number of a computer; give {what}") from None
 
 
 def _budget(budget: Any) -> int | None:

@@ -130,7 +130,7 @@ class Running(Generic[R]):
         except StopIteration as end:
             self.request, self.value = None, end.value
             return
-        check_request(request, len(self.pulls_per_arm), self.name, self.items)
+        check_request(request, len(self.pulls_per_arm), self.name, self.items, self.request)
         if self.request is not None:
             check_announced(self.request, request, self.name)
         if self.budget is not None and self.pulls + request.total > self.budget:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from surest.errors import PullLimitError, UsageError
 
 IntArray = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -87,13 +88,15 @@ class Status:
     """The arms it would name now, where the question asks for several."""
     verdicts: tuple[int, ...] | None = None
     """What is certified of each arm, where the question asks something of each: 1, −1 or, as long as it is open, 0."""
+    means: FloatArray | None = None
+    """Each arm's mean so far, where that is not the mean of its rewards: items of a list may count differently."""
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Each arm's confidence bounds. Whether they hold for each arm or for all at once, the algorithm's page says."""
     differences: tuple[FloatArray, FloatArray] | None = None
     """Bounds of each arm's mean less the leader's (the control's, where there is one), for all arms at once, where the algorithm
     compares arms item by item."""
-    lead: Callable[[], "Lead"] | None = None
-    """By how much the leader (the last arm chosen) is ahead of the runner-up: a function, as it takes a while to compute."""
+    lead: "Leads | None" = None
+    """By how much the leader (the last arm chosen) is ahead of others: a function, as it takes a while to compute."""
 
 
 class Lead(NamedTuple):
@@ -103,6 +106,17 @@ class Lead(NamedTuple):
     over: int
     low: float
     high: float
+
+
+class Leads(Protocol):
+    """What computes by how much an arm is ahead of another, as things stood when it was made."""
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        """The arms over which it can tell the lead: the runner-up, and the leading ones."""
+
+    def __call__(self, over: int | None = None) -> Lead:
+        """The bounds of the lead over an arm, by default the runner-up."""
 
 
 class Point(NamedTuple):

@@ -103,6 +103,7 @@ class Scale:
         return replace(
             status,
             epsilon_certified=None if epsilon is None else epsilon * self.width,
+            means=None if status.means is None else self.from_unit(status.means),
             apart=None if status.apart is None else status.apart * self.width,
             intervals=intervals,
             differences=differences,
@@ -110,19 +111,36 @@ class Scale:
 
     def _advice(self, reward: object, value: object) -> str:
         if isawaitable(reward):
+            getattr(reward, "close", bool)()  # else Python says later, and elsewhere, that it was never awaited
             return "the arm is an async function: use aidentify (aevaluate for a list of items)"
         if isinstance(reward, np.ndarray | list | tuple):
             return "return one number a call, or, with vectorised=True, as many as the function is asked for"
+        if no_score(reward) is not None:
+            return NO_SCORE
         if value is None:
             return "return an int, a float or a bool"
-        if math.isnan(float(value)) if isinstance(value, float | Decimal) else False:
-            return "NaN cannot be counted: raise an exception where an evaluation gives no reward"
         if (self.low, self.high) == (0.0, 1.0):
             return "state the range of the rewards with bounds=(low, high), on the command line --bounds LOW,HIGH"
         return (
             f"to keep what was measured, count it as the nearer bound: min(max(reward, {self.low:g}), {self.high:g}). Wider "
             "bounds need a new search"
         )
+
+
+NO_SCORE = (
+    "None and NaN are no scores: raise an exception, or say which reward a failed evaluation counts as (on_failure)"
+)
+
+
+def no_score(reward: object) -> ValueError | None:
+    """What is wrong where an evaluation returned None or NaN: it has failed, as one that raises has.
+
+    >>> no_score(0.5), no_score(np.float32("nan"))
+    (None, ValueError('the score is nan; None and NaN are no scores: ...'))
+    """
+    value = plain_number(reward)
+    missing = reward is None or (isinstance(value, float) and math.isnan(value))
+    return ValueError(f"the score is {value}; {NO_SCORE}") if missing else None
 
 
 def plain_number(reward: object) -> Any:
@@ -146,8 +164,10 @@ def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) ->
     """
     try:
         low, high = map(float, bounds)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = 0.0
+    if not isinstance(minimise, bool | np.bool_):
+        raise UsageError(f"minimise is {minimise!r:.60}; give True or False")
     if not (math.isfinite(high - low) and low < high):
         raise UsageError(f"bounds {bounds}: give the lowest and the highest possible reward, the lower first")
     return Scale(low, high, bool(minimise), bool(clip))

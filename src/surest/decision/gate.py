@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from surest.core.scale import checked_scale
-from surest.decision.chain import VERSION, Chain, check_apart
-from surest.evidence.item_gate import bet_above
+from surest.decision.chain import Chain, check_apart
+from surest.evidence.lists.gate import bet_above
 from surest.result.gate import Gate
 from surest_verify_lists import gate_sentence
+
+ORDER_BY_PLACE = 2
+"""The version of a gate's file in which the order follows from the seed and the items' places on the list, not their names."""
 
 
 def decision_of_gate(gate: Gate) -> Chain:
@@ -23,9 +26,9 @@ def decision_of_gate(gate: Gate) -> Chain:
     (93, b'"item":59,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
     names, chain = _names(gate), Chain()
-    place = {name: k for k, name in enumerate(names)}
+    places = gate.places or range(len(names))
     header = {
-        "version": VERSION,
+        "version": ORDER_BY_PLACE,
         "algorithm": "gate",
         "labels": list(gate.names),
         "delta": gate.delta,
@@ -46,7 +49,7 @@ def decision_of_gate(gate: Gate) -> Chain:
             for (what, arm), times in sorted(happened.get(name, {}).items()):
                 chain.add("event", what=what, arm=arm, times=times)
             kind = "scores" if k < gate.items_counted else "known"
-            chain.add(kind, item=place[name], arms=[0, 1], values=[baseline, candidate])
+            chain.add(kind, item=places[k], arms=[0, 1], values=[baseline, candidate])
     events = dict(sorted(Counter(what for what, *_ in gate.events).items()))
     claim: dict[str, Any] = {"verdict": gate.verdict, "exact": gate.exact, "delta": gate.delta, "events": events}
     counted = [gate.items_counted] * 2
@@ -56,12 +59,12 @@ def decision_of_gate(gate: Gate) -> Chain:
 
 
 def _names(gate: Gate) -> list[str]:
-    """The list: sorted where an order was drawn from a seed, and otherwise in the order in which its items count."""
+    """The list, in its own order."""
     names = [name for name, *_ in gate.scores]
     check_apart(list(gate.names), "arms")
     check_apart(names, "items")
-    if gate.seed is not None:
-        return sorted(names)
+    if gate.places:
+        return [name for _, name in sorted(zip(gate.places, names, strict=True))]
     return names + [f"(item {k + 1})" for k in range(len(names), gate.items or 0)]
 
 

@@ -3,127 +3,41 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from surest.algorithms.race import evidence_on
 from surest.core.problem import Problem
-from surest.core.protocol import FloatArray
 from surest.decision.chain import Chain, check_apart, header_of
 from surest.errors import UsageError
-from surest.evidence.item_bets import TOLERANCE
-from surest.evidence.item_top import Sets
-from surest.evidence.item_top_verdict import Top
-from surest.evidence.item_units import in_random_order
-from surest.evidence.item_verdict import SHARE, SHARE_WITH_EPSILON, Verdict
-from surest.evidence.items import Standings
+from surest.evidence.lists.bars_verdict import EachArm
+from surest.evidence.lists.top import Sets
+from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.units import in_random_order
+from surest.evidence.lists.verdict import Verdict
+from surest.kernels.constants import TOLERANCE_ON_LISTS
 from surest.result.data import Result
 from surest.result.listed import Listed
+from surest.result.words import KNOWN
 from surest_verify import sentence
 from surest_verify_lists import UNIT, units
 
-
-class Best:
-    """What counting says of the best arm."""
-
-    def __init__(self, n: int, total: int, problem: Problem) -> None:
-        epsilon = problem.epsilon / problem.scale.width
-        share, population = SHARE_WITH_EPSILON if epsilon > 0 else SHARE, problem.target == "population"
-        self.evidence = Standings(n, np.ones(total), problem.delta, share=share, population=population)
-        self.verdict = Verdict(self.evidence, problem.delta, epsilon, np.full(n, 1 / n))
-
-    @property
-    def play(self) -> list[int]:
-        """The arms that the next item needs; none when it is decided."""
-        return [] if self.verdict.chosen is not None else self.left
-
-    @property
-    def left(self) -> list[int]:
-        """The arms that may be right."""
-        found: list[int] = self.evidence.play.tolist()
-        return found
-
-    @property
-    def undecided(self) -> list[int]:
-        """The arms of which it is not settled whether they are in the answer."""
-        return self.left if len(self.left) > 1 else []
-
-    @property
-    def equal(self) -> list[int]:
-        """When all is seen: the arms that are as good as the answer."""
-        return list(self.verdict.tied)
-
-    @property
-    def least(self) -> float:
-        """The least evidence by which anything was decided; infinite where no bet was needed."""
-        evidence = self.evidence
-        out = np.setdiff1d(np.arange(len(evidence.sums)), evidence.play)
-        return float(evidence.most[out].min(initial=math.inf))
-
-    @property
-    def scores(self) -> FloatArray:
-        """The scores so far: a row an item, a column an arm."""
-        return self.evidence.scores[: self.evidence.t]
-
-    def count(self, values: FloatArray) -> None:
-        """Take in the next item."""
-        self.evidence.count(values)
-        self.verdict.look()
+Evidence = Verdict | Top
 
 
-class Several:
-    """What counting says of the m best arms."""
-
-    def __init__(self, n: int, total: int, problem: Problem) -> None:
-        epsilon, population = problem.epsilon / problem.scale.width, problem.target == "population"
-        self.evidence = Top(n, problem.question.top, np.ones(total), problem.delta, epsilon, population)
-        if not isinstance(self.evidence.evidence, Sets):
-            raise UsageError(
-                f"there are too many sets of {problem.question.top} of {n} arms for a decision file; ask for fewer arms"
-            )
-        self.sets = self.evidence.evidence
-
-    @property
-    def play(self) -> list[int]:
-        """The arms that the next item needs; none when it is decided."""
-        found: list[int] = self.evidence.play.tolist()
-        return found
-
-    @property
-    def left(self) -> list[int]:
-        """The arms that may be right."""
-        found: list[int] = np.flatnonzero(self.sets.members()).tolist()
-        return found
-
-    @property
-    def undecided(self) -> list[int]:
-        """The arms of which it is not settled whether they are in the answer."""
-        found: list[int] = self.evidence.undecided.tolist()
-        return found
-
-    @property
-    def equal(self) -> list[int]:
-        """When all is seen: the answer, and the arms that are as good as the last of it."""
-        top, scores = self.evidence, self.evidence.scores
-        mine = np.setdiff1d(top.named, top.inside)
-        last = scores.sums[mine].min(initial=math.inf)
-        others = top.undecided[scores.sums[top.undecided] >= last - scores.least]
-        found: list[int] = np.union1d(top.named, others).tolist()
-        return found
-
-    @property
-    def least(self) -> float:
-        """The least evidence by which anything was decided; infinite where no bet was needed."""
-        return self.evidence.share * self.sets.refuted
-
-    @property
-    def scores(self) -> FloatArray:
-        """The scores so far: a row an item, a column an arm."""
-        return self.evidence.scores.values[: self.evidence.t]
-
-    def count(self, values: FloatArray) -> None:
-        """Take in the next item."""
-        self.evidence.count(values)
+def _evidence(n: int, total: int, problem: Problem) -> Evidence:
+    """What counting says in answer to the question, as the search itself counts."""
+    epsilon, population = problem.epsilon / problem.scale.width, problem.target == "population"
+    found = evidence_on(problem.question, n, np.ones(total), problem.delta, epsilon, population)
+    assert not isinstance(found, EachArm)
+    if isinstance(found, Top) and not isinstance(found.evidence, Sets):
+        raise UsageError(
+            f"there are too many sets of {problem.question.top} of {n} arms for a decision file; ask for fewer arms"
+        )
+    return found
 
 
 def decision_on_items(result: Result) -> Chain:
@@ -131,19 +45,25 @@ def decision_on_items(result: Result) -> Chain:
 
     >>> import surest
     >>> table = {"a": {i: 1.0 for i in range(60)}, "b": {i: float(i % 2) for i in range(60)}}
-    >>> chain = decision_on_items(surest.evaluate(table, seed=1))
+    >>> chain = decision_on_items(surest.evaluate(table, seed=1, simulate=True))
     >>> len(chain.lines), chain.lines[1][75:]
     (13, b'"kind":"scores","item":41,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
-    problem, listed = result.problem, result.listed
-    if listed is None or problem.algorithm not in EVIDENCE:
+    listed = result.listed
+    if listed is None or result.problem.algorithm not in ("race", "race-top"):
         raise UsageError(f"a decision on a list of items is by race or race-top; this one is by {result.algorithm}")
+    if listed.gaps is not None and result.certified and "missing" in result.reason:
+        raise UsageError("this verdict rests on scores of a table beyond the order drawn, which no decision file has")
+    if result.reason.startswith(KNOWN):  # by what is certain alone
+        certain = msgspec.structs.replace(result.problem, delta=CERTAIN, epsilon=0.0)
+        result = replace(result, problem=certain)
+    problem = result.problem
     _refuse_unknown(problem)
     labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
     check_apart(items, "items")
     top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
     header = header_of(problem, labels, items=items, target=problem.target, **top)
-    chain, evidence = Chain(), EVIDENCE[problem.algorithm](len(labels), len(items), problem)
+    chain, evidence = Chain(), _evidence(len(labels), len(items), problem)
     chain.add("surest decision", **header)
     counted, decided, events = _count(chain, evidence, result, listed)
     claim = _claim(result, evidence, events, len(items))
@@ -152,7 +72,8 @@ def decision_on_items(result: Result) -> Chain:
     return chain
 
 
-EVIDENCE: dict[Any, type[Best] | type[Several]] = {"race": Best, "race-top": Several}
+CERTAIN = 1e-300
+"""An error level that no wealth reaches: arms are out only when they cannot catch up."""
 
 
 def _refuse_unknown(problem: Problem) -> None:
@@ -169,7 +90,7 @@ def _refuse_unknown(problem: Problem) -> None:
 
 
 def _count(
-    chain: Chain, evidence: Best | Several, result: Result, listed: Listed
+    chain: Chain, evidence: Evidence, result: Result, listed: Listed
 ) -> tuple[list[int], list[list[float]], Counter[str]]:
     """Write a line for each item that counts: how many count for each arm, where which arms were decided, and what happened."""
     problem, n, total = result.problem, len(result.labels), len(listed.items)
@@ -181,8 +102,10 @@ def _count(
         happened.setdefault((arm, at_item), Counter())[what] += 1
     counted, decided, events, undecided = [0] * n, list[list[float]](), Counter[str](), list(range(n))
     for item in order[: listed.items_used]:
-        play = evidence.play
+        play = evidence.play.tolist()
         own = values[play, item]
+        if listed.known and not play:
+            break
         if not play or np.isnan(own).any():
             raise UsageError("this result does not have all its scores; write the decision where the search is run")
         for arm in play:
@@ -192,19 +115,19 @@ def _count(
             counted[arm] += 1
         at = chain.add("scores", item=item, arms=play, values=own.tolist())
         evidence.count(problem.scale.to_unit(own))
-        nats = 0.0 if evidence.least == math.inf else math.log(evidence.least)
+        nats = 0.0 if evidence.weakest == math.inf else math.log(evidence.weakest)
         decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
-        undecided = evidence.undecided
+        undecided = evidence.undecided.tolist()
     return counted, decided, events
 
 
-def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], total: int) -> dict[str, Any]:
+def _claim(result: Result, evidence: Evidence, events: Mapping[str, int], total: int) -> dict[str, Any]:
     problem, arms = result.problem, sorted(result.indices)
-    ended = len(evidence.scores) == total and problem.target == "items"
-    right = (evidence.equal if ended else arms) if result.certified else evidence.left
+    ended = evidence.t == total and problem.target == "items"
+    right = (evidence.tied if ended else arms) if result.certified else evidence.left.tolist()
     within = problem.epsilon
     if _is_rounded(evidence, arms, total, within / problem.scale.width) and problem.target == "items":
-        within += TOLERANCE * problem.scale.width
+        within += TOLERANCE_ON_LISTS * problem.scale.width
     return {
         "arms": arms,
         "certified": result.certified,
@@ -216,12 +139,12 @@ def _claim(result: Result, evidence: Best | Several, events: Mapping[str, int], 
     }
 
 
-def _is_rounded(evidence: Best | Several, arms: list[int], total: int, epsilon: float) -> bool:
-    """Whether the answer is within ε of the best only up to `TOLERANCE`, which the search allows its sums of doubles.
+def _is_rounded(evidence: Evidence, arms: list[int], total: int, epsilon: float) -> bool:
+    """Whether the answer is within ε of the best only up to `TOLERANCE_ON_LISTS`, which the search allows its sums of doubles.
 
     Sums are exact here, as whole numbers of the smallest double.
     """
-    undecided, scores = evidence.undecided, evidence.scores
+    undecided, scores = evidence.undecided.tolist(), evidence.scores.values[: evidence.t]
     sums = {arm: sum(map(units, scores[:, arm].tolist())) for arm in undecided}
     to_come, room = (total - len(scores)) * UNIT, total * units(epsilon)
     lacks = [to_come - sums[i] + sums[j] - room for i in arms for j in undecided if i in sums and j not in arms]

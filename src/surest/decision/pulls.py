@@ -20,9 +20,10 @@ from surest.core.procedure import Exchange
 from surest.core.protocol import Atoms, Pull, Status
 from surest.decision.chain import Chain, header_of
 from surest.decision.units import in_own_units
-from surest.decision.witness import digest_of, witness_of
-from surest.evidence.betting import ALPHA, RHO, wide_bets
-from surest.evidence.certificate import DOWN, JOINT, LOWEST, UP, Pair
+from surest.decision.witness import rows_of, witness_of
+from surest.kernels.bets import wide_bets
+from surest.kernels.certificates import Evidence
+from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
 from surest.result.data import Event
 from surest_verify import sentence
 
@@ -154,22 +155,23 @@ class _Writer:
         """What shows that an arm is refuted, as the ledger says: whether it does is for the verifier to say."""
         book, row = self.book, slot.arms.index(i)
         own = 0.0 if self.sets is not None else float(book.shares[j])
-        bets = int(wide_bets(book.counts[[j]], (book.empirical * book.counts)[[j]], False)[0])
-        pair = Pair(
-            digest_of(self.before[j]),
-            digest_of(self.since[j]),
-            digest_of(self.since[i]),
+        bets = wide_bets(book.counts[[j]], (book.empirical * book.counts)[[j]], False)
+        evidence = Evidence(  # of two arms: j is the first
+            1,
+            np.zeros(1),
+            rows_of(self.before[j]),
+            rows_of(self.since[j], self.since[i]),
             bets,
-            (1 - W) + W * unused_share(slot.number) + W * own,
+            np.array([(1 - W) + W * unused_share(slot.number) + W * own]),
             W * slot_share(slot.number),
-            slot.on[row][j],
-            slot.against[row][j],
+            np.array([slot.on[row][j]]),
+            np.array([slot.against[row][j]]),
             float(len(slot.arms)),
         )
         starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
-        levels, nats = witness_of(pair, float(starts[j]), accuracy / self.problem.scale.width)
+        levels, nats = witness_of(evidence, float(starts[j]), accuracy / self.problem.scale.width)
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
-        return {**said, "bets": bets, "accuracy": accuracy, "nats": nats}
+        return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
 
     def conclude(self) -> None:
         """Write what is known now, and end."""
@@ -219,7 +221,7 @@ class _Writer:
 def _bets() -> dict[str, Any]:
     """How the bets of a nomination are made from two guesses: the same for all."""
     grid, scale = [], LOWEST
-    for _ in range(DOWN + UP + 1):
+    for _ in range(JOINT_BETS):
         grid.append(scale)
         scale *= RHO
     weights: list[float] = JOINT.ravel().tolist()

@@ -7,7 +7,7 @@ from surest.decision.chain import Chain
 from surest.decision.items import decision_on_items
 from surest.decision.pulls import decision_on_pulls
 from surest.errors import UsageError
-from surest.result.data import Result, algorithm_name
+from surest.result.data import LEFT_OVER, Result, algorithm_name
 
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
 CHECKABLE = ON_PULLS + ON_ITEMS
@@ -19,6 +19,8 @@ def decision_of(result: Result) -> Chain:
     check_algorithm(result.problem.algorithm)
     if result.problem.algorithm in ON_ITEMS:
         return decision_on_items(result)
+    if result.reason == LEFT_OVER:
+        raise UsageError(f"nothing is certified: {LEFT_OVER}; there is no decision to write")
     if result.transcript is None:
         raise UsageError("this search kept no record of its rewards; run it with record=True (--decision FILE)")
     return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)

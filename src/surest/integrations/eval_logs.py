@@ -101,18 +101,20 @@ def _runs(paths: list[Path]) -> tuple[list[Run], list[str]]:
     """The runs in files and folders. A folder may hold other files, which are said; a file that is named must be a log."""
     runs: list[Run] = []
     notes: list[str] = []
+    totals: list[tuple[Path, str]] = []
     for path in paths:
         inside = sorted(place for place in path.rglob("*") if place.is_file()) if path.is_dir() else [path]
         for place in inside:
             try:
                 runs += read(place)
             except Skipped as skipped:
-                notes.append(str(skipped))
+                totals.append((place.parent, str(skipped)))
             except SourceError as error:
                 if not path.is_dir():
                     raise
                 notes.append(str(error))
-    return runs, notes
+    beside = {run.path.parent for run in runs}  # totals beside their samples are nothing to speak of
+    return runs, [*notes, *(said for folder, said in totals if folder not in beside)]
 
 
 def _scorer(runs: list[Run], asked: str | None) -> str:
@@ -150,7 +152,10 @@ def _arms(runs: list[Run]) -> tuple[list[str], list[str]]:
         if any(len(found) > 1 for found in values.values()):
             differing.append(kind)
     used = differing or kinds[:1]
-    labels = [" | ".join(run.names[kind] for kind in used if run.names.get(kind)) or run.path.stem for run in runs]
+    labels = [
+        " | ".join(run.names[kind] for kind in used if run.names.get(kind)) or run.names.get(kinds[0]) or run.path.stem
+        for run in runs
+    ]
     places: dict[tuple[str, str], int] = {}
     for label, run in zip(labels, runs, strict=True):
         places[label, run.task] = places.get((label, run.task), 0) + 1

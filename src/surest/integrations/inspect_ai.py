@@ -6,10 +6,10 @@ from os import PathLike
 from typing import Any
 
 from surest.errors import MissingPackageError, UsageError
-from surest.gating import LOOKS, gate
 from surest.integrations.eval_logs import logs
 from surest.integrations.log_readers import graded
 from surest.result.gate import Gate
+from surest.search.gate import LOOKS, gate
 
 try:
     from inspect_ai.util import EarlyStop

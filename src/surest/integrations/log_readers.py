@@ -158,8 +158,10 @@ def _zipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Run:
     about = header["eval"]
-    settings = {"task": about.get("task_args"), "solver": about.get("solver"), "with": about.get("solver_args")}
-    names = {"model": str(about["model"])} | {name: _settings(given) for name, given in settings.items() if given}
+    names = {"model": str(about["model"])} | ({"solver": str(about["solver"])} if about.get("solver") else {})
+    for name in ("task_args", "solver_args", "model_args", "model_generate_config"):
+        names |= _settings(name, about.get(name))
+    names |= _settings("model_generate_config", (header.get("plan") or {}).get("config"))
     found = []
     for sample in samples:
         target, asked = sample.get("target"), sample.get("input")
@@ -170,8 +172,13 @@ def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[st
     return Run(path, str(about.get("task", "")), names, found, None, notes)
 
 
-def _settings(given: Any) -> str:
-    return ", ".join(f"{key}={value}" for key, value in given.items()) if isinstance(given, dict) else str(given)
+def _settings(kind: str, given: Any) -> dict[str, str]:
+    """Parameters by which runs may differ, each by itself: what is told of an arm is what differs."""
+    if isinstance(given, str):  # of lm-evaluation-harness: a=1,b=2
+        given = dict(part.split("=", 1) for part in given.split(",") if "=" in part)
+    if not isinstance(given, dict):
+        return {}
+    return {f"{kind} {key}": short(f"{key}={value}") for key, value in given.items() if value is not None}
 
 
 def graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -210,7 +217,9 @@ def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[Run]:
         sample = found.setdefault(item, Sample(item, {}, line.get("doc_hash")))
         sample.scores.update({name: score for name, score in scores.items() if score is not None})
     task, time = _task_and_time(path)
-    return [Run(path, task, {"model": _model(path, time)}, list(found.values()))]
+    totals = _json(_bytes(path.with_name(f"results_{time}.json")))
+    totals = totals if isinstance(totals, dict) else {}
+    return [Run(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
 
 
 def _task_and_time(path: Path) -> tuple[str, str]:
@@ -220,11 +229,13 @@ def _task_and_time(path: Path) -> tuple[str, str]:
     return (task, time) if cut and time[:1].isdigit() else (name, "")
 
 
-def _model(path: Path, time: str) -> str:
-    """What the totals beside the samples call the model; otherwise the name of the folder, which the tool makes from it."""
-    totals = _json(_bytes(path.with_name(f"results_{time}.json")))
-    name = totals.get("model_name") if isinstance(totals, dict) else None
-    return str(name) if name else path.resolve().parent.name
+def _lm_eval_names(path: Path, task: str, totals: Mapping[str, Any]) -> dict[str, str]:
+    """What the totals beside the samples say of the model; otherwise the name of the folder, which the tool makes from it."""
+    config, shots = totals.get("config") or {}, totals.get("n-shot") or {}
+    names = {"model": str(totals.get("model_name") or path.resolve().parent.name)}
+    more = _settings("model_args", config.get("model_args")) | _settings("gen_kwargs", config.get("gen_kwargs"))
+    names |= {kind: text for kind, text in more.items() if not kind.endswith((" pretrained", " model"))}
+    return names | _settings("config", {"num_fewshot": shots.get(task) if isinstance(shots, dict) else None})
 
 
 def _bytes(path: Path) -> bytes:
@@ -238,7 +249,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
-    runs: dict[tuple[str, str], dict[int, Sample]] = {}
+    runs: dict[int, tuple[dict[str, str], dict[int, Sample]]] = {}
     for result in sorted(results, key=lambda result: result.get("promptIdx", 0)):  # they come as they were done
         provider, prompt = result.get("provider") or {}, result.get("prompt") or {}
         model = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
@@ -248,11 +259,14 @@ def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
         scores = {} if failed else {name: _number(value) for name, value in values.items()}
         given = json.dumps(result.get("vars") or {}, sort_keys=True, ensure_ascii=False)
         sample = Sample(given, {name: nan if value is None else value for name, value in scores.items()})
-        tests = runs.setdefault((str(model), short(asked)), {})
+        names = {"model": str(model), "prompt": short(asked)}
+        names |= _settings("config", provider.get("config") if isinstance(provider, dict) else None)
+        _, tests = runs.setdefault(int(result.get("promptIdx", 0)), (names, {}))
         tests[int(result.get("testIdx", len(tests)))] = sample
+    alike = len({tuple(names.items()) for names, _ in runs.values()}) < len(runs)
     return [
-        Run(path, "", {"model": model, "prompt": prompt}, _told_apart(tests), "score")
-        for (model, prompt), tests in runs.items()
+        Run(path, "", names | ({"column": f"column {at + 1}"} if alike else {}), _told_apart(tests), "score")
+        for at, (names, tests) in runs.items()
     ]
 
 

@@ -6,11 +6,10 @@ from random import Random
 
 import numpy as np
 
-from surest.compiled import prefer_machine_code
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
 from surest.errors import MissingPackageError, UsageError
-from surest.evidence.item_gate import PLAIN_ITEMS, bet_above
+from surest.evidence.lists.gate import bet_above
 
 try:
     import optuna
@@ -97,8 +96,6 @@ class SurestPruner(optuna.pruners.BasePruner):
         what = f"a step of trial {trial.number}"
         own = scale.to_unit(scale.numbers(np.array([reported[step] for step in steps]), what))
         other = scale.to_unit(scale.numbers(np.array([best[step] for step in steps]), "a step of the best trial"))
-        if len(own) > PLAIN_ITEMS:
-            prefer_machine_code()
         return bet_above(other - own, float(total), 0.0, 1 / self._delta, False)[0] >= 0
 
     def _in_order(self, study: Study, trial: FrozenTrial) -> list[int]:

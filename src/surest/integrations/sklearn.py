@@ -8,8 +8,8 @@ import numpy as np
 
 from surest.core.problem import problem_of
 from surest.core.protocol import FloatArray
-from surest.core.session import Session, Ticket
 from surest.errors import MissingPackageError, UsageError
+from surest.search.session import Session, Ticket
 
 try:
     from joblib import Parallel, delayed, effective_n_jobs
@@ -120,7 +120,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         candidates = list(ParameterGrid(self.param_grid))
         seed = int(check_random_state(self.random_state).randint(2**31))
         problem = problem_of(
-            len(candidates), items=len(splits), delta=self.delta, epsilon=self.epsilon, bounds=self.bounds, seed=seed
+            _named(candidates), items=len(splits), delta=self.delta, epsilon=self.epsilon, bounds=self.bounds, seed=seed
         )
         session = Session.of(problem)
 
@@ -133,7 +133,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
             return list(Parallel(n_jobs=self.n_jobs)(tasks))
 
         fits = _raced(session, fitted, effective_n_jobs(self.n_jobs))
-        result = session.result()
+        self.result_ = result = session.result()
         self.certified_ = bool(result.certified)
         self.best_index_ = int(result.labels.index(result.best))
         self.n_fits_ = len(fits)
@@ -152,6 +152,12 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         self.refit_time_ = time.time() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+
+def _named(candidates: list[dict[str, Any]]) -> list[str] | int:
+    """What the arms are called: their parameters, or, where that would not tell them apart in a line, their numbers."""
+    names = [", ".join(f"{name}={value}" for name, value in params.items()) for params in candidates]
+    return names if len(set(names)) == len(names) and all(name.isprintable() for name in names) else len(names)
 
 
 def _with(estimator: Any, params: dict[str, Any]) -> Any:

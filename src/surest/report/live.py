@@ -13,13 +13,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from surest.compiled import seconds_spent
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
-from surest.drivers.looks import Looks
 from surest.result.questions import names
-from surest.text import count, decimals, rounded, shortened, visible
+from surest.search.looks import Looks
+from surest.text import count, decimals, guessed, shortened, visible
 
 ARMS = 5
 """Arms in the view: the leader, and those that may still be the best, best means first."""
@@ -31,11 +30,6 @@ TICKS = 2
 """How often a second the clock is drawn where nothing else changes."""
 
 
-def working_seconds() -> float:
-    """A clock that stands still while kernels are compiled: that time says nothing about the pulls to come."""
-    return time.monotonic() - seconds_spent()
-
-
 class View:
     """The state of a run in words and numbers; `began` is when it started, by `clock`."""
 
@@ -44,7 +38,7 @@ class View:
         labels: tuple[Any, ...],
         scale: Scale,
         *,
-        clock: Callable[[], float] = working_seconds,
+        clock: Callable[[], float] = time.monotonic,
         items: bool = False,
     ) -> None:
         self.labels, self.scale, self.clock = labels, scale, clock
@@ -78,7 +72,7 @@ class View:
         if status.evidence is not None and status.threshold is not None and status.evidence > 0:
             facts["evidence"] = f"{status.evidence:.2f} of {status.threshold:.2f}"
         if status.forecast is not None:
-            facts["forecast"] = f"about {count(rounded(status.forecast))} more {self.counted}"
+            facts["forecast"] = f"perhaps {guessed(status.forecast)} more {self.counted}"
         return facts
 
     def line(self, running: Running[Answer], status: Status | None) -> str:
@@ -107,8 +101,9 @@ class View:
         table.add_column("arm", no_wrap=True, max_width=30)
         for head in ("mean", "interval", self.counted):
             table.add_column(head, justify="right", no_wrap=True)
-        means, digits = self.scale.from_unit(running.means), min(decimals(self.scale.low, self.scale.high), 4)
-        low, high = self.scale.status(status).intervals or (np.full(len(means), np.nan),) * 2
+        digits, state = min(decimals(self.scale.low, self.scale.high), 4), self.scale.status(status)
+        means = self.scale.from_unit(running.means) if state.means is None else state.means
+        low, high = state.intervals or (np.full(len(means), np.nan),) * 2
         for arm in self._shown(running, status):
             interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
             mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
@@ -138,7 +133,8 @@ class View:
         if whole is None or not running.pulls:
             return ""
         passed = self.clock() - self.began
-        return f", about {seconds_words(passed * (whole - running.pulls) / running.pulls)} more"
+        left = passed * (whole - running.pulls) / running.pulls
+        return f", perhaps {guessed(left, seconds_words)} more"
 
 
 class Clock:

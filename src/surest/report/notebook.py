@@ -7,9 +7,10 @@ import numpy as np
 
 from surest.report import plots
 from surest.result.data import Result
-from surest.result.lead import lead_words
+from surest.result.differences import leads_of, overlap_note
+from surest.result.gate import Gate, beside, claim, facts
 from surest.result.table import SHOWN
-from surest.result.words import cost, next_words, verdict
+from surest.result.words import after_verdict, next_words, verdict
 from surest.study.study import Study
 from surest.text import counted, visible
 
@@ -21,17 +22,28 @@ CELL = "padding:.15em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 
 def to_fragment(result: Result) -> str:
     """The result as HTML to stand among other things: no script, nothing fetched, whatever a user named is escaped."""
-    said = [*filter(None, [lead_words(result)]), cost(result), *filter(None, [next_words(result)])]
-    lines = [verdict(result), *said, *(f"Warning: {warning}" for warning in result.warnings)]
+    said = [*after_verdict(result), *filter(None, [next_words(result)])]
+    lines = [*verdict(result).splitlines(), *said, *(f"Warning: {warning}" for warning in result.warnings)]
     words = "".join(f"<p style='margin:.2em 0'>{_b(text) if k == 0 else _e(text)}</p>" for k, text in enumerate(lines))
     drawn = ""
     if find_spec("matplotlib") is not None and not np.isnan(result.means).all():
-        picture = plots.inline_svg("intervals", result.arms, describe="Means and intervals by arm")
-        drawn = f'<div style="flex:0 1 26em;min-width:16em">{picture}</div>'
+        leads = leads_of(result) if result.certified else None
+        heading, *notes = ["Means and intervals by arm"] if leads is None else leads[:2]
+        note = " ".join(filter(None, [*notes, overlap_note(result)]))
+        picture = plots.inline_svg("intervals" if leads is None else "leads", result, heading)
+        drawn = f'<div style="flex:0 1 26em;min-width:16em">{_e(heading)}{picture}<small>{_e(note)}</small></div>'
     return (
         f'<div style="{COLOURS};color:inherit;max-width:60em">{words}'
         f'<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">{_table(result)}{drawn}</div></div>'
     )
+
+
+def gate_fragment(gate: Gate) -> str:
+    """A gate: its line, and what it rests on."""
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in facts(gate))
+    notes = "".join(f"<p style='margin:.2em 0'>{_e(note)}</p>" for note in (*beside(gate), *gate.notes))
+    words = f"<p style='margin:.2em 0'>{_b(gate.verdict.upper())}: {_e(claim(gate))}.</p>"
+    return f'<div style="color:inherit;max-width:60em">{words}<table style="{TABLE}"><tbody>{rows}</tbody></table>{notes}</div>'
 
 
 def study_fragment(study: Study) -> str:

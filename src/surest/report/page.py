@@ -15,15 +15,14 @@ import numpy as np
 
 from surest import __version__
 from surest.core.problem import DEFAULTS, Problem
-from surest.core.protocol import Point
 from surest.report import plots as plot
 from surest.result.data import Result
-from surest.result.lead import lead_words
+from surest.result.differences import leads_of, overlap_note
 from surest.result.questions import leading, names
 from surest.result.table import ArmTable
-from surest.result.words import cost, verdict
+from surest.result.words import KNOWN, after_verdict, verdict
 from surest.study.health import health_line
-from surest.text import count, ordinal, rounded, visible
+from surest.text import count, guessed, ordinal, visible
 from surest.text import in_markdown as _m
 
 MOST = 100
@@ -131,6 +130,8 @@ def opening(result: Result) -> list[str]:
     """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
     if result.certified and not result.resampled and result.problem.question.kind in ("best", "top"):
         return [verdict(result)]
+    if result.resampled:  # the first line says so
+        return verdict(result).splitlines()
     return [short_answer(result), verdict(result)]
 
 
@@ -147,18 +148,18 @@ def state(result: Result) -> str:
 
 
 def summary(report: Report) -> list[str]:
-    """What follows the verdict: the lead over the runner-up, the cost, and what may still be needed."""
+    """What follows the verdict, and what may still be needed."""
     result = report.result
-    lines = [*filter(None, [lead_words(result)]), cost(result)]
+    lines = after_verdict(result)
     if not result.certified and result.forecast is not None:
-        lines.append(f"About {count(rounded(result.forecast))} more {evaluated(result)} may be needed for a decision.")
+        lines.append(f"Perhaps {guessed(result.forecast)} more {evaluated(result)} are needed for a decision.")
     return [*lines, *(f"Warning: {warning}" for warning in result.warnings)]
 
 
 def health(report: Report) -> list[str]:
     """The health line, and what failed evaluations said last."""
     known = report.result.health
-    line = health_line(known) if known is not None else "simulated or recorded rewards: no evaluation can fail"
+    line = health_line(known) if known is not None else "no evaluation was made here that could fail"
     return [
         line.removeprefix("health: "),
         *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
@@ -224,6 +225,8 @@ def evidence_text(report: Report) -> str:
         return "Not kept, or the algorithm does not tell it."
     last = report.result.history[-1]
     reached = max(last.evidence, 0.0)
+    if math.isinf(reached):
+        return f"After {count(last.pulls)} {evaluated(report.result)} it is certain."
     return (
         f"After {count(last.pulls)} {evaluated(report.result)}: {reached:.4g} nats where it is weakest; a decision needs "
         f"{last.threshold:.4g}."
@@ -247,10 +250,11 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
 
 def to_html(report: Report) -> str:
     """The page: one file that needs no other."""
-    result, arms = report.result, report.arms
-    pictures = []
-    if not np.isnan(result.means).all():
-        pictures.append(("Intervals by arm", "intervals", interval_note(report)))
+    result = report.result
+    pictures = [] if np.isnan(result.means).all() else [("Intervals by arm", "intervals", interval_note(report))]
+    leads = leads_of(result)
+    if leads is not None:  # of what is decided it comes first: the verdict rests on it
+        pictures.insert(0 if result.certified else 1, (leads.heading, "leads", leads.note))
     if result.history:
         pictures.append(("Evidence over time", "evidence", evidence_text(report)))
     pictures.append(("Allocation", "pulls", allocation_note(report)))
@@ -261,7 +265,7 @@ def to_html(report: Report) -> str:
         *(f"<p>{_e(line)}</p>" for line in [*first, *summary(report)]),
         "</header>",
         '<div class="pictures">',
-        *(_picture(heading, kind, note, arms, result.history) for heading, kind, note in pictures),
+        *(_picture(heading, kind, note, result) for heading, kind, note in pictures),
         "<div>",
         _section("Health", "".join(f"<p>{_e(line)}</p>" for line in health(report))),
         _section("Settings", _html_settings(report)),
@@ -293,18 +297,21 @@ def _section(heading: str, inside: str) -> str:
     return f"<section><h2>{heading}</h2>{inside}</section>"
 
 
-def _picture(heading: str, kind: Any, note: str, arms: ArmTable, history: tuple[Point, ...]) -> str:
-    drawn = plot.inline_svg(kind, arms, history, f"{heading}. {note}")
-    return f"<section><h2>{heading}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
+def _picture(heading: str, kind: Any, note: str, result: Result) -> str:
+    drawn = plot.inline_svg(kind, result, f"{heading}. {note}")
+    return f"<section><h2>{_e(heading)}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
 
 
 def interval_note(report: Report) -> str:
     """What the intervals of a picture mean."""
     if report.result.intervals is None:
         return f"Means only: {report.result.algorithm} tells no intervals."
+    if report.result.reason.startswith(KNOWN):
+        return f"Exact means on all items. {_diamonds(report)}"
+    hold = "Each interval holds at any time, for its arm, not for all arms at once."
     if report.result.listed is not None:
-        return f"All intervals hold at once, at any time. {_diamonds(report)}"
-    return f"Each interval holds at any time, for its arm, not for all arms at once. {_diamonds(report)}"
+        hold = "All intervals hold at once, at any time."
+    return " ".join(filter(None, [hold, _diamonds(report), overlap_note(report.result)]))
 
 
 def _diamonds(report: Report) -> str:
@@ -347,7 +354,9 @@ def to_markdown(report: Report) -> str:
     parts = [
         f"# {_m(heading)}",
         *map(_m, [*first, *summary(report)]),
+        *_md_leads(report),
         "## Intervals by arm, and allocation",
+        *filter(None, [_m(overlap_note(report.result))]),
         _md_table(head, (cells for _, cells in rows)) + (f"\n\n… {rest:,} more arms" if rest else ""),
         *(_md_evidence(report) if report.result.history else []),
         "## Health",
@@ -365,6 +374,16 @@ def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = list(head)
     lines = [names, ["---", *("---:" for _ in names[1:])], *([_m(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _md_leads(report: Report) -> list[str]:
+    leads, arms = leads_of(report.result) if report.result.certified else None, report.arms
+    if leads is None:
+        return []
+    rows = (
+        (str(arms.rows[i].label), f"{arms.number(low)} – {arms.number(high)}") for i, low, high in leads.rows[:MOST]
+    )
+    return [f"## {_m(leads.heading)}", _m(leads.note), _md_table(("arm", "lead"), rows)]
 
 
 def _md_evidence(report: Report) -> list[str]:

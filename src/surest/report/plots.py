@@ -2,6 +2,7 @@
 
 import io
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from xml.etree import ElementTree
 
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
+from surest.result.data import Result
+from surest.result.differences import Leads, leads_of, overlap_note
 from surest.result.table import ArmTable
 from surest.text import count, percent, shortened, visible
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["intervals", "pulls", "evidence"]
+Kind = Literal["leads", "intervals", "pulls", "evidence"]
 SUFFIXES = ("png", "svg", "pdf")
 MOST = 30
 """Arms in a picture: more labels cannot be read. The rest is told in a line."""
@@ -29,20 +32,24 @@ NARROW = 3.8
 """Inches: a picture that can be read on a phone, and beside another one on a desk."""
 
 
-def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | None" = None) -> "Axes":
+def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
     """Draw one picture on `ax`, or on a new figure of a fitting size."""
     if kind not in get_args(Kind):
         raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(Kind))}")
+    arms, history = result.arms, result.history
+    leads = leads_of(result) if kind == "leads" else None
     if kind == "evidence" and not history:
-        raise UsageError(
-            "no evidence over time was kept; call identify(…, history=True) with an algorithm that tells it"
-        )
+        raise UsageError("no evidence over time was kept; give history=True, and an algorithm that tells it")
+    if kind == "leads" and leads is None:
+        raise UsageError("there are no bounds of leads: nothing is decided yet, or the algorithm does not tell them")
     if ax is None:
         height = 3.2 if kind == "evidence" else _height(arms)
         ax = _pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]
     match kind:
+        case "leads" if leads is not None:
+            draw_leads(ax, arms, leads)
         case "intervals":
-            draw_intervals(ax, arms)
+            draw_intervals(ax, arms, overlap_note(result))
         case "pulls":
             draw_pulls(ax, arms)
         case "evidence":
@@ -50,42 +57,43 @@ def draw(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), ax: "Axes | 
     return ax
 
 
-def figure(arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> "Figure":
-    """Intervals beside pulls, the same arms in the same rows, and evidence over time below where it was kept."""
+def figure(result: Result, title: str = "") -> "Figure":
+    """The leads that a verdict rests on, then intervals beside pulls, and evidence over time below where it was kept."""
     _pyplot()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows, below = _height(arms), 2.6 if history else 0.0
-    page = Figure(figsize=(9.6, rows + below + 0.4), layout="constrained")
+    arms, history, leads = result.arms, result.history, leads_of(result) if result.certified else None
+    heights = [*([_height(arms)] if leads else []), _height(arms), *([2.6] if history else [])]
+    page = Figure(figsize=(9.6, sum(heights) + 0.4), layout="constrained")
     FigureCanvasAgg(page)
-    grid = page.add_gridspec(
-        2 if history else 1, 2, width_ratios=[3, 2], height_ratios=[rows, below][: 1 + bool(history)]
-    )
-    left = page.add_subplot(grid[0, 0])
-    right = page.add_subplot(grid[0, 1], sharey=left)
-    draw_intervals(left, arms)
+    grid = page.add_gridspec(len(heights), 2, width_ratios=[3, 2], height_ratios=heights)
+    if leads:
+        draw_leads(page.add_subplot(grid[0, :]), arms, leads)
+    left = page.add_subplot(grid[int(leads is not None), 0])
+    right = page.add_subplot(grid[int(leads is not None), 1], sharey=left)
+    draw_intervals(left, arms, overlap_note(result))
     draw_pulls(right, arms)
     right.tick_params(labelleft=False)
     right.set_title("", loc="left")  # the rows are named once
     if history:
-        draw_evidence(page.add_subplot(grid[1, :]), history, arms.counted)
+        draw_evidence(page.add_subplot(grid[-1, :]), history, arms.counted)
     if title:
-        page.suptitle(visible(title).replace("$", r"\$"), fontsize="medium", wrap=True)
+        page.suptitle(_plain(title), fontsize="medium", wrap=True)
     return page
 
 
-def save(path: str | Path, arms: ArmTable, history: Sequence[Point] = (), title: str = "") -> None:
+def save(path: str | Path, result: Result, title: str = "") -> None:
     """Write `figure` to a file whose suffix says the format."""
     checked_path(path)
-    picture = figure(arms, history, title)
+    picture = figure(result, title)
     try:
         picture.savefig(path, dpi=150)
     except OSError as error:
         raise UsageError(f"the picture cannot be written to {path}: {error.strerror or error}") from None
 
 
-def inline_svg(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), describe: str = "") -> str:
+def inline_svg(kind: Kind, result: Result, describe: str = "") -> str:
     """One picture as an SVG element for a page: narrow, its colours left to the page, its letters text.
 
     Black becomes the page's ``currentColor``, the colours of this module ``var(--leader)``, ``var(--other)``, ``var(--quiet)``.
@@ -93,13 +101,17 @@ def inline_svg(kind: Kind, arms: ArmTable, history: Sequence[Point] = (), descri
     mpl = _pyplot().matplotlib
     from matplotlib.figure import Figure
 
-    height = 2.6 if kind == "evidence" else 0.9 * _height(arms)
+    height = 2.6 if kind == "evidence" else 0.9 * _height(result.arms)
     settings = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": kind}
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib's font lacks
         page = Figure(figsize=(NARROW, height), layout="constrained")
-        ax = draw(kind, arms, history, page.add_subplot())
-        ax.set_xlabel(ax.get_xlabel().replace(", ", ",\n"))  # too wide for one line
+        ax = draw(kind, result, page.add_subplot())
+        ax.set_xlabel(
+            ax.get_xlabel().partition("\n")[0].replace(", ", ",\n")
+        )  # too wide for one line; notes stand below
+        if kind == "leads":
+            ax.set_title("", loc="left")  # the page has it
         drawn = io.StringIO()
         page.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(drawn.getvalue())
@@ -146,8 +158,22 @@ def checked() -> None:
     _pyplot()
 
 
-def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
-    """Means with their confidence intervals, the chosen arms on top with a mark of their own."""
+def draw_leads(ax: "Axes", arms: ArmTable, leads: Leads) -> None:
+    """Bounds of leads, with a line at 0."""
+    shown = _rows(ax, arms, [row.arm for row in leads.rows])
+    for row, lead in enumerate(leads.rows[: len(shown)]):
+        colour = LEADER if lead.arm in arms.chosen else OTHER
+        ax.hlines(row, lead.low, lead.high, color=colour, linewidth=5, alpha=0.75)
+        if lead.low == lead.high:  # a line without length would not be seen
+            ax.plot(lead.low, row, "o", color=colour)
+    ax.axvline(0.0, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
+    ax.set_title(_plain(leads.heading), fontsize="small", loc="left")
+    ax.set_xlabel(_with_note("lead", leads.note))
+    ax.margins(x=0.04)
+
+
+def draw_intervals(ax: "Axes", arms: ArmTable, note: str = "") -> None:
+    """Means with their confidence intervals, the chosen arms on top with a mark of their own; `note` stands below."""
     shown = _rows(ax, arms)
     for row, i in enumerate(shown):
         arm, colour = arms.rows[i], LEADER if i in arms.chosen else OTHER
@@ -160,10 +186,11 @@ def draw_intervals(ax: "Axes", arms: ArmTable) -> None:
     line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
     if not math.isnan(line) and len(arms) > 1:
         ax.axvline(line, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
-    bounded = any(not math.isnan(arms.rows[i].low) for i in shown)
+    bounded = any(arms.rows[i].low < arms.rows[i].high for i in shown)
     what = "mean" if arms.smallest else "mean reward"
-    note = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
-    ax.set_xlabel(f"{what}, {percent(1 - arms.delta)} interval of each arm{note}" if bounded else what)
+    hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
+    label = f"{what}, {percent(1 - arms.delta)} interval of each arm{hollow}"
+    ax.set_xlabel(_with_note(label, note) if bounded else what)
     ax.margins(x=0.04)
 
 
@@ -189,8 +216,9 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
 def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
     """Evidence for the leader where it is weakest, against what a decision needs."""
     pulls = [point.pulls for point in history]
-    evidence = [max(point.evidence, 0.0) for point in history]
     threshold = history[-1].threshold
+    most = 1.15 * max([threshold, *(point.evidence for point in history if math.isfinite(point.evidence))])
+    evidence = [min(max(point.evidence, 0.0), most) for point in history]  # what is certain has infinite evidence
     marker = "o" if len(pulls) < 25 else None
     ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
     ax.axhline(threshold, color=LEADER, linewidth=1.2, linestyle="--")
@@ -211,9 +239,9 @@ def _evaluations(counted: str) -> str:
     return "evaluations" if counted == "items" else counted
 
 
-def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
+def _rows(ax: "Axes", arms: ArmTable, among: list[int] | None = None) -> list[int]:
     """Give each arm that is shown a row, the leader's on top; which arms these are."""
-    shown = arms.leading(MOST)
+    shown = arms.leading(MOST) if among is None else among[:MOST]
     ax.set_yticks(range(len(shown)), [_short_label(str(arms.rows[i].label)) for i in shown])
     ax.tick_params(axis="y", length=0, labelsize="small")
     for label, i in zip(ax.get_yticklabels(), shown, strict=True):
@@ -221,7 +249,7 @@ def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
             label.set(color=LEADER, fontweight="bold")
     ax.set_ylim(len(shown) - 0.4, -0.6)
     rest = len(arms) - len(shown)
-    if rest:
+    if rest and among is None:
         ax.set_title(f"the {len(shown)} leading arms; {rest:,} more below", fontsize="small", color=QUIET, loc="left")
     _bare(ax)
     ax.grid(axis="x", linewidth=0.4, alpha=0.5)
@@ -229,9 +257,18 @@ def _rows(ax: "Axes", arms: ArmTable) -> list[int]:
     return shown
 
 
+def _with_note(label: str, note: str) -> str:
+    return "\n".join([label, *textwrap.wrap(_plain(note), 64)])
+
+
 def _short_label(label: str) -> str:
-    """A label that fits, with the dollar signs that would start a formula kept as they are."""
-    return visible(shortened(label, LONGEST)).replace("$", r"\$")
+    """A label that fits."""
+    return _plain(shortened(label, LONGEST))
+
+
+def _plain(text: str) -> str:
+    """Text with the dollar signs that would start a formula kept as they are."""
+    return visible(text).replace("$", r"\$")
 
 
 def tick_text(value: float, position: float = 0) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from surest.core.problem import DEFAULTS
-from surest.decision.write import decision_of
+from surest.decision.write import check_algorithm, decision_of
 from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
 from surest.result.json import ALWAYS, from_json
 from surest.study.additions import additions_of
+from surest.study.checks import check_there
 from surest.study.health import last_failures_of
 from surest.study.study import Study
 from surest.text import counted, shell_line
@@ -22,6 +23,8 @@ SUFFIXES = ("html", "md", "json")
 DECISION = "decision.jsonl.gz"
 MOST_ARMS_NAMED = 1000
 """Arms up to which a study's page has the command that would make it again."""
+MOST_RECORDED = 20_000
+"""Rewards up to which a report states the hash of the decision: making it takes as long as the report."""
 
 
 class Beside(msgspec.Struct):
@@ -68,9 +71,11 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
     return Report(result, beside.study, beside.settings, commands, beside.last_failures)
 
 
-def report_of_study(study: Study) -> Report:
-    """A report on a stored study as it stands: its log is replayed, and checked on the way."""
-    return report_on(study, study.result(history=True, record=_is_short(study)), check=True)
+def report_of_study(study: Study, storage: str | None = None) -> Report:
+    """A report on a stored study as it stands: its log is replayed, and checked on the way. `storage` as in `report_on`."""
+    with study.store.reading() as log:
+        record = _is_short(study) and check_there(study, log).tickets <= MOST_RECORDED
+    return report_on(study, study.result(history=True, record=record), storage, check=True)
 
 
 def report_on(study: Study, result: Result, storage: str | None = None, check: bool = False) -> Report:
@@ -98,16 +103,21 @@ def _is_short(study: Study) -> bool:
 
 
 def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str, str]:
-    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier and all was recorded."""
+    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier and all was recorded.
+
+    Of a long study without a list of items they come without the hash.
+    """
     try:
-        known_by = decision_of(result).known_by
+        check_algorithm(result.problem.algorithm)
+        is_long = result.transcript is None and result.listed is None
+        known_by = [] if is_long else ["--hash", decision_of(result).known_by]
     except UsageError:
         return {}
     written = ["surest", "study", "result", *where, f"--decision={DECISION}", "--", study.name]
     return {
         "Check this yourself: write down all that the verdict rests on": shell_line(written),
         "and let a program that shares no code with the search judge it": shell_line(
-            ["surest-verify", DECISION, "--hash", known_by]
+            ["surest-verify", DECISION, *known_by]
         ),
     }
 

@@ -1,6 +1,5 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -10,15 +9,15 @@ import numpy as np
 
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
-from surest.core.protocol import FloatArray, IntArray, Point
-from surest.core.protocol import Lead as LeadBounds
+from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
+from surest.result.differences import Differences, differences_of, leads_of
 from surest.result.json import to_json
-from surest.result.lead import Lead, lead_of, lead_words
+from surest.result.lead import Lead, lead_of
 from surest.result.listed import Listed
-from surest.result.questions import verdict_words
+from surest.result.questions import NAMED, verdict_words
 from surest.result.table import ArmRow, ArmTable
-from surest.result.words import TOTALS, cost, health_line, next_words, verdict
+from surest.result.words import TOTALS, after_verdict, health_line, next_words, verdict
 from surest.text import decimals, visible
 
 if TYPE_CHECKING:
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
 
-Kind = Literal["intervals", "pulls", "evidence"]
+LEFT_OVER = "the rows left over speak against it"
+"""Why recorded rewards do not certify what those at their beginning say."""
+Kind = Literal["leads", "intervals", "pulls", "evidence"]
 """The pictures there are of a result."""
 Event = tuple[str, int, int, int | None]
 """What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
@@ -75,13 +76,13 @@ class Result:
     for which each chosen arm is certified to be within ε of the m-th best, or better."""
     nominees: tuple[Any, ...] = ()
     forecast: float | None = None
-    """A guess at the pulls that a decision still needs."""
+    """A guess at the pulls that a decision still needs, which may well be three times too low or too high."""
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
-    from_control: tuple[FloatArray, FloatArray] | None = None
-    """On fresh pulls with a control: bounds of each arm's mean less the control's, as `differences` has them."""
-    lead_bounds: Callable[[], LeadBounds] | None = field(default=None, repr=False)
-    """What computes the bounds of `lead` on [0, 1], where the algorithm tells them."""
+    differences_told: tuple[FloatArray, FloatArray] | None = None
+    """On fresh pulls: the bounds of `differences`, where the algorithm tells them, or they were read from JSON."""
+    lead_bounds: Leads | None = field(default=None, repr=False)
+    """What computes the bounds of `lead`, and of the lead over other arms, on [0, 1], where the algorithm tells them."""
     lead_told: Lead | None = None
     """The lead, where it was read from JSON."""
     transcript: list[Exchange] | None = None
@@ -183,6 +184,24 @@ class Result:
         return self._on_items().items_used
 
     @property
+    def needed(self) -> int | None:
+        """Of a complete table: after how many evaluations a search would have ended. None where that is not known."""
+        return None if self.listed is None else self.listed.needed
+
+    @property
+    def population(self) -> "Result | None":
+        """Of a table: the answer for what its items are an independent random sample of, wrong with probability at most δ.
+
+        >>> import surest
+        >>> result = surest.evaluate({"a": [1, 0, 1, 1], "b": [0, 0, 1, 1]})
+        >>> result.certified, result.population.certified, result.population.contenders
+        (True, False, ('a', 'b'))
+        """
+        if self.problem.target == "population":
+            return self
+        return None if self.listed is None else self.listed.beside
+
+    @property
     def table(self) -> dict[Any, dict[Any, float]]:
         """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
         return self._on_items().table(self.labels)
@@ -202,13 +221,17 @@ class Result:
         """
         return self.lead_told if self.lead_told is not None else lead_of(self)
 
-    @property
-    def differences(self) -> tuple[FloatArray, FloatArray] | None:
-        """Bounds of each arm's mean less that of the control, where there is one, for all arms at once, at 1 − δ.
+    @cached_property
+    def differences(self) -> Differences | None:
+        """Bounds of each arm's mean less that of the control, or, without one, of the chosen arm: for all arms at once, at 1 − δ.
 
-        On a list of items without a control: less that of the chosen arm.
+        None where they are not known. On fresh pulls without a control they are told of the 30 leading arms.
+
+        >>> import surest
+        >>> surest.evaluate({"a": [1.0] * 50, "b": [1.0, 0.0] * 25}).differences["b"]
+        (-0.5, -0.5)
         """
-        return self.from_control if self.from_control is not None else self._on_items().differences
+        return differences_of(self)
 
     def _on_items(self) -> Listed:
         if self.listed is None:
@@ -228,8 +251,19 @@ class Result:
         left = None if self.certified or self.standing != "proven" else self.contender_indices
         counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
-        digits = decimals(*self.bounds)
+        digits = decimals(*self.bounds, self._closest())
         return ArmTable(rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above)
+
+    def _closest(self) -> float:
+        """How far the mean of a chosen arm is from that of the nearest other arm: a table must tell them apart."""
+        others = np.delete(self.means, self.indices)
+        apart = (
+            np.abs(self.means[list(self.indices)][:, None] - others[None, :])
+            if len(self.indices) < NAMED
+            else np.zeros(0)
+        )
+        real = apart[apart > 1e-9 * self.problem.scale.width]  # NaN is not
+        return float(real.min(initial=np.inf))
 
     def as_resampled(self) -> "Result":
         """The same result, of a simulation that drew from recorded rewards."""
@@ -254,14 +288,15 @@ class Result:
         columns = [labels if alike else [str(label) for label in labels], *numbers]
         return pl.DataFrame(dict(zip(ArmRow._fields, columns, strict=True)))
 
-    def plot(self, kind: Kind = "intervals", ax: "Axes | None" = None) -> "Axes":
+    def plot(self, kind: Kind | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the result with matplotlib.
 
         Parameters
         ----------
-        kind : {"intervals", "pulls", "evidence"}
-            The leading arms' means and intervals, their share of the pulls, or evidence over time, for which the search
-            must have been told to keep a ``history``.
+        kind : {"leads", "intervals", "pulls", "evidence"}, optional
+            The lead over each arm, which a verdict rests on; the leading arms' means and intervals, their share of the pulls, or
+            evidence over time, for which the search must have been told to keep a ``history``. By default the leads of what is
+            decided, where they are known, else the intervals.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
 
@@ -270,8 +305,21 @@ class Result:
         matplotlib Axes
         """
         plots = import_module("surest.report.plots")  # found when asked, as pandas finds its plotting backend
-        drawn: Axes = plots.draw(kind, self.arms, self.history, ax)
+        known = self.certified and leads_of(self) is not None
+        drawn: Axes = plots.draw(kind or ("leads" if known else "intervals"), self, ax)
         return drawn
+
+    def report(self, path: "str | PathLike[str]") -> None:
+        """Write a page on the result, to look at and pass on: .html (with matplotlib), .md or .json, as its name says.
+
+        >>> import pathlib, surest, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).report(f"{folder}/report.md")
+        ...     print(pathlib.Path(f"{folder}/report.md").read_text().splitlines()[0])
+        # Arm a is the best: wrong with probability at most 0.05.
+        """
+        pages = import_module("surest.report.report")  # found when asked, as the plots are
+        pages.write_report(pages.Report(self), path)
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known.
@@ -308,7 +356,7 @@ class Result:
         warned = "".join(f"\nWarning: {warning}" for warning in self.warnings)
         failed = f"\n\n{visible(health_line(self.health))}" if self.health else ""
         return (
-            "\n".join(filter(None, [verdict(self), lead_words(self), cost(self), next_words(self)]))
+            "\n".join(filter(None, [verdict(self), *after_verdict(self), next_words(self)]))
             + f"{warned}\n\n{self.arms}{failed}"
         )
 

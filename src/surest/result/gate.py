@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from surest.text import count, decimals, in_markdown
+from surest.text import count, decimals, in_markdown, percent
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,9 +25,11 @@ class Gate:
     exact: bool
     """Whether the verdict is certain: no bet was needed. Otherwise it is wrong with probability at most `delta`."""
     difference: float
-    """The candidate's mean less the baseline's on the items that count, in the user's units; NaN before the first item."""
+    """The candidate's mean less the baseline's on the items that count, in the user's units; NaN before the first item.
+    If other items are known that leave it impossible, the nearest value that they leave."""
     interval: tuple[float, float]
-    """Where the difference on all items lies. Each end holds at all times with probability at least 1 − `delta`."""
+    """Where the difference on all items lies, and that so far. Each end holds at all times with probability at least
+    1 − `delta`, both together with at least 1 − 2·`delta`."""
     means: tuple[float, float]
     """Those of the baseline and the candidate on the items that count."""
     names: tuple[str, str]
@@ -51,9 +53,17 @@ class Gate:
     scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
     """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
     gaps."""
+    places: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    """Where each of them stands on the list, from 0; empty where the list is in that order."""
     events: tuple[tuple[str, int, str], ...] = field(default=(), repr=False, compare=False)
     """What happened to evaluations on items that have both values, such as imputed or retried; 0 for the baseline, 1 for the
     candidate; the item."""
+    needed: int | None = None
+    """Of a complete list: after how many items bets would have decided; None otherwise …"""
+    needed_verdict: Verdict | None = None
+    """… and what they would have said."""
+    population: "Gate | None" = field(default=None, repr=False)
+    """Of a complete list: the verdict on what its items are a sample of."""
 
     @property
     def passed(self) -> bool:
@@ -70,7 +80,7 @@ class Gate:
         raise TypeError("a gate has three outcomes; ask for .passed or .failed")
 
     def __str__(self) -> str:
-        return line(self)
+        return "\n".join([line(self), *beside(self)])
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, for JSON."""
@@ -94,7 +104,19 @@ class Gate:
             "next": [list(cell) for cell in self.wanted[:NEXT]],
             "notes": list(self.notes),
             "text": line(self),
+            **self._of_complete(),
         }
+
+    def _of_complete(self) -> dict[str, Any]:
+        """What JSON has of a complete list only."""
+        if self.population is None:
+            return {}
+        other = {
+            "verdict": self.population.verdict,
+            "interval": list(self.population.interval),
+            "text": beside(self)[0],
+        }
+        return {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": other}
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
@@ -103,6 +125,11 @@ class Gate:
         known: str = chain.known_by
         return known
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict and what it rests on."""
+        shown: str = import_module("surest.report.notebook").gate_fragment(self)
+        return shown
+
     def to_markdown(self) -> str:
         """A summary for a pull request or a build's page."""
         return markdown(self)
@@ -110,36 +137,62 @@ class Gate:
 
 def line(gate: Gate) -> str:
     """The verdict and what it rests on, on one line of a log."""
-    return f"{gate.verdict.upper()}: {claim(gate)}: {measured(gate)}."
+    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}."
 
 
-def claim(gate: Gate) -> str:
-    """What is certified, or what is not known yet."""
+def claim(gate: Gate, where: str | None = None) -> str:
+    """What is certified and how surely, or what is not known yet; `where` instead of what it is about."""
     baseline, candidate = gate.names
+    where = _where(gate) if where is None else where
     by = f" by more than {gate.margin:g}" if gate.margin > 0 else ""
     if gate.verdict == "undecided":
-        return f"not known yet whether {candidate} is worse than {baseline}{by} {_where(gate)}"
+        return f"not known yet whether {candidate} is worse than {baseline}{by}{where}"
+    sure = "certain" if gate.exact else f"wrong with probability at most {gate.delta:g}"
     if gate.verdict == "pass":
-        return f"{candidate} is not worse than {baseline}{by} {_where(gate)}"
-    return f"{candidate} is worse than {baseline}{by if gate.exact else ''} {_where(gate)}"
+        return f"{candidate} is not worse than {baseline}{by}{where}, {sure}"
+    return f"{candidate} is worse than {baseline}{by if gate.exact else ''}{where}, {sure}"
+
+
+def beside(gate: Gate) -> list[str]:
+    """What is said of a complete list beside its line: what holds for further items, and what it would have taken."""
+    if gate.population is None:
+        return []
+    low, high = _ends(gate.population)
+    bounds = f"The difference there is at least {low} and at most {high} ({percent(1 - gate.delta)} each)."
+    lines = [f"On further items like these {claim(gate.population, where='')}. {bounds}"]
+    if gate.needed is not None:
+        lines.append(_needed(gate, f"{count(gate.needed)} of these {count(gate.items_counted)} items"))
+    return lines
+
+
+def _needed(gate: Gate, after: str) -> str:
+    if gate.needed_verdict == gate.verdict:
+        return f"surest would have needed {after}."
+    worse = gate.difference > 0 if gate.minimise else gate.difference < 0
+    if gate.needed_verdict == "fail" and worse:
+        both = "Of a candidate that is worse by no more than the margin both verdicts are right."
+        return f"surest would have said FAIL after {after}. {both}"
+    often = f"which happens with probability at most {gate.delta:g}"
+    return f"surest would have ended after {after} with a wrong verdict, {often}."
 
 
 def _where(gate: Gate) -> str:
     if gate.items is None:
-        return "in the population that the items are drawn from"
-    return f"on the {count(gate.items)} items of the list" if gate.items != 1 else "on the only item of the list"
+        return " on further items like these"
+    return f" on the {count(gate.items)} items of the list" if gate.items != 1 else " on the only item of the list"
 
 
 def measured(gate: Gate) -> str:
-    """The difference, how many items it comes from, and how sure the verdict is."""
+    """The difference, how sure its bounds are, and how many items it comes from."""
     if gate.items_counted == 0:
-        return "no item has counted yet"
+        return "No item has counted yet"
     if gate.items_counted == gate.items:
-        return f"difference {_signed(gate, gate.difference)}, all items seen"
-    sure = ", certain" if gate.exact else ""
-    if not gate.exact and gate.verdict != "undecided":
-        sure = f", wrong with probability at most {gate.delta:g}"
-    return f"difference {_signed(gate, gate.difference)} ({_range(gate)}) after {_counted(gate)} items{sure}"
+        return f"Difference {_signed(gate, gate.difference)}, all items seen"
+    low, high = _ends(gate)
+    bounds = f"at least {low} and at most {high} on all items ({percent(1 - gate.delta)} each)"
+    if gate.items is None:
+        bounds = bounds.replace("on all items", "on further items")
+    return f"Difference {_signed(gate, gate.difference)} so far, after {_counted(gate)} items; {bounds}"
 
 
 def _counted(gate: Gate) -> str:
@@ -152,20 +205,20 @@ def _signed(gate: Gate, value: float) -> str:
     return f"{round(value, places) + 0.0:+.{places}f}"  # never -0.0000
 
 
-def _range(gate: Gate) -> str:
+def _ends(gate: Gate) -> tuple[str, str]:
     step = 10.0 ** -decimals(*gate.bounds)  # rounded outwards: rounded inwards it would claim too much
     low, high = gate.interval
-    return f"{_signed(gate, math.floor(low / step + 1e-9) * step)} to {_signed(gate, math.ceil(high / step - 1e-9) * step)}"
+    return _signed(gate, math.floor(low / step + 1e-9) * step), _signed(gate, math.ceil(high / step - 1e-9) * step)
 
 
-def markdown(gate: Gate) -> str:
-    """A short section in Markdown."""
+def facts(gate: Gate) -> list[tuple[str, str, str]]:
+    """What a verdict rests on: a name, what it is, and its value."""
     places = decimals(*gate.bounds)
     rows = [
         ("baseline", gate.names[0], f"{gate.means[0]:.{places}f}"),
         ("candidate", gate.names[1], f"{gate.means[1]:.{places}f}"),
-        ("difference", "candidate − baseline", _signed(gate, gate.difference)),
-        ("interval", f"each end wrong with probability at most {gate.delta:g}", _range(gate)),
+        ("difference", "candidate − baseline, so far", _signed(gate, gate.difference)),
+        ("interval", f"each end wrong with probability at most {gate.delta:g}", " to ".join(_ends(gate))),
         ("margin", "how much worse is allowed", f"{gate.margin:g}"),
         ("items", "that count so far", _counted(gate)),
     ]
@@ -173,9 +226,15 @@ def markdown(gate: Gate) -> str:
         rows = rows[4:]
     elif gate.items_counted == gate.items:
         del rows[3]
-    if gate.decided_after is not None and gate.decided_after < gate.items_counted:
+        rows[2] = ("difference", "candidate − baseline", rows[2][2])
+    if gate.population is None and gate.decided_after is not None and gate.decided_after < gate.items_counted:
         rows.append(("items needed", "by the same rule, in a random order", count(gate.decided_after)))
-    table = "\n".join(f"| {head} | {in_markdown(what)} | {value} |" for head, what, value in rows)
-    notes = "".join(f"\n- {in_markdown(note)}" for note in gate.notes)
+    return rows
+
+
+def markdown(gate: Gate) -> str:
+    """A short section in Markdown."""
+    table = "\n".join(f"| {head} | {in_markdown(what)} | {value} |" for head, what, value in facts(gate))
+    notes = "".join(f"\n- {in_markdown(note)}" for note in (*beside(gate), *gate.notes))
     head = f"**{gate.verdict.upper()}**: {in_markdown(claim(gate))}."
     return f"{head}\n\n| | | |\n|---|---|---:|\n{table}\n" + (f"{notes}\n" if notes else "")

@@ -1,7 +1,8 @@
 """A result as JSON, both ways: what ``surest identify --json`` prints, and what reports read."""
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -10,7 +11,7 @@ from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
 from surest.result.lead import Lead
-from surest.result.listed import Listed
+from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
 
 if TYPE_CHECKING:
@@ -102,6 +103,43 @@ def _listed_json(result: "Result", listed: Listed) -> dict[str, Any]:
         "target": result.problem.target,
         "differences_low": None if low is None else _list(low),
         "differences_high": None if high is None else _list(high),
+        **_table_json(result, listed),
+    }
+
+
+def _table_json(result: "Result", listed: Listed) -> dict[str, Any]:
+    """What the result of a table has beside: what a search would have needed, the other target's answer, gaps."""
+    said: dict[str, Any] = {}
+    if listed.needed is not None:
+        said["needed"] = listed.needed
+    if listed.misled:
+        said["needed_wrong"] = True
+    if listed.beside is not None:
+        said["population" if result.problem.target == "items" else "on_items"] = _short_json(listed.beside)
+    if listed.gaps is not None:
+        whole = listed.gaps.complete
+        said["gaps"] = {
+            "missing": listed.gaps.missing,
+            "out": [str(result.labels[arm]) for arm in listed.gaps.out],
+            "complete": None if whole is None else _short_json(whole),
+        }
+    return said
+
+
+def _short_json(result: "Result") -> dict[str, Any]:
+    """What another claim on the same arms says."""
+    return {
+        "chosen": [*map(str, result.chosen)],
+        "certified": result.certified,
+        "exact": result.exact,
+        "reason": result.reason,
+        "delta": result.delta,
+        "contenders": None if result.contenders is None else [*map(str, result.contenders)],
+        "verdicts": None if result.verdicts is None else list(result.verdicts),
+        "apart": result.apart,
+        "epsilon_certified": result.epsilon_certified,
+        "means": _list(result.means),
+        "items": result.cells // len(result.labels),
     }
 
 
@@ -142,22 +180,21 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "means": _list(result.means),
         "low": None if low is None else _list(low),
         "high": None if high is None else _list(high),
-        **_from_control(result),
+        **_apart(result),
         "lead": None if result.lead is None else _lead_json(result.lead),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
         "warnings": list(result.warnings),
-        "history": [[at, finite(evidence), threshold] for at, evidence, threshold in result.history],
+        # What is certain has infinite evidence, which JSON does not know: it has at least what a decision needs.
+        "history": [[at, finite(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
 
 
-def _from_control(result: "Result") -> dict[str, Any]:
-    """Bounds of the differences from a control, on fresh pulls."""
-    if result.from_control is None:
-        return {}
-    low, high = result.from_control
-    return {"differences_low": _list(low), "differences_high": _list(high)}
+def _apart(result: "Result") -> dict[str, Any]:
+    """Bounds of the differences on fresh pulls: from a control, or, of what is decided, from the chosen arm."""
+    apart = result.differences if result.certified or result.differences_told is not None else None
+    return {} if apart is None else {"differences_low": _list(apart.low), "differences_high": _list(apart.high)}
 
 
 def _lead_json(lead: Lead) -> dict[str, Any]:
@@ -188,7 +225,10 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
             f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
     columns: list[list[Any]] = [data.labels, data.means, *(c for c in (data.low, data.high) if c is not None)]
-    if any(len(column) != len(data.pulls_per_arm) for column in columns) or (data.low is None) != (data.high is None):
+    apart = [ends for ends in (data.differences_low, data.differences_high) if ends is not None]
+    if any(len(column) != len(data.pulls_per_arm) for column in [*columns, *apart]) or (data.low is None) != (
+        data.high is None
+    ):
         raise UsageError(f"{source} is not a result: its lists of labels, pulls, means and bounds differ in length")
     indices = _indices(data, source)
     strange = next((label for label in data.contenders or () if label not in data.labels), None)
@@ -211,7 +251,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "forecast",
         "apart",
     )
-    return {
+    fields = {
         "evaluations": data.pulls if data.evaluations is None else data.evaluations,  # results of old do not say
         **(_listed_fields(raw, problem) if listed else {}),
         **{name: getattr(data, name) for name in (*same, "health", "resampled")},
@@ -226,9 +266,10 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "warnings": tuple(data.warnings),
         "lead_told": _lead(data.lead),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
-        "from_control": None if listed else _differences(data.differences_low, data.differences_high),
+        "differences_told": None if listed else _differences(data.differences_low, data.differences_high),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
+    return _of_table(fields, msgspec.convert(raw, _Cells)) if listed else fields
 
 
 def _indices(data: Document, source: str) -> tuple[int, ...]:
@@ -265,6 +306,28 @@ def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "pulls_per_arm": per_arm, "pulls": total, "rounds": raw.get("items_used")}
 
 
+class _Short(msgspec.Struct):
+    """Another claim on the same arms."""
+
+    chosen: list[str]
+    certified: bool
+    reason: str
+    means: list[float | None]
+    items: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    contenders: list[str] | None = None
+    verdicts: list[Literal[-1, 0, 1]] | None = None
+    apart: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class _Gaps(msgspec.Struct):
+    """What is known of a table with gaps."""
+
+    missing: Whole
+    out: list[str]
+    complete: _Short | None = None
+
+
 class _Cells(msgspec.Struct):
     """What the JSON of a result on a list of items has beside."""
 
@@ -273,6 +336,11 @@ class _Cells(msgspec.Struct):
     items_used: Whole
     differences_low: list[float | None] | None = None
     differences_high: list[float | None] | None = None
+    needed: Whole | None = None
+    needed_wrong: bool = False
+    population: _Short | None = None
+    on_items: _Short | None = None
+    gaps: _Gaps | None = None
 
 
 def _listed_fields(raw: dict[str, Any], problem: Problem) -> dict[str, Any]:
@@ -283,6 +351,50 @@ def _listed_fields(raw: dict[str, Any], problem: Problem) -> dict[str, Any]:
         "evaluations": data.evaluations,
         "listed": Listed(range(data.items), data.items_used, empty, empty, np.empty(0), differences),
     }
+
+
+def _of_table(fields: dict[str, Any], data: _Cells) -> dict[str, Any]:
+    """The fields of a result, with what the result of a table has beside."""
+    from surest.result.data import Result
+
+    result, target = Result(**fields), "items" if data.on_items is not None else "population"
+    short, gaps = data.on_items or data.population, None
+    if data.gaps is not None:
+        part = None if data.gaps.complete is None else _of_short(result, data.gaps.complete, "items")
+        gaps = Gaps(data.gaps.missing, _places(result, data.gaps.out), part)
+    other = None if short is None else _of_short(result, short, target)
+    known = data.on_items is not None or result.reason.startswith("exact: all scores known")
+    more = {"known": known, "needed": data.needed, "misled": data.needed_wrong, "beside": other, "gaps": gaps}
+    return {**fields, "listed": replace(fields["listed"], **more)}
+
+
+def _of_short(result: "Result", data: _Short, target: str) -> "Result":
+    n, listed = len(result.labels), result.listed
+    verdicts = None if data.verdicts is None else tuple(data.verdicts)
+    if len(data.means) != n or len(verdicts or range(n)) != n or listed is None:
+        raise UsageError("this is not a result: another claim in it is not about the same arms")
+    return replace(
+        result,
+        problem=msgspec.structs.replace(result.problem, target=target),
+        indices=_places(result, data.chosen),
+        certified=data.certified,
+        reason=data.reason,
+        means=_array(data.means),
+        contender_indices=None if data.contenders is None else _places(result, data.contenders),
+        verdicts=verdicts,
+        apart=data.apart,
+        achieved_delta=0.0 if data.reason.startswith("exact") else None,
+        epsilon_certified=data.epsilon_certified,
+        intervals=None,
+        lead_told=None,
+        listed=replace(listed, items=range(data.items), differences=None, needed=None),
+    )
+
+
+def _places(result: "Result", labels: list[str]) -> tuple[int, ...]:
+    if not set(labels) <= set(result.labels):
+        raise UsageError("this is not a result: it has arms that are not among its labels")
+    return tuple(map(result.labels.index, labels))
 
 
 def finite(value: float) -> float | None:

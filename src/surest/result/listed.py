@@ -2,9 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.core.protocol import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+
+class Gaps(NamedTuple):
+    """What is known of a table in which scores are missing, beside the items that count."""
+
+    missing: int
+    """How many scores are missing."""
+    out: tuple[int, ...]
+    """The arms that cannot be right whatever these are."""
+    complete: "Result | None"
+    """The exact answer on the items of which every score is there, where there are any. They are another list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +35,16 @@ class Listed:
     """Of the evaluated cells: the arm, the item and the value."""
     differences: tuple[FloatArray, FloatArray] | None = None
     """Bounds of each arm's mean less the chosen arm's, for all pairs of arms at once, at confidence 1 − δ."""
+    known: bool = False
+    """Whether it is a complete table: all means are of all items."""
+    needed: int | None = None
+    """Of a complete table: after how many evaluations a search would have ended; None if its budget had not sufficed."""
+    misled: bool = False
+    """Whether that search would have ended with a wrong answer."""
+    beside: "Result | None" = None
+    """Of a table: the answer to the other of both targets, these items or what they are a sample of."""
+    gaps: Gaps | None = None
+    """Of a table with gaps: what is known of it."""
 
     def table(self, labels: tuple[Any, ...]) -> dict[Any, dict[Any, float]]:
         """The evaluated cells: ``{arm: {item: value}}``."""

@@ -73,20 +73,23 @@ def leading(result: "Result") -> str:
     return f"{name} {_are(len(result.chosen))} the answer so far, although {visible(str(lead.over))} has {mean} mean{last}."
 
 
-def question_verdict(result: "Result") -> str:
-    """The answer to a question that asks for more than one arm."""
-    said = _top(result) if result.problem.question.kind == "top" else _each_arm(result)
-    return said if result.certified else f"Not decided ({result.reason}). {said}"
+def question_verdict(result: "Result", whole: bool = True) -> str:
+    """The answer to a question that asks for more than one arm; not `whole`: only what is certified."""
+    top = result.problem.question.kind == "top"
+    if top and not whole and not result.certified:
+        return " ".join(_top_contenders(result))
+    said = _top(result) if top else _each_arm(result)
+    return said if result.certified or not whole else f"Not decided ({result.reason}). {said}"
 
 
 def _top(result: "Result") -> str:
     """The m best, as a set."""
-    m, name, where = len(result.chosen), chosen_names(result), _where(result)
+    m, name, on = len(result.chosen), chosen_names(result), where(result)
     if result.certified:
         what = f"{_are(m)} the {m} best" if m > 1 else "is the best"
-        if result.epsilon > 0:
+        if result.epsilon > 0 and result.achieved_delta != 0:
             what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
-        return f"{name} {what}{where}: {_sure(result)}.{_tied(result)}"
+        return f"{name} {what}{on}: {sure_words(result)}.{_tied(result)}"
     said = [leading(result)]
     level = None if result.achieved_delta is None else at_most(result.achieved_delta)
     if level not in (None, "1"):
@@ -109,17 +112,18 @@ def _top_contenders(result: "Result") -> list[str]:
     """Among which arms the m best are. On a list this holds for all of them together, else for each of them by itself.
 
     With fresh pulls and ε > 0 an arm that is left out may be one of the m best, if it is replaced by one that is close to it."""
-    m, left, sure = len(result.chosen), result.contenders, percent(1 - result.delta)
+    m, left, sure = result.problem.question.top, result.contenders, percent(1 - result.delta)
+    further = where(result) if result.problem.target == "population" else ""
     if left is None or result.standing != "proven" or not m < len(left):
         return []
     if len(left) == len(result.labels):
         which = f"among the {m} best" if m > 1 else "the best"
-        return [f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {which}."]
+        return [f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {which}{further}."]
     if result.listed is None and result.epsilon > 0:
         return []
     if result.listed is None and m > 1:
         return [f"Each of the {m} best is among {names(left)}, {sure} for each."]
-    best = f"{m} best are" if m > 1 else "best is"
+    best = f"{m} best{further} are" if m > 1 else f"best{further} is"
     return [f"The {best} among {names(left)}: all others are out, {sure}."]
 
 
@@ -136,23 +140,24 @@ def _each_arm(result: "Result") -> str:
         said.append(_all_right(result, "This" if len(told) == 1 else "All of this"))
     if by_word.get("open"):
         left = names(by_word["open"])
-        said.append(f"{left[:1].upper()}{left[1:]} {_are(len(by_word['open']))} open.")
+        on = where(result) if result.problem.target == "population" else ""
+        said.append(f"{left[:1].upper()}{left[1:]} {_are(len(by_word['open']))} open{on}.")
     return " ".join(said)
 
 
 def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
     """One clause: which arms have this verdict, and what it says of them."""
-    problem, one, where = result.problem, len(labels) == 1, _where(result)
+    problem, one, on = result.problem, len(labels) == 1, where(result)
     if problem.above is not None:
-        slack = {"above": -1, "below": 1}[word] * problem.epsilon
+        slack = 0.0 if result.achieved_delta == 0 else {"above": -1, "below": 1}[word] * problem.epsilon
         by = f", up to {problem.epsilon:g}" if slack else ""
         side = "at or above" if word == "above" else word  # a mean on the bar counts as above it
-        return f"{names(labels)} {'lies' if one else 'lie'} {side} {problem.above:g}{where}{by}"
+        return f"{names(labels)} {'lies' if one else 'lie'} {side} {problem.above:g}{on}{by}"
     control = visible(str(problem.control))
     if word == "better":
-        return f"{names(labels)} {_are(len(labels))} better than {control}{where}"
-    by = f" by more than {problem.margin:g}" if problem.margin else ""
-    return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{where}"
+        return f"{names(labels)} {_are(len(labels))} better than {control}{on}"
+    by = f" by more than {problem.margin:g}" if problem.margin and not result.reason.startswith("exact: all") else ""
+    return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{on}"
 
 
 def _all_right(result: "Result", this: str) -> str:
@@ -166,7 +171,12 @@ def _all_right(result: "Result", this: str) -> str:
     return f"{this} is right with probability at least {percent(1 - result.delta)}."
 
 
-def _sure(result: "Result") -> str:
+def sure_words(result: "Result") -> str:
+    """How sure a verdict is."""
+    if result.exact and "all scores known" in result.reason:
+        return "this is exact, all scores are known"
+    if result.exact and "missing" in result.reason:
+        return "this is exact, whatever the missing scores are"
     if result.exact:
         return "this is exact, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
     if result.standing != "proven":
@@ -174,15 +184,14 @@ def _sure(result: "Result") -> str:
     return f"wrong with probability at most {result.delta:g}"
 
 
-def _where(result: "Result") -> str:
+def where(result: "Result") -> str:
     """What means are about: the items of a list, what they are a sample of, or, for fresh pulls, nothing to be said."""
     if result.listed is None:
         return ""
+    if result.problem.target == "population":
+        return " on further items like these"
     count = len(result.listed.items)
-    these = f"these {count:,} items" if count > 1 else "this item"
-    return (
-        f" in the population of which {these} are a sample" if result.problem.target == "population" else f" on {these}"
-    )
+    return f" on these {count:,} items" if count > 1 else " on this item"
 
 
 def _are(number: int) -> str:

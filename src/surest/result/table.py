@@ -84,10 +84,12 @@ class ArmTable:
 
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The heads and the rows of the leading arms, as text, with labels of at most so many letters."""
-        bounded = any(not math.isnan(row.low) for row in self.rows)
+        exact = all(row.low == row.high for row in self.rows)  # all scores are known
+        bounded = any(not math.isnan(row.low) for row in self.rows) and not exact
         notes = self._notes()
         total = max(sum(row.pulls for row in self.rows), 1)
-        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted, "share"]
+        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted]
+        heads += [] if exact else ["share"]
         rows = []
         for i in self.leading(most):
             row = self.rows[i]
@@ -97,7 +99,7 @@ class ArmTable:
                 self.number(row.mean),
                 *([interval] if bounded else []),
             ]
-            shown += [count(row.pulls), f"{row.pulls / total:.1%}"]
+            shown += [count(row.pulls), *([] if exact else [f"{row.pulls / total:.1%}"])]
             rows.append([*shown, *([notes[i]] if notes is not None else [])])
         return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
 

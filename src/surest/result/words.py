@@ -4,26 +4,82 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surest.result.questions import NAMED, chosen_names, leading, listed_words, question_verdict
+from surest.result.lead import lead_words
+from surest.result.questions import (
+    NAMED,
+    chosen_names,
+    leading,
+    listed_words,
+    names,
+    question_verdict,
+    sure_words,
+    where,
+)
 from surest.text import at_most, count, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
-"""The first line of a verdict that is about recorded rewards and not about what they came from."""
+"""The first line of a verdict that is about recorded rewards and not about what they came from …"""
+REPLAYED = "Simulation: a search read the scores of a table one by one, as if each had to be evaluated."
+"""… and of one that does not use all that is known."""
 
+KNOWN = "exact: all scores known"
+"""How the reason of a result begins that rests on a complete table."""
+RACES = ("race", "race-top", "race-above", "race-control")
 TOTALS = "tally"
 """The algorithm that judges totals: it makes no pulls."""
 
 
 def verdict(result: "Result") -> str:
     """Which arm, and with what guarantee. A simulation says so in its first line."""
-    return f"{SIMULATED}\n{_verdict(result)}" if result.resampled else _verdict(result)
+    first = SIMULATED if result.listed is None else REPLAYED
+    return f"{first}\n{_verdict(result)}" if result.resampled else _verdict(result)
+
+
+def after_verdict(result: "Result") -> list[str]:
+    """What follows a verdict, wherever it stands: the lead, what else a table says, and what it cost."""
+    return [*filter(None, [lead_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)])]
+
+
+def _beside(result: "Result") -> str:
+    """The other claim that a table allows: about further items like its own, or about these."""
+    other = None if result.listed is None else result.listed.beside
+    if other is None:
+        return ""
+    if other.certified or other.problem.question.kind in ("above", "control"):
+        return question_verdict(other, whole=False) if other.problem.question.kind != "best" else _on_items(other)
+    if other.problem.question.kind == "top":
+        return question_verdict(other, whole=False)
+    left, far = contenders_left(other), _how_far(other)
+    return " ".join(f"{said}." for said in (left, f"{far[:1].upper()}{far[1:]}") if said)
+
+
+def _gaps(result: "Result") -> list[str]:
+    """What a table with gaps says beside its verdict."""
+    gaps = None if result.listed is None else result.listed.gaps
+    if gaps is None or result.listed is None:
+        return []
+    said, items = [], len(result.listed.items)
+    if gaps.out and not result.certified:
+        who = names([result.labels[arm] for arm in gaps.out])
+        right = {"best": "the best", "top": f"among the {result.problem.top} best"}.get(result.problem.question.kind)
+        said.append(f"Whatever the missing scores are, {who} cannot be {right}." if right else "")
+    if gaps.complete is not None and gaps.complete.listed is not None:
+        whole = len(gaps.complete.listed.items)
+        each = "1 item has" if whole == 1 else f"{whole:,} items have"
+        said.append(f"Of the {items:,} items, {each} every score, which is another list. {_verdict(gaps.complete)}")
+    return said
 
 
 def _verdict(result: "Result") -> str:
-    if not result.certified and result.pulls == 0:
+    if not result.certified and (result.pulls == 0 or (result.listed is not None and not result.listed.items_used)):
+        gaps = None if result.listed is None else result.listed.gaps
+        if gaps is not None and result.pulls:
+            best = result.problem.question.kind == "best"
+            left = " ".join([leading(result), *so_far(result)]) if best else question_verdict(result, whole=False)
+            return f"Not decided ({result.reason}). {left}"
         nothing = "No pull" if result.listed is None else "No item"
         return f"Not decided ({result.reason}). {nothing} has been counted yet."
     if result.problem.question.kind != "best":
@@ -50,25 +106,15 @@ def _unproven(result: "Result") -> str:
 
 def _on_items(result: "Result") -> str:
     """The verdict on a list of items: what it is about, and how sure it is."""
-    name, count_ = arm_name(result), len(result.listed.items if result.listed is not None else ())
-    listed = f"these {count_:,} items" if count_ > 1 else "this item"
-    these = f"on {listed}"
-    if result.problem.target == "population":
-        these = f"in the population of which {listed} are a sample"
+    name, these = arm_name(result), where(result)
     tied = result.contenders or ()
     if result.reason.endswith("tied") and len(tied) > 1:
-        sure = "no other arm can catch up" if result.exact else _sure(result)
-        return f"{_named(tied)} have the same mean {these}, up to rounding, and it is the best: {sure}."
-    what = "has the best mean" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best mean"
+        return f"{_named(tied)} have the same mean{these}, up to rounding, and it is the best: {sure_words(result)}."
+    best = result.epsilon == 0 or result.achieved_delta == 0
+    what = "has the best mean" if best else f"is within {result.epsilon:g} of the best mean"
     if result.standing != "proven":
-        return f"{name} {what} {these}, {_unproven(result)}."
-    return f"{name} {what} {these}: {_sure(result)}."
-
-
-def _sure(result: "Result") -> str:
-    if result.exact:
-        return "this is exact, no other arm can catch up"
-    return f"wrong with probability at most {result.delta:g}"
+        return f"{name} {what}{these}, {_unproven(result)}."
+    return f"{name} {what}{these}: {sure_words(result)}."
 
 
 def _named(labels: Sequence[Any]) -> str:
@@ -108,17 +154,18 @@ def so_far(result: "Result") -> list[str]:
 
 def contenders_left(result: "Result") -> str:
     """Which arms may still be the best, as a clause; empty where nothing is known of that."""
+    further = where(result) if result.problem.target == "population" else ""
     left = () if result.standing != "proven" else result.contenders or ()
     best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
     if len(left) < 2:
         return ""
     if len(left) == len(result.labels):
-        return f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {best}"
+        return f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {best}{further}"
     few, number = listed_words([visible(str(label)) for label in left], "or"), f"{len(left):,}"
     if result.epsilon == 0:
-        who = f"The best arm is {few if len(left) <= NAMED else f'one of {number}'}"
+        who = f"The best arm{further} is {few if len(left) <= NAMED else f'one of {number}'}"
     else:
-        who = f"{f'Arm {few}' if len(left) <= NAMED else f'One of {number} arms'} is {best}"
+        who = f"{f'Arm {few}' if len(left) <= NAMED else f'One of {number} arms'} is {best}{further}"
     return f"{who} ({percent(1 - result.delta)})"
 
 
@@ -141,6 +188,16 @@ def _how_far(result: "Result") -> str:
     return f"{none} is more than {at_most(apart)} {below} the best ({sure})"
 
 
+def assumed(result: "Result") -> str:
+    """What a verdict on totals rests on, which nobody can see from them; empty for all others."""
+    if result.algorithm != TOTALS:
+        return ""
+    return (
+        "This holds if every trial of an arm had the same chance of success, whatever came before it, and if whether a trial "
+        "is counted yet does not depend on its outcome. Then you may look at the totals at any time, as often as you like."
+    )
+
+
 def cost(result: "Result") -> str:
     """What the answer cost."""
     seconds = "" if math.isnan(result.seconds) else f", {result.seconds:.2f} s"
@@ -148,6 +205,14 @@ def cost(result: "Result") -> str:
         share = result.evaluations / max(result.cells, 1)
         used, items = result.listed.items_used, len(result.listed.items)
         each = f", each the mean of {result.problem.repeats}" if result.problem.repeats > 1 else ""
+        if result.listed.known:
+            return _needed(result, result.listed.needed, result.listed.misled)
+        if result.listed.gaps is not None:
+            missing, counts = result.listed.gaps.missing, f"{used:,} of {items:,} items"
+            return (
+                f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing. Items count in one "
+                f"random order up to the first of these: {counts}."
+            )
         return (
             f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}, on {used:,} of "
             f"{items:,} items{seconds}."
@@ -157,6 +222,21 @@ def cost(result: "Result") -> str:
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
     return f"It took {pulls} in {rounds}{seconds}."
+
+
+def _needed(result: "Result", needed: int | None, misled: bool) -> str:
+    """What a search for what a complete table says would have cost."""
+    who = "surest" if result.algorithm in RACES else visible(result.algorithm)
+    of = f"of these {count(result.cells)} evaluations"
+    if needed is None:
+        if result.problem.budget is None:
+            return f"All {count(result.cells)} scores are known."
+        return f"{who} would not have decided with its budget of {count(result.problem.budget)} {of}."
+    share = f"{needed / max(result.cells, 1):.1%}"
+    if misled:
+        often = f", which happens with probability at most {result.delta:g}" if who == "surest" else ""
+        return f"{who} would have ended after {count(needed)} {of} ({share}) with a wrong answer{often}."
+    return f"{who} would have needed {count(needed)} {of} ({share})."
 
 
 def next_words(result: "Result") -> str:

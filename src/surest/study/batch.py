@@ -4,17 +4,16 @@ A call that is refused changes nothing, and the others go on. What fails, as a l
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
-from surest.core.tickets import Ticket
 from surest.errors import UsageError
-from surest.study.checks import check_there, checked_number, ticket_of
+from surest.search.tickets import Ticket
+from surest.study.checks import check_there, checked_number
 from surest.study.following import Follower
-from surest.study.log import Lease, Log, Place, StoredTicket
+from surest.study.log import Log, StoredTicket
 from surest.study.study import Study
-from surest.study.telling import Failure, check_worker, fresh_rewards, late, write_failure
+from surest.study.telling import Failure, check_worker, fresh_rewards, held, told_by, write_failure
 
 
 class Ask(NamedTuple):
@@ -65,7 +64,7 @@ def carry_out(study: Study, calls: Sequence[Call]) -> list[Outcome]:
         with study.store.writing() as log:
             _write(study, log, calls, says, outcomes)
         return outcomes
-    with study._writing() as (log, follower):
+    with study.writing() as (log, follower):
         _write(study, log, calls, says, outcomes)
         for place, handed in zip(asks, _hand_out(study, log, follower, [calls[p] for p in asks]), strict=True):
             outcomes[place] = handed
@@ -75,11 +74,10 @@ def carry_out(study: Study, calls: Sequence[Call]) -> list[Outcome]:
 def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], outcomes: list[Outcome]) -> None:
     """Write rewards and failures. All tickets are read at once and in order, so that no two processes wait for each other."""
     numbers = _numbers(calls)
-    told = log.read_tickets(study.id, numbers)
+    told = held(log, study.id, numbers)
     if len(told) < len(numbers):
         check_there(study, log)
-    fresh: dict[int, float] = {}
-    tellers: dict[int, str] = {}
+    fresh: dict[int, StoredTicket] = {}
     for place in places:
         call = calls[place]
         if isinstance(call, Tell):
@@ -92,10 +90,9 @@ def _write(study: Study, log: Log, calls: Sequence[Any], places: Sequence[int], 
                 outcomes[place] = refused
                 continue
             outcomes[place] = len(new)
-            fresh |= new
-            tellers |= {} if call.worker is None else dict.fromkeys(new, call.worker)
-            told |= {number: replace(told[number], reward=value) for number, value in new.items()}
-    log.write_rewards(study.id, fresh, late(told, tellers))
+            fresh |= {number: told_by(told[number], value, call.worker) for number, value in new.items()}
+            told |= fresh
+    log.write_rewards(study.id, list(fresh.values()))
     for place in places:
         call = calls[place]
         if isinstance(call, Failure):
@@ -117,34 +114,24 @@ def _numbers(calls: Sequence[Call]) -> list[int]:
 
 
 def _hand_out(study: Study, log: Log, follower: Follower, asks: Sequence[Any]) -> list[Handed]:
-    at, paused = log.time(), log.is_paused(study.id)
-    until, none = at + study.lease_seconds, None
+    facts = check_there(study, log)
+    until, none = facts.now + study.lease_seconds, None
     found: list[Handed] = []
     for ask in asks:
-        lease = Lease(study.id, ask.worker, at)
-        places = [] if ask.held is None else _unheard(study, log, lease, ask, until)
-        if not places and none is None and not paused:
-            places = follower.hand_out(log, lease, ask.k, until)
-        if not places and none is None:  # nor is there any for those who come after
-            none = Handed([], follower.catch_up(log).finished, paused)
-        if places and max(place.arm for place in places) >= len(study._arms):
-            study._arms = log.read_arms(study.id)
-        tickets = [
-            ticket_of(place, study._arms[place.arm].label, draw)
-            for place, draw in zip(places, follower.draws(log, places), strict=True)
-        ]
-        found.append(Handed(tickets, False, paused) if tickets or none is None else none)
+        stored = [] if ask.held is None else _unheard(study, log, ask, facts.now, until)
+        if not stored and none is None and not facts.paused:
+            stored = follower.hand_out(log, ask.worker, ask.k, facts.now, until)
+        if not stored and none is None:  # nor is there any for those who come after
+            none = Handed([], follower.catch_up(log).finished, facts.paused)
+        tickets = study.tickets_of(log, follower, stored)
+        found.append(Handed(tickets, False, facts.paused) if tickets or none is None else none)
     return found
 
 
-def _unheard(study: Study, log: Log, lease: Lease, ask: Ask, until: float) -> list[Place]:
+def _unheard(study: Study, log: Log, ask: Ask, at: float, until: float) -> list[StoredTicket]:
     """Tickets that a worker was given, and does not know of: the answer to its last ask was lost on the way."""
     assert ask.held is not None
-    held = ask.held
-
-    def lost(ticket: StoredTicket) -> bool:
-        return ticket.worker == lease.worker and ticket.lease > lease.at and ticket.number not in held
-
-    mine = [ticket for ticket in log.open_tickets(study.id) if lost(ticket)][: ask.k]
-    log.set_leases(study.id, [ticket.number for ticket in mine], until)
-    return [Place(ticket.number, ticket.arm, ticket.item) for ticket in mine]
+    out = [t for t in log.read_tickets(study.id, open_by=inf) if t.worker == ask.worker and t.lease > at]
+    mine = [ticket for ticket in out if ticket.number not in ask.held][: ask.k]
+    log.lease_tickets(study.id, [ticket.number for ticket in mine], until)
+    return mine

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surest.core.problem import labels_of
-from surest.core.tickets import Ticket
 from surest.errors import TicketError, UnknownStudyError, UsageError
-from surest.study.log import Item, Log, Place, Store, StoredTicket
+from surest.study.log import Facts, Item, Log, Store, StoredTicket
+from surest.study.records import MOST_ARMS
 from surest.study.settings import differences
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
     from surest.study.study import Study
-
-MOST_ARMS = 10**7
 
 
 def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
@@ -139,10 +137,12 @@ def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
 
 
-def check_there(study: "Study", log: Log) -> None:
-    """Refuse to go on with a study that was deleted meanwhile, even if there is another one of its name by now."""
-    if not log.has_study(study.id):
+def check_there(study: "Study", log: Log, *, lock: bool = False) -> Facts:
+    """The study now. One that was deleted meanwhile is refused, even if there is another one of its name by now."""
+    facts = log.study_facts(study.id, lock=lock)
+    if facts is None:
         raise UnknownStudyError(unknown_study(study.store, study.name, log) + " any more")
+    return facts
 
 
 def check_agrees(
@@ -158,8 +158,3 @@ def check_agrees(
         raise UsageError(
             f"study {study.name!r} was made with {differ}; leave these out, or give the study another name"
         )
-
-
-def ticket_of(place: Place, label: str, draw: int | None) -> Ticket:
-    """A ticket as users see it."""
-    return Ticket(place.number, place.arm, label, place.item, draw)

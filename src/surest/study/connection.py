@@ -3,17 +3,21 @@
 import http.client
 import json
 import os
+import re
 import time
 import weakref
 from collections import deque
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
+
+import msgspec
 
 import surest.errors
 from surest.errors import StorageError, SurestError, UsageError
 from surest.masking import hidden_in, masked
 
+T = TypeVar("T")
 TOKEN = "SUREST_TOKEN"
 """The environment variable that holds a token, where the URL has none."""
 PATIENCE = 60.0
@@ -23,6 +27,10 @@ FIRST_PATIENCE = 5.0
 SECONDS = 60.0
 """In which an answer must come, beside the time for which was asked to wait."""
 LOST = (http.client.HTTPException, OSError)
+FRAMES = {"content-length", "transfer-encoding"}
+"""Headers one of which every whole answer has."""
+HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(%[\w.-]+)?")
+"""Names, also international ones, and addresses; a backslash is no part of a host, whatever else takes it for one."""
 AWAY = (429, 502, 503, 504)
 """Statuses that say: later."""
 
@@ -41,11 +49,15 @@ class Connection:
             host, port = parts.hostname, parts.port
         except ValueError:
             raise UsageError(f"storage {self.shown!r}: what follows the host's colon is not a port number") from None
-        if not host or parts.query or parts.fragment:
+        if parts.username or parts.netloc.count("@") > 1:  # whose host is the other part, people take for the host
+            raise UsageError(
+                f"storage {self.shown!r}: a service's URL has no user; write a token with a colon before it, http://:TOKEN@host"
+            )
+        if not host or not HOST.fullmatch(host) or parts.query or parts.fragment:
             raise UsageError(f"storage {self.shown!r} is not a service's URL; write http://host:8080 or https://host")
         self._secure, self._host, self._port = parts.scheme == "https", host, port
         self._prefix = parts.path.rstrip("/")
-        token = unquote(parts.password or parts.username or "") or os.environ.get(TOKEN, "")
+        token = unquote(parts.password or "") or os.environ.get(TOKEN, "")
         if not token.isascii() or any(not mark.isprintable() or mark.isspace() for mark in token):
             raise UsageError(f"the token for {self.shown} has characters that no token has")
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
@@ -84,6 +96,17 @@ class Connection:
             time.sleep(pause)
             pause = min(max(0.05, 2 * pause), 2.0)
 
+    def read(self, answer: Any, form: type[T]) -> T:
+        """An answer in the form that it must have: whatever answers there may send anything."""
+        try:
+            return msgspec.convert(answer, form)
+        except msgspec.ValidationError as error:
+            raise self.strange(str(error)) from None
+
+    def strange(self, why: str) -> StorageError:
+        """What to say of an answer that no service of surest sends."""
+        return StorageError(f"{self.shown} sent what no service of surest sends: {why[:200]}")
+
     def once(self, method: str, path: str, data: Any, wait: float = 0.0) -> Any:
         """The answer to a request that is sent once. `Unanswered` says that it is not known what came of it."""
         status, answer, _ = self._once(method, path, json.dumps(data).encode(), wait)
@@ -110,15 +133,18 @@ class Connection:
             kept.close()  # an interrupt in the middle of an answer
             raise
         self._reached = True
-        self._idle.append(kept)
         try:
             answer = json.loads(text) if text else None
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
+        if answer is None and not FRAMES & {name.lower() for name in response.headers}:
+            kept.close()
+            raise Unanswered("its answer was cut short")  # http.client takes half of a head for all of it
+        self._idle.append(kept)
         if answer is None and response.status < 300:
             raise self._away("what answers there is not a service of surest")
         after = response.headers.get("Retry-After", "0")
-        return response.status, answer, float(after) if after.isdigit() else 0.0
+        return response.status, answer, float(after) if after.isdecimal() else 0.0
 
     def _taken(self) -> http.client.HTTPConnection:
         """A connection that lies idle, or a new one; a fork has its own."""

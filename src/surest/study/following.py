@@ -1,315 +1,252 @@
 """A session kept in step with a study's log: the log is replayed once, and from then on only what is new.
 
-Which tickets exist is decided by replaying the log and never by timing. A worker needs the replay only when the algorithm moves
-on to its next request: what is handed out next stands in the log, and a reward is told by its ticket's number alone.
+Which rewards answer which request follows from the log, and never from timing:
+
+- Fresh pulls: tickets are numbered in the order of requests.
+- Fresh pulls for several workers: a ticket's place in the queue of its arm is its rank among the tickets of that arm, and a
+  request takes the next rewards of its arms. So idle workers may evaluate ahead of what is asked.
+- A list of items: a ticket is a cell, an arm on an item, and each cell has at most one. No requests need to be written down.
+
+A worker needs the replay only when the algorithm moves on to its next request: what is handed out next stands in the log, and a
+reward is told by its ticket's number alone.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
-from surest.core.protocol import Answer, FloatArray
-from surest.errors import StorageError
-from surest.study.log import (
-    Arm,
-    Lease,
-    Log,
-    Place,
-    Recorded,
-    Store,
-    answered_to,
-    complete_requests,
-    free_places,
-    handed_out_again,
-    rewards_left,
-)
-from surest.study.replay import Departure, check_under_way, later_arms, replay, requests_ahead, script_of
+from surest.core.protocol import Answer
+from surest.errors import StorageError, TicketError
+from surest.study.log import Arm, Log, Recorded, Store, StoredTicket, free_places, hand_out_again
+from surest.study.replay import Departure, answer_all, check_under_way, later_arms, requests_ahead, script_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
     from surest.core.procedure import Running
-    from surest.core.session import Session
-    from surest.drivers.looks import Looks
-    from surest.study.snapshot import Look
+    from surest.result.data import Result
+    from surest.search.session import Session
 
 Hook = Callable[["Running[Answer]"], object]
 """What looks at a run before a request is answered."""
-PACK = 4096
-"""Rewards of answered requests that are packed together, so that they are quickly read."""
-LARGE = 1000
-"""Rewards of a request from which on a snapshot is kept with it: to make one takes as long as some hundred rewards."""
+PORTION = 50_000
+"""Tickets read at a time."""
 
 
-class Follower(Protocol):
-    """What a study needs of a session in step with its log: for fresh pulls, queues of them, or cells of a list."""
+class Look(NamedTuple):
+    """How a study stands at one moment."""
 
-    def forget(self) -> None:
-        """Begin anew next time."""
-
-    def catch_up(self, log: Log) -> "Session":
-        """The session, in step with the log."""
-
-    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
-        """A fresh session in step with the log, every row of which is checked."""
-
-    def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
-        """Lease up to so many tickets: first those to be handed out again, then fresh ones."""
-
-    def draws(self, log: Log, places: Sequence[Place]) -> list[int | None]:
-        """Of tickets that are out: what seeds are made from, where that is not their number."""
-
-    def grow(self, log: Log, labels: Sequence[str]) -> int:
-        """Refuse arms that cannot be added now, or say from which ticket on they count."""
-
-    def look(self, log: Log) -> "Look":
-        """How the study stands."""
-
-    def answered(self, log: Log) -> bool:
-        """Whether a long request is now answered, so that a snapshot spares others a replay and costs us little."""
-
-    @property
-    def in_step(self) -> bool:
-        """Whether the log was replayed here, so that a snapshot of it can be kept."""
+    finished: bool
+    in_play: int | None
+    """How many arms may still be the best, where the algorithm says so."""
+    result: "Result"
+    left: int
+    """Rewards that the request under way still lacks."""
 
 
-def follower_of(store: Store, study: int, settings: Settings, items: int) -> Follower:
-    """The kind of session that a study needs."""
-    if items:
-        from surest.study.cells import CellsFollower
+class Follower:
+    """Follows one study."""
 
-        return CellsFollower(store, study, settings, items)
-    if settings.has_queues:
-        from surest.study.queues import QueuesFollower
-
-        return QueuesFollower(store, study, settings)
-    return Pulls(store, study, settings)
-
-
-class Pulls:
-    """Follows a study whose requests are fresh pulls."""
-
-    def __init__(self, store: Store, study: int, settings: Settings) -> None:
-        self.store, self.study, self.settings = store, study, settings
-        self.session: Session | None = None
-        self.position = 0
-        """The log is replayed up to this ticket."""
-        self._arms: list[Arm] = []
-        self._loose: list[FloatArray] = []  # the rewards from `_packed` up to `position`
-        self._packed = 0
+    def __init__(self, store: Store, study: int, settings: Settings, items: int) -> None:
+        if items != (settings.problem.items or 0):  # before anything is made of a stated size
+            raise StorageError(
+                f"the study's log is damaged: it states {settings.problem.items} items and lists {items:,}"
+            )
+        self.store, self.study, self.settings, self.items = store, study, settings, items
+        self._session: Session | None = None
+        self._arms: list[Arm] = []  # those that the session knows, or will know
+        self._seen = 0  # the session knows the tickets below this …
+        self._open: dict[int, int] = {}  # … and of these had no reward: by number, their numbers in the session
+        self._unwritten: list[Recorded] = []  # requests that were answered before anybody wrote them down
         self._scripted = False  # whether the algorithm is told what was asked: it would have asked otherwise
+        self._looked: tuple[tuple[Session, int], Look] | None = None  # what the last look saw
 
     def forget(self) -> None:
         """Begin anew next time."""
-        self.session = None
+        self._session = self._looked = None
 
     def catch_up(self, log: Log) -> "Session":
-        """Answer every request whose rewards have all been told."""
+        """The session, told what is new in the log: every request whose rewards are all there is answered."""
         try:
             return self._caught_up(log)
         except Departure:
             self._scripted = True
         return self._caught_up(log)
 
-    def _caught_up(self, log: Log) -> "Session":
-        session, self.session = self.session, None  # what fails half-way is started again
-        if session is not None and self._overtaken(log, session):
-            session = None
-        anew = session is None
-        if session is None:
-            packed = log.read_packs(self.study, 0)
-            if not len(packed):  # else all that is read has a checksum of its own, and little of the file is read
-                self.store.check(log)
-            session = self._begun(log, record=False)
-            self._feed_packs(log, session, packed)
-        self._feed_rows(log, session, None)
-        if anew:
-            log.read_told(self.study, self.position)  # what is under way is checked too
-        check_under_way(session, self.position, log.read_requests(self.study, self.position))
-        self.session = session
-        return session
-
-    def replayed(self, log: Log, *, record: bool, on_request: "Looks | None") -> "Session":
-        """A fresh session in step with the log: every row is read and checked, and packs against the rows."""
+    def replayed(self, log: Log, *, record: bool, on_request: Hook | None) -> "Session":
+        """A fresh session in step with the log; `on_request` looks at the run before each request is answered."""
         try:
-            return self._replayed(log, record, on_request)
+            return self._caught_up(log, self._begun(log, record=record), on_request)
         except Departure as found:
             self._scripted, ticket = True, found.ticket
         seen = on_request  # what came before the departure was looked at
-        return self._replayed(log, record, None if seen is None else lambda run: run.pulls >= ticket and seen(run))
+        again = None if seen is None else lambda run: run.pulls >= ticket and seen(run)
+        return self._caught_up(log, self._begun(log, record=record), again)
 
-    def _replayed(self, log: Log, record: bool, on_request: "Hook | None") -> "Session":
-        self.session = None
-        self.store.check(log)
-        session = self._begun(log, record=record)
-        self._feed_rows(log, session, on_request)
-        log.read_told(self.study, self.position)  # what is under way is checked too
-        packed, rewards = log.read_packs(self.study, 0), np.concatenate([np.empty(0), *self._loose])
-        if session.finished:  # it may have come to its end earlier than whoever packed them
-            packed = packed[: len(rewards)]
-        if not np.array_equal(packed, rewards[: len(packed)]):
-            raise StorageError("the study's log is damaged: packed rewards differ from those of their tickets")
-        check_under_way(session, self.position, log.read_requests(self.study, self.position))
-        self.session = session
+    def _caught_up(self, log: Log, session: "Session | None" = None, on_request: Hook | None = None) -> "Session":
+        session, self._session = session or self._session, None  # what fails half-way is started again
+        if session is not None:
+            facts = log.study_facts(self.study)
+            if facts is None or facts.arms != len(self._arms):
+                session = None
+        if session is None:
+            session = self._begun(log)
+        try:
+            self._read(log, session)
+            written = [] if self.items else log.read_requests(self.study, session.running.pulls)
+            additions = {} if self.items else self._additions
+            self._unwritten += answer_all(session, written, additions, on_request)
+        except TicketError as error:
+            raise StorageError(f"the study's log is damaged: {error}") from None
+        if not self.items:
+            check_under_way(session, [one for one in written if one.first >= session.running.pulls])
+        self._session = session
         return session
 
-    def _begun(self, log: Log, *, record: bool) -> "Session":
-        self._arms, self.position, self._loose, self._packed = log.read_arms(self.study), 0, [], 0
+    def _begun(self, log: Log, *, record: bool = False) -> "Session":
+        self.store.check(log)
+        self._arms = log.read_arms(self.study)
+        self._seen, self._open, self._unwritten = 0, {}, []
         script = script_of(log.read_requests(self.study), [a.added_at for a in self._arms]) if self._scripted else ()
         first = [arm.label for arm in self._arms if arm.added_at == 0]
-        return self.settings.session(first, record=record, script=script)
-
-    def _overtaken(self, log: Log, session: "Session") -> bool:
-        """Whether arms were added that should have been known before now: we read while they were being written."""
-        if log.count_arms(self.study) != len(self._arms):
-            self._arms = log.read_arms(self.study)
-        return sum(arm.added_at <= self.position for arm in self._arms) != len(session.labels)
-
-    def _feed_packs(self, log: Log, session: "Session", rewards: FloatArray) -> None:
-        """Feed the requests whose rewards are packed."""
-        if not len(rewards):
-            return
-        packed = [request for request in log.read_requests(self.study) if request.end <= len(rewards)]
-        self.position = self._replay(session, packed, None, rewards, None)
-        self._packed = len(rewards)
-        if self.position != len(rewards) and not session.finished:
-            raise StorageError("the study's log is damaged: packed rewards do not fit the requests")
-
-    def _feed_rows(self, log: Log, session: "Session", on_request: "Hook | None") -> None:
-        """Feed the complete requests that follow."""
-        complete = complete_requests(log, self.study, self.position)
-        if complete:
-            arms, rewards = log.read_rewards(self.study, self.position, complete[-1].end)
-            start, self.position = self.position, self._replay(session, complete, arms, rewards, on_request)
-            self._loose.append(rewards[: self.position - start])
-
-    def _replay(
-        self,
-        session: "Session",
-        requests: Sequence[Recorded],
-        arms: "np.typing.NDArray[np.int64] | None",
-        rewards: FloatArray,
-        on_request: "Hook | None",
-    ) -> int:
-        additions = later_arms((arm.label, arm.added_at) for arm in self._arms)
-        return replay(session, self.position, requests, arms, rewards, additions, on_request)
-
-    def hand_out(self, log: Log, lease: Lease, most: int, until: float) -> list[Place]:
-        """Lease tickets that failed or whose lease has run out, then fresh ones of the current request, or of the next."""
-        again = log.expired(lease, most)
-        if (again or self._announced) and self.catch_up(log).finished:
-            return []  # what is left was announced, and is not needed any more
-        handed_out_again(log, lease, again, until)
-        handed = [Place(ticket.number, ticket.arm) for ticket in again]
-        while len(handed) < most:
-            free = free_places(log, self.study, most - len(handed))
-            if free is None:  # all that was written down is handed out
-                if self._waits(log) or not self.record_next(log):
-                    break
-                continue
-            log.lease_fresh(lease, free, until)
-            handed += free
-        return handed
-
-    def draws(self, log: Log, places: Sequence[Place]) -> list[int | None]:
-        """None: a seed is made from a ticket's number."""
-        return [None] * len(places)
+        session = self.settings.session(first, record=record, script=script)
+        if self.items:
+            for at, labels in self._additions.items():
+                session.grow(labels, at)
+        return session
 
     @property
-    def _announced(self) -> bool:
-        """Whether the algorithm announces requests, as far as that is known without a replay."""
-        if self.session is None or self.session.scripted:
-            return self.settings.may_announce
-        return bool(self.session.running.announced)
+    def _additions(self) -> dict[int, list[str]]:
+        return later_arms((arm.label, arm.added_at) for arm in self._arms)
 
-    def _waits(self, log: Log) -> bool:
-        """Whether the algorithm is known to need rewards that are out, so that there is no need to catch up."""
-        if self._announced or log.count_open(self.study) == 0:
-            return False
-        last = log.last_request(self.study)
-        return self.session is None or (last is not None and last.first == self.position)
+    def _read(self, log: Log, session: "Session") -> None:
+        """Take in the rewards of tickets that were open, and the tickets that are new."""
+        for ticket in log.read_tickets(self.study, among=list(self._open)) if self._open else ():
+            if ticket.reward is not None:
+                number = self._open.pop(ticket.number)
+                if self.items:
+                    self._adopt(session, [ticket])
+                else:
+                    session.hear(number, ticket.reward)
+        while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
+            numbers = self._adopt(session, new)
+            self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
+            self._seen += len(new)
+            if len(new) < PORTION:
+                break
 
-    def record_next(self, log: Log) -> bool:
-        """Write down what the algorithm asks next, or has announced; False where it first needs rewards, and at its end."""
-        session = self.catch_up(log)
-        last = log.last_request(self.study)
-        written = 0 if last is None else last.end
-        following = [] if session.finished else requests_ahead(session, self.position)
-        request = next((one for one in following if one.first >= written), None)
-        if request is not None:
-            log.write_request(self.study, request)
-        if sum(map(len, self._loose)) >= PACK:
-            self._pack(log)
-        if session.finished or (request is not None and request.total >= LARGE):
-            self._keep(log)
-        return request is not None
+    def _adopt(self, session: "Session", tickets: Sequence[StoredTicket]) -> list[int]:
+        """Take tickets into the session; their numbers there."""
+        arms = np.array([ticket.arm for ticket in tickets], np.int64)
+        items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
+        if not ((arms >= 0) & (arms < len(self._arms))).all():
+            raise StorageError("the study's log is damaged: a ticket names an arm that the study does not have")
+        if self.items and not ((items >= 0) & (items < self.items)).all():
+            raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
+        rewards = np.array([np.nan if ticket.reward is None else ticket.reward for ticket in tickets])
+        return session.adopt(arms, rewards, items)
 
-    def look(self, log: Log) -> "Look":
-        """How the study stands. The log is replayed unless a snapshot says what that gives."""
-        from surest.study.snapshot import look_at, look_of, unkept
+    def hand_out(self, log: Log, worker: str, most: int, at: float, until: float) -> list[StoredTicket]:
+        """Lease up to so many tickets: first those that failed or whose lease has run out, then fresh ones."""
+        if self.items:
+            return self._hand_out_cells(log, worker, most, at, until)
+        again = log.read_tickets(self.study, open_by=at, most=most, hold=True)
+        if (again or self._ahead) and self.catch_up(log).finished:
+            if self._session is not None:
+                self._write_requests(log, self._session)
+            return []  # what is left was evaluated ahead, and is not needed any more
+        hand_out_again(log, self.study, again, worker, at, until)
+        choose = self._chosen if self._ahead else self._next
+        return again + self._leased(log, choose(log, most - len(again)) if most > len(again) else [], worker, until)
 
-        position = answered_to(log, self.study)
-        if self.session is None:
-            labels = [arm.label for arm in log.read_arms(self.study) if arm.added_at <= position]
-            key = self._key(log, labels, position)
-            text = None if key is None else log.read_snapshot(self.study, key)
-            if text is not None:
-                look = look_of(text, self.settings, labels)
-                return look._replace(left=rewards_left(log, self.study, position, look.total))
-        session = self.catch_up(log)
-        key = self._key(log, session.labels, self._answered(position))
-        look = look_at(session, unkept(log, self.study, key))
-        return look._replace(left=rewards_left(log, self.study, self.position, look.total))
+    def _leased(self, log: Log, fresh: Sequence[StoredTicket], worker: str, until: float) -> list[StoredTicket]:
+        leased = [msgspec.structs.replace(ticket, lease=until, worker=worker) for ticket in fresh]
+        log.add_tickets(self.study, leased)
+        return leased
 
     @property
-    def in_step(self) -> bool:
-        """Whether the log was replayed here."""
-        return self.session is not None
+    def _ahead(self) -> bool:
+        """Whether tickets are handed out ahead of what is asked, as far as that is known without a replay."""
+        return self.settings.may_announce or (self._session is not None and bool(self._session.running.announced))
 
-    def answered(self, log: Log) -> bool:
-        """Whether all of a long request was told that the session has not heard of."""
-        request = None if self.session is None else self.session.running.request
-        if request is None or request.total < LARGE or log.count_open(self.study) > 0:
-            return False
-        return log.next_ticket(self.study) >= self.position + request.total
+    def _chosen(self, log: Log, most: int) -> list[StoredTicket]:
+        """Tickets that are asked for, announced, or likely next."""
+        session = self.catch_up(log)
+        self._write_requests(log, session)
+        tickets = session.ask(most)
+        fresh = [StoredTicket(number, ticket.arm) for number, ticket in enumerate(tickets, self._seen)]
+        self._open |= {new.number: ticket.id for new, ticket in zip(fresh, tickets, strict=True)}
+        self._seen += len(fresh)
+        return fresh
 
-    def _answered(self, position: int) -> int:
-        """Up to which ticket the session says how the study stands: at its end, up to any that was told."""
-        ended = self.session is not None and self.session.finished
-        return max(position, self.position) if ended else self.position
+    def _next(self, log: Log, most: int) -> list[StoredTicket]:
+        """The next tickets of the request that is written down, without a replay; at its end, of the one that follows."""
+        facts = log.study_facts(self.study)
+        handed, waits = (0, 0) if facts is None else (facts.tickets, facts.open)
+        free = free_places(log, self.study, handed, most)
+        if free is None and not waits:  # all that was written down is told
+            session = self.catch_up(log)
+            self._write_requests(log, session)
+            free = None if session.finished else free_places(log, self.study, handed, most)
+        return free or []
 
-    def _key(self, log: Log, labels: Sequence[str], position: int) -> str | None:
-        """The name of a snapshot."""
-        from surest.study.snapshot import key_of
+    def _write_requests(self, log: Log, session: "Session") -> None:
+        """Write down what was asked and announced, so that another version can be told."""
+        last = log.read_requests(self.study, None)
+        end = last[0].end if last else 0
+        for request in [*self._unwritten, *([] if session.finished else requests_ahead(session))]:
+            if request.first >= end:
+                log.write_request(self.study, request)
+        self._unwritten = []
 
-        last = log.last_request(self.study) if self.settings.may_announce else None
-        return key_of(self.settings, list(labels), position, position if last is None else last.end)
+    def _hand_out_cells(self, log: Log, worker: str, most: int, at: float, until: float) -> list[StoredTicket]:
+        """Lease the cells that are wanted most and nobody is busy with."""
+        out = {(t.arm, t.item or 0): t for t in log.read_tickets(self.study, open_by=inf)}
+        session = self.catch_up(log)  # after that: a cell that is told meanwhile must not look like a fresh one
+        if session.finished:
+            return []
+        wanted = session.wanted(most, {cell for cell, ticket in out.items() if ticket.lease > at})
+        ours = [out[cell].number for cell in wanted if cell in out]
+        again = log.read_tickets(self.study, among=ours, open_by=at, hold=True) if ours else []
+        hand_out_again(log, self.study, again, worker, at, until)
+        cells = [cell for cell in wanted if cell not in out]
+        fresh = [StoredTicket(number, *cell) for number, cell in enumerate(cells, self._seen)]
+        return again + self._leased(log, fresh, worker, until)
 
-    def _keep(self, log: Log) -> None:
-        """Keep a snapshot of the session, which is in step with the log."""
-        from surest.study.snapshot import look_at, text_of, unkept
-
-        assert self.session is not None
-        position = self._answered(answered_to(log, self.study))
-        key = unkept(log, self.study, self._key(log, self.session.labels, position))
-        if key is not None:
-            log.write_snapshot(self.study, key, text_of(look_at(self.session, key)))
-
-    def _pack(self, log: Log) -> None:
-        end = log.packed_to(self.study)  # others pack too
-        rewards = np.concatenate(self._loose)[max(end - self._packed, 0) :]
-        if len(rewards) >= PACK:
-            log.write_pack(self.study, self.position - len(rewards), rewards)
-        self._loose, self._packed = [], self.position
+    def draws(self, log: Log, tickets: Sequence[StoredTicket]) -> list[int | None]:
+        """Of tickets that are out: what seeds are made from, where that is not their number: arm and place in its queue."""
+        if not self.settings.has_queues:
+            return [None] * len(tickets)
+        if any(ticket.number not in self._open for ticket in tickets):
+            self.catch_up(log)
+        return [self._open.get(ticket.number) for ticket in tickets]
 
     def grow(self, log: Log, labels: Sequence[str]) -> int:
-        """Refuse arms that cannot be added now, or say from which ticket on they count."""
-        session, at = self.catch_up(log), self.position
-        if session.running.request is not None:
-            recorded = log.last_request(self.study)
-            if recorded is None or recorded.first < self.position:
-                self.record_next(log)
-            at += session.running.request.total
-        self.session = None  # it grows before its time, or is not to be used
-        session.grow(labels)  # refuses, if it must
+        """Refuse arms that cannot be added now, or say from which ticket on they count.
+
+        On a list of items, after how many items: all that have a cell told or handed out, since who adds arms may know of it.
+        """
+        session = self.catch_up(log)
+        if self.items:
+            out = log.read_tickets(self.study, open_by=inf)
+            at = session.items_met([(ticket.arm, ticket.item) for ticket in out if ticket.item is not None])
+            added: int | None = at
+        else:
+            self._write_requests(log, session)
+            at, added = session.running.pulls, None
+            if session.running.request is not None:
+                at += session.running.request.total
+        self._session = None  # it grows before its time, or is not to be used
+        session.grow(labels, added)  # refuses, if it must
         return at
+
+    def look(self, log: Log) -> Look:
+        """How the study stands."""
+        session = self.catch_up(log)
+        known = session, session.evaluations  # of a session in step with the log, its rewards say all
+        if self._looked is None or self._looked[0] != known:
+            look = Look(session.finished, session.status().in_play, session.result(), session.missing)
+            self._looked = known, look
+        return self._looked[1]

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from surest.errors import StorageError
 from surest.result.words import health_line as health_line
-from surest.study.log import Log
+from surest.study.log import NO_FAILURES, Log, times_told
 
 if TYPE_CHECKING:
     from surest.result.data import Result
-    from surest.study.snapshot import Look
+    from surest.study.following import Look
 
 Health = dict[str, dict[str, int]]
 """How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
@@ -74,14 +75,17 @@ class Progress:
 def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
     """What happened to the tickets of each arm, where anything did."""
     found: Health = defaultdict(dict)
-    for arm, kind, number in log.count_events(study):
-        found[labels[arm]][kind] = number
+    for arm, kind, times, _ in sorted(log.count_events(study)):
+        if not 0 <= arm < len(labels):
+            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which there is not")
+        found[labels[arm]][kind] = times
     return dict(found)
 
 
 def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, str]:
     """What an evaluation of each arm said when it last failed, where one did and said something."""
-    return {labels[arm]: reason for arm, reason in log.last_reasons(study).items() if arm < len(labels)}
+    failed = (one for one in log.count_events(study) if one.kind not in NO_FAILURES and one.reason)
+    return {labels[one.arm]: one.reason for one in failed if one.arm < len(labels)}
 
 
 def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "Result":
@@ -89,27 +93,26 @@ def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "
 
     A session may know only those of whole requests.
     """
-    told = log.next_ticket(study) - log.count_open(study)
-    return replace(found, health=health_of(log, study, labels), evaluations=told)
+    facts = log.study_facts(study)
+    return replace(found, health=health_of(log, study, labels), evaluations=0 if facts is None else facts.told)
 
 
 def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
     """How a study stands, and what is out."""
-    handed, opened = log.next_ticket(study), log.count_open(study)
+    facts = log.study_facts(study)
+    assert facts is not None
     unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
-    waiting = 0 if unneeded else log.count_open(study, log.time())
-    health = health_of(log, study, labels)
     return Progress(
         name=name,
         finished=look.finished,
-        result=replace(look.result, evaluations=handed - opened),
-        told=handed - opened,
-        out=0 if unneeded else opened - waiting,
-        waiting=waiting,
+        result=replace(look.result, evaluations=facts.told),
+        told=facts.told,
+        out=0 if unneeded else facts.open - facts.expired,
+        waiting=0 if unneeded else facts.expired,
         request_left=look.left,
-        per_second=_speed(log.told_times(study, RECENT)),
+        per_second=_speed(times_told(log, study, RECENT)),
         in_play=look.in_play,
-        health=health,
+        health=health_of(log, study, labels),
     )
 
 

@@ -1,11 +1,10 @@
 """What workers do with leases: lengthen their own, give them back, and take those of workers that are no more."""
 
 from collections.abc import Sequence
-from contextlib import suppress
+from math import inf
 
-from surest.errors import SurestError
 from surest.study.checks import check_there
-from surest.study.log import Lease, Log, StoredTicket
+from surest.study.log import Event, Log, StoredTicket
 from surest.study.study import Study
 from surest.study.workers import gone, own_name
 
@@ -18,8 +17,9 @@ def renew(study: Study, numbers: Sequence[int], worker: str | None = None) -> li
     if not numbers:
         return []
     with study.store.writing() as log:
-        ours = [ticket.number for ticket in _held(study, log, numbers, worker)]
-        log.set_leases(study.id, ours, log.time() + study.lease_seconds)
+        now, held = _held(study, log, numbers, worker)
+        ours = [ticket.number for ticket in held]
+        log.lease_tickets(study.id, ours, now + study.lease_seconds)
     return ours
 
 
@@ -28,22 +28,20 @@ def give_back(study: Study, numbers: Sequence[int], worker: str | None = None) -
     if not numbers:
         return []
     with study.store.writing() as log:
-        at, ours = log.time(), _held(study, log, numbers, worker)
-        for ticket in ours:
-            lease = Lease(study.id, ticket.worker, at)
-            log.write_event(lease, ticket.number, ticket.arm, "interrupted", "its worker was stopped")
+        at, ours = _held(study, log, numbers, worker)
+        stopped = "interrupted", "its worker was stopped"
+        log.write_events(study.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in ours])
         given = [ticket.number for ticket in ours]
-        log.set_leases(study.id, given, 0.0)
+        log.lease_tickets(study.id, given, 0.0)
     return given
 
 
-def _held(study: Study, log: Log, numbers: Sequence[int], worker: str | None) -> list[StoredTicket]:
-    """Those of the tickets that a worker, or this process, has: nobody else got them since, and they are not told."""
+def _held(study: Study, log: Log, numbers: Sequence[int], worker: str | None) -> tuple[float, list[StoredTicket]]:
+    """The time, and those of the tickets that a worker, or this process, has: nobody else got them, and they are not told."""
     who = own_name() if worker is None else worker
-    found = log.read_tickets(study.id, numbers)
-    if len(found) < len(set(numbers)):
-        check_there(study, log)
-    return [ticket for ticket in found.values() if ticket.worker == who and ticket.reward is None and ticket.lease != 0]
+    now = check_there(study, log).now
+    found = log.read_tickets(study.id, among=numbers, open_by=inf, hold=True)
+    return now, [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
 
 
 def take_over(study: Study) -> None:
@@ -51,14 +49,7 @@ def take_over(study: Study) -> None:
     if not study.store.one_machine:
         return
     with study.store.writing() as log:
-        at = log.time()
-        held = [ticket for ticket in log.open_tickets(study.id) if ticket.lease > at]
+        at = check_there(study, log).now
+        held = [ticket for ticket in log.read_tickets(study.id, open_by=inf) if ticket.lease > at]
         ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
-        log.set_leases(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)
-
-
-def spare_a_replay(study: Study) -> None:
-    """Keep a snapshot for whoever looks next, where this process has replayed the log already."""
-    if study._follower is not None and study._follower.in_step:
-        with suppress(SurestError), study.at_one_moment():
-            pass
+        log.lease_tickets(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)

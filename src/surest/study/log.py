@@ -7,17 +7,16 @@ A transaction is all or nothing, and a writing one is durable once it has ended 
 have locked the same study, or read the same tickets, run one after the other. A reading one sees one moment of the store.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 import msgspec
-import numpy as np
 
-from surest.core.protocol import FloatArray, IntArray
-from surest.study.records import arms_of
+from surest.study.records import arms_from, arms_of
 
-NOBODY: Mapping[int, str] = {}
+MOST_OUT = 1000
+"""Open tickets behind which the last rewards are looked for."""
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
@@ -58,45 +57,40 @@ class Recorded(msgspec.Struct, frozen=True):
         return self.first + self.total
 
 
-class Lease(msgspec.Struct, frozen=True):
-    """Who takes tickets of a study, and when."""
-
-    study: int
-    worker: str
-    at: float
-
-
-class Place(NamedTuple):
-    """A ticket's number, and what is to be evaluated."""
+class StoredTicket(msgspec.Struct, frozen=True):
+    """A ticket of the log. Its reward is None while it is open: leased until `lease`, and free to be handed out after that."""
 
     number: int
     arm: int
     item: int | None = None
+    reward: float | None = None
+    lease: float = 0.0
+    attempts: int = 1
+    failures: int = 0
+    worker: str = ""
+    told: float | None = None
+    """When its reward came."""
 
 
-class StoredTicket(msgspec.Struct, frozen=True):
-    """A ticket. Its reward is None while it is open: leased until `lease`, and free to be handed out again after that."""
+class Facts(NamedTuple):
+    """A study at one moment."""
 
-    number: int
-    arm: int
-    item: int | None
-    reward: float | None
-    lease: float
-    attempts: int
-    failures: int
-    worker: str
+    now: float
+    """The time by the one clock that all workers share, in seconds since 1970."""
+    paused: bool
+    """Whether no tickets are handed out."""
+    arms: int
+    tickets: int
+    """How many were handed out: the first number that was not."""
+    open: int
+    """Tickets without a reward …"""
+    expired: int
+    """… and those of them whose lease has run out."""
 
-
-class History(NamedTuple):
-    """A ticket as exports have it."""
-
-    arm: int
-    reward: float | None
-    attempts: int
-    worker: str
-    told: float | None
-    failures: int
-    item: int | None
+    @property
+    def told(self) -> int:
+        """Tickets with a reward."""
+        return self.tickets - self.open
 
 
 class Event(NamedTuple):
@@ -110,20 +104,17 @@ class Event(NamedTuple):
     at: float
 
 
-class Told(NamedTuple):
-    """Told tickets in the order of their numbers, as columns."""
+class Counted(NamedTuple):
+    """How often something happened to tickets of an arm, and the last reason that was given, if any was."""
 
-    numbers: IntArray
-    arms: IntArray
-    items: IntArray
-    rewards: FloatArray
+    arm: int
+    kind: str
+    times: int
+    reason: str
 
 
 class Log(Protocol):
     """One transaction. `study` is always the number that `add_study` gave."""
-
-    def time(self) -> float:
-        """The time by the one clock that all workers share, in seconds since 1970."""
 
     def study_names(self) -> list[str]:
         """All studies, sorted."""
@@ -137,14 +128,8 @@ class Log(Protocol):
     def delete_study(self, name: str) -> bool:
         """Take a study and all that belongs to it away; False if there is none."""
 
-    def lock_study(self, study: int) -> bool:
-        """Keep others from locking it until the transaction ends; False if it is gone."""
-
-    def has_study(self, study: int) -> bool:
-        """Whether it is still there."""
-
-    def is_paused(self, study: int) -> bool:
-        """Whether no tickets are handed out."""
+    def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
+        """The study now; None if it is gone. With `lock`, nobody else can lock it until the transaction ends."""
 
     def set_paused(self, study: int, paused: bool) -> None:
         """Stop handing out tickets, or go on."""
@@ -155,95 +140,52 @@ class Log(Protocol):
     def read_arms(self, study: int) -> list[Arm]:
         """All arms, in order."""
 
-    def count_arms(self, study: int) -> int:
-        """How many arms there are."""
-
     def read_items(self, study: int) -> list[Item]:
         """All items, in order; none where the study has no list."""
 
     def write_request(self, study: int, request: Recorded) -> None:
         """Write down what the algorithm asks."""
 
-    def last_request(self, study: int) -> Recorded | None:
-        """The request that is being handed out."""
+    def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
+        """The requests from a ticket on, in order; with None the last one alone, if there is one."""
 
-    def read_requests(self, study: int, first: int = 0) -> list[Recorded]:
-        """The requests from a ticket on, in order."""
+    def read_tickets(
+        self,
+        study: int,
+        first: int = 0,
+        end: int | None = None,
+        *,
+        among: Sequence[int] | None = None,
+        open_by: float | None = None,
+        most: int | None = None,
+        hold: bool = False,
+    ) -> list[StoredTicket]:
+        """The tickets first … end − 1, or those `among` some numbers that there are, in order, every reward checked.
 
-    def next_ticket(self, study: int) -> int:
-        """The first number that was never handed out."""
-
-    def count_open(self, study: int, before: float | None = None) -> int:
-        """How many tickets have no reward; with `before`, of those whose lease ran out by then."""
-
-    def open_tickets(self, study: int) -> list[StoredTicket]:
-        """The tickets without a reward, in order."""
-
-    def read_tickets(self, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
-        """Those tickets that there are, by number. Nobody else changes them until the transaction ends."""
-
-    def lease_fresh(self, lease: Lease, places: Sequence[Place], until: float) -> None:
-        """Hand out new tickets. No two tickets of a study have the same arm and item, if it has items."""
-
-    def expired(self, lease: Lease, most: int) -> list[StoredTicket]:
-        """Open tickets whose lease has run out, in order and held as `read_tickets` holds them; what others hold is left out."""
-
-    def lease_again(self, lease: Lease, numbers: Sequence[int], until: float) -> None:
-        """Hand out open tickets once more: each has one attempt more."""
-
-    def set_leases(self, study: int, numbers: Sequence[int], until: float) -> None:
-        """Let the leases of open tickets end at another time; 0 lets them be handed out at once."""
-
-    def count_failure(self, study: int, number: int) -> None:
-        """A ticket's evaluation failed once more."""
-
-    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
-        """Write the rewards of tickets that `read_tickets` has read, and when they came: now.
-
-        `late` names who told those that another worker has now: from then on the ticket is theirs.
+        `open_by` leaves only those without a reward whose lease ends by then. With `hold` nobody else changes them until the
+        transaction ends; with `open_by` as well, those that others hold are left out. Damage is a `StorageError`.
         """
 
-    def read_rewards(self, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
-        """The arms and rewards of the tickets first … end − 1. Damage, or a missing one, is a `StorageError`."""
+    def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
+        """Write new tickets. No two of a study have the same arm and item, if it has items."""
 
-    def read_told(self, study: int, first: int = 0, among: Sequence[int] = ()) -> Told:
-        """The told tickets from `first` on, and those `among` earlier ones."""
+    def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
+        """Let the leases of open tickets end at another time; 0 lets them be handed out at once.
 
-    def write_pack(self, study: int, first: int, rewards: FloatArray) -> None:
-        """Keep the rewards of consecutive told tickets once more, in a form that is quickly read."""
+        A `worker` has them from now on: each has one attempt more.
+        """
 
-    def read_packs(self, study: int, first: int) -> FloatArray:
-        """The packed rewards from ticket `first` on, without a gap, as far as they go."""
+    def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
+        """Write the rewards and workers of tickets that were read with `hold`, and when they came: now."""
 
-    def packed_to(self, study: int) -> int:
-        """The first ticket after the last pack."""
+    def write_events(self, study: int, events: Sequence[Event]) -> None:
+        """Write down what happened to tickets. Each that is none of `NO_FAILURES` is one more failure of its ticket."""
 
-    def read_snapshot(self, study: int, key: str) -> str | None:
-        """The text that was kept last, if it was kept under this key; a store may keep none."""
+    def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
+        """The events first … end − 1, or all from `first` on, in order; counted from 0."""
 
-    def write_snapshot(self, study: int, key: str, data: str) -> None:
-        """Keep a text under a key, in place of the last one."""
-
-    def told_times(self, study: int, most: int) -> list[float]:
-        """When the rewards of the last tickets came."""
-
-    def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what happened to a ticket."""
-
-    def count_events(self, study: int) -> list[tuple[int, str, int]]:
-        """Arm, kind, and how often; sorted."""
-
-    def last_reasons(self, study: int) -> dict[int, str]:
-        """What the last failure of each arm said, where it said something."""
-
-    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
-        """The tickets from a number on, in order, a portion at a time, every reward checked."""
-
-    def read_events(self, study: int) -> list[Event]:
-        """All events in order."""
-
-    def write_history(self, study: int, tickets: Sequence[History], events: Sequence[Event]) -> None:
-        """Put the tickets and events of an export into a new study. Leases have run out."""
+    def count_events(self, study: int) -> list[Counted]:
+        """What happened to tickets by arm and kind, in the order of the last reasons."""
 
 
 class Store(Protocol):
@@ -263,8 +205,8 @@ class Store(Protocol):
     def reading(self) -> AbstractContextManager[Log]:
         """A transaction that only reads."""
 
-    def writing(self, *, wait: bool = True) -> AbstractContextManager[Log]:
-        """A transaction that writes. Without `wait` it need not begin: a `StorageError` says that others are writing."""
+    def writing(self) -> AbstractContextManager[Log]:
+        """A transaction that writes."""
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read: a `StorageError` says what was found."""
@@ -273,54 +215,29 @@ class Store(Protocol):
         """Let go of what is open. It opens again when it is needed."""
 
 
-def free_places(log: Log, study: int, most: int) -> list[Place] | None:
-    """The next tickets of the last request; None if all of it is handed out."""
-    request, number = log.last_request(study), log.next_ticket(study)
-    if request is None or number >= request.end:
+def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTicket] | None:
+    """The next tickets of the last request, of which `number` is the first; None if all of it is handed out."""
+    requests = log.read_requests(study, None)
+    if not requests or number >= requests[0].end:
         return None
-    which, times = arms_of(request.runs)
-    places = np.arange(number - request.first, min(number - request.first + most, request.total))
-    chosen = which[np.searchsorted(np.cumsum(times), places, side="right")]
-    return [Place(*pair) for pair in zip((places + request.first).tolist(), chosen.tolist(), strict=True)]
+    at = number - requests[0].first
+    chosen = arms_from(*arms_of(requests[0].runs), at, min(at + most, requests[0].total))
+    return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
 
 
-def answered_to(log: Log, study: int) -> int:
-    """The first ticket after the last request up to which every reward has been told."""
-    last, reached = log.last_request(study), told_to(log, study)
-    if last is None:
-        return 0
-    if reached >= last.first:
-        return last.end if reached >= last.end else last.first
-    recent = log.read_requests(study, log.packed_to(study))  # later ones were announced, and may have rewards
-    return max(request.first for request in recent if request.first <= reached)
-
-
-def told_to(log: Log, study: int) -> int:
-    """The first ticket that has no reward, handed out or not."""
-    handed = log.next_ticket(study)  # first: a ticket that is handed out in between is not taken for told
-    opened = log.open_tickets(study)
-    return min(handed, opened[0].number) if opened else handed
-
-
-def rewards_left(log: Log, study: int, position: int, total: int) -> int:
-    """Rewards that the request from a ticket on still lacks, of so many."""
-    if total == 0:
-        return 0
-    handed, end = log.next_ticket(study), position + total
-    return sum(ticket.number < end for ticket in log.open_tickets(study)) + max(0, end - handed)
-
-
-def complete_requests(log: Log, study: int, position: int) -> list[Recorded]:
-    """The requests from a ticket on, one after the other, of which every reward has been told."""
-    reached = told_to(log, study)
-    return [request for request in log.read_requests(study, position) if request.end <= reached]
-
-
-def handed_out_again(log: Log, lease: Lease, tickets: Sequence[StoredTicket], until: float) -> None:
+def hand_out_again(log: Log, study: int, tickets: Sequence[StoredTicket], worker: str, at: float, until: float) -> None:
     """Lease tickets that failed or whose worker did not come back in time, and write down why."""
-    for ticket in tickets:
-        if ticket.lease != 0:
-            gone = Lease(lease.study, ticket.worker, lease.at)
-            log.write_event(gone, ticket.number, ticket.arm, "expired", "its worker did not come back in time")
-        log.write_event(lease, ticket.number, ticket.arm, "retried", "")
-    log.lease_again(lease, [ticket.number for ticket in tickets], until)
+    events = list[Event]()
+    for t in tickets:
+        if t.lease != 0:
+            events.append(Event(t.number, t.arm, "expired", "its worker did not come back in time", t.worker, at))
+        events.append(Event(t.number, t.arm, "retried", "", worker, at))
+    log.write_events(study, events)
+    log.lease_tickets(study, [ticket.number for ticket in tickets], until, worker)
+
+
+def times_told(log: Log, study: int, most: int) -> list[float]:
+    """When the rewards of about the last so many tickets came."""
+    facts = log.study_facts(study)
+    first = 0 if facts is None else facts.tickets - most - min(facts.open, MOST_OUT)
+    return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]

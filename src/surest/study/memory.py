@@ -4,30 +4,15 @@ import copy
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import numpy as np
 from msgspec.structs import replace
 
-from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError
-from surest.study.log import (
-    NO_FAILURES,
-    NOBODY,
-    Arm,
-    Event,
-    History,
-    Item,
-    Lease,
-    Log,
-    Place,
-    Recorded,
-    StoredStudy,
-    StoredTicket,
-    Told,
-)
+from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
+from surest.study.records import storable_reason
 
 
 @dataclass
@@ -39,10 +24,8 @@ class _Kept:
     items: list[Item]
     requests: list[Recorded] = field(default_factory=list)
     tickets: list[StoredTicket] = field(default_factory=list)
-    told: dict[int, float] = field(default_factory=dict)
     cells: set[tuple[int, int]] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
-    snapshot: tuple[str, str] = ("", "")
     paused: bool = False
 
 
@@ -73,7 +56,7 @@ class MemoryStore:
             yield MemoryLog(self)
 
     @contextmanager
-    def writing(self, *, wait: bool = True) -> Iterator[Log]:
+    def writing(self) -> Iterator[Log]:
         """A transaction that writes: a copy of what it touches is put back if it fails."""
         with self._lock:
             log = MemoryLog(self)
@@ -112,10 +95,6 @@ class MemoryLog:
             self.saved[study] = _Kept(*(copy.copy(getattr(kept, name)) for name in kept.__dataclass_fields__))
         return kept
 
-    def time(self) -> float:
-        """This machine's time."""
-        return time.time()
-
     def study_names(self) -> list[str]:
         """All studies, sorted."""
         return sorted(kept.stored.name for kept in self._store._studies.values())
@@ -142,15 +121,14 @@ class MemoryLog:
             del self._store._studies[found.id]
         return found is not None
 
-    def lock_study(self, study: int) -> bool:
-        """Whether it is still there: all of the store is locked."""
-        return study in self._store._studies
-
-    has_study = lock_study
-
-    def is_paused(self, study: int) -> bool:
-        """Whether no tickets are handed out."""
-        return self._of(study).paused
+    def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
+        """The study now: all of the store is locked."""
+        kept, now = self._store._studies.get(study), time.time()
+        if kept is None:
+            return None
+        leases = [ticket.lease for ticket in kept.tickets if ticket.reward is None]
+        expired = sum(lease <= now for lease in leases)
+        return Facts(now, kept.paused, len(kept.arms), len(kept.tickets), len(leases), expired)
 
     def set_paused(self, study: int, paused: bool) -> None:
         """Stop handing out tickets, or go on."""
@@ -165,10 +143,6 @@ class MemoryLog:
         """All arms, in order."""
         return list(self._of(study).arms)
 
-    def count_arms(self, study: int) -> int:
-        """How many arms there are."""
-        return len(self._of(study).arms)
-
     def read_items(self, study: int) -> list[Item]:
         """All items, in order."""
         return list(self._of(study).items)
@@ -177,155 +151,75 @@ class MemoryLog:
         """Write down what the algorithm asks."""
         self._changed(study).requests.append(request)
 
-    def last_request(self, study: int) -> Recorded | None:
-        """The request that is being handed out."""
+    def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
+        """The requests from a ticket on, in order; with None the last one alone."""
         requests = self._of(study).requests
-        return requests[-1] if requests else None
+        return requests[-1:] if first is None else [request for request in requests if request.first >= first]
 
-    def read_requests(self, study: int, first: int = 0) -> list[Recorded]:
-        """The requests from a ticket on, in order."""
-        return [request for request in self._of(study).requests if request.first >= first]
-
-    def next_ticket(self, study: int) -> int:
-        """The first number that was never handed out."""
-        return len(self._of(study).tickets)
-
-    def count_open(self, study: int, before: float | None = None) -> int:
-        """How many tickets have no reward; with `before`, of those whose lease ran out by then."""
-        return sum(before is None or ticket.lease <= before for ticket in self.open_tickets(study))
-
-    def open_tickets(self, study: int) -> list[StoredTicket]:
-        """The tickets without a reward, in order."""
-        return [ticket for ticket in self._of(study).tickets if ticket.reward is None]
-
-    def read_tickets(self, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
-        """Those tickets that there are, by number."""
+    def read_tickets(
+        self,
+        study: int,
+        first: int = 0,
+        end: int | None = None,
+        *,
+        among: Sequence[int] | None = None,
+        open_by: float | None = None,
+        most: int | None = None,
+        hold: bool = False,
+    ) -> list[StoredTicket]:
+        """Tickets in order."""
         tickets = self._of(study).tickets
-        return {number: tickets[number] for number in sorted(set(numbers)) if number < len(tickets)}
+        some = tickets[first:end] if among is None else [tickets[n] for n in sorted({*among}) if n < len(tickets)]
+        if open_by is not None:
+            some = [ticket for ticket in some if ticket.reward is None and ticket.lease <= open_by]
+        return some[:most]
 
-    def lease_fresh(self, lease: Lease, places: Sequence[Place], until: float) -> None:
-        """Hand out new tickets."""
-        kept = self._changed(lease.study)
-        for place in places:
-            cell = None if place.item is None else (place.arm, place.item)
-            if place.number != len(kept.tickets) or cell in kept.cells:
-                raise StorageError(f"ticket {place.number} or its cell {cell} was handed out before")
-            kept.tickets.append(StoredTicket(*place, None, until, 1, 0, lease.worker))
+    def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
+        """Write new tickets."""
+        kept = self._changed(study)
+        for ticket in tickets:
+            cell = None if ticket.item is None else (ticket.arm, ticket.item)
+            if ticket.number != len(kept.tickets) or cell in kept.cells:
+                raise StorageError(f"ticket {ticket.number} or its cell {cell} was handed out before")
+            kept.tickets.append(ticket)
             if cell is not None:
                 kept.cells.add(cell)
 
-    def expired(self, lease: Lease, most: int) -> list[StoredTicket]:
-        """Open tickets whose lease has run out, in order."""
-        return [ticket for ticket in self.open_tickets(lease.study) if ticket.lease <= lease.at][:most]
-
-    def lease_again(self, lease: Lease, numbers: Sequence[int], until: float) -> None:
-        """Hand out open tickets once more."""
-        tickets = self._changed(lease.study).tickets
-        for number in numbers:
-            again = tickets[number].attempts + 1
-            tickets[number] = replace(tickets[number], lease=until, worker=lease.worker, attempts=again)
-
-    def set_leases(self, study: int, numbers: Sequence[int], until: float) -> None:
-        """Let the leases of open tickets end at another time."""
+    def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
+        """Let the leases of open tickets end at another time; a worker has them from now on."""
         tickets = self._changed(study).tickets
         for number in numbers:
             if tickets[number].reward is None:
                 tickets[number] = replace(tickets[number], lease=until)
+                if worker is not None:
+                    again = tickets[number].attempts + 1
+                    tickets[number] = replace(tickets[number], worker=worker, attempts=again)
 
-    def count_failure(self, study: int, number: int) -> None:
-        """A ticket's evaluation failed once more."""
-        tickets = self._changed(study).tickets
-        tickets[number] = replace(tickets[number], failures=tickets[number].failures + 1)
+    def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
+        """Write rewards, and who told them."""
+        kept, now = self._changed(study), time.time()
+        for ticket in told:
+            kept.tickets[ticket.number] = replace(
+                kept.tickets[ticket.number], reward=ticket.reward, worker=ticket.worker, told=now
+            )
 
-    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
-        """Write rewards, and who told those that another worker has."""
-        kept, now = self._changed(study), self.time()
-        for number, reward in fresh.items():
-            ticket = kept.tickets[number]
-            kept.tickets[number] = replace(ticket, reward=reward, worker=late.get(number, ticket.worker))
-            kept.told[number] = now
-
-    def read_rewards(self, study: int, first: int, end: int) -> tuple[IntArray, FloatArray]:
-        """The arms and rewards of the tickets first … end − 1."""
-        tickets = self._of(study).tickets[first:end]
-        if len(tickets) != end - first or any(ticket.reward is None for ticket in tickets):
-            raise StorageError(f"some of the tickets {first} to {end - 1} have no reward")
-        return np.array([t.arm for t in tickets], np.int64), np.array([t.reward for t in tickets], np.float64)
-
-    def read_told(self, study: int, first: int = 0, among: Sequence[int] = ()) -> Told:
-        """The told tickets from `first` on, and those `among` earlier ones."""
-        chosen = set(among)
-        tickets = self._of(study).tickets
-        told = [t for t in tickets if t.reward is not None and (t.number >= first or t.number in chosen)]
-        return Told(
-            np.array([t.number for t in told], np.int64),
-            np.array([t.arm for t in told], np.int64),
-            np.array([-1 if t.item is None else t.item for t in told], np.int64),
-            np.array([t.reward for t in told], np.float64),
-        )
-
-    def write_pack(self, study: int, first: int, rewards: FloatArray) -> None:
-        """Memory needs none: all is quickly read."""
-
-    def read_packs(self, study: int, first: int) -> FloatArray:
-        """There are none."""
-        return np.empty(0)
-
-    def packed_to(self, study: int) -> int:
-        """There are none."""
-        return 0
-
-    def read_snapshot(self, study: int, key: str) -> str | None:
-        """The snapshot that was kept last, if it was kept under this key."""
-        found, data = self._of(study).snapshot
-        return data if found == key else None
-
-    def write_snapshot(self, study: int, key: str, data: str) -> None:
-        """Keep a snapshot in place of the last one."""
-        self._changed(study).snapshot = (key, data)
-
-    def told_times(self, study: int, most: int) -> list[float]:
-        """When the rewards of the last tickets came."""
-        told = self._of(study).told
-        return [told[number] for number in sorted(told, reverse=True)[:most]]
-
-    def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what happened to a ticket."""
-        said = reason.replace("\x00", "�").encode(errors="replace").decode()
-        self._changed(lease.study).events.append(Event(number, arm, kind, said, lease.worker, lease.at))
-
-    def count_events(self, study: int) -> list[tuple[int, str, int]]:
-        """Arm, kind, and how often; sorted."""
-        counted = Counter((event.arm, event.kind) for event in self._of(study).events)
-        return sorted((arm, kind, number) for (arm, kind), number in counted.items())
-
-    def last_reasons(self, study: int) -> dict[int, str]:
-        """What the last failure of each arm said, where it said something."""
-        return {
-            event.arm: event.reason
-            for event in self._of(study).events
-            if event.kind not in NO_FAILURES and event.reason
-        }
-
-    def read_history(self, study: int, first: int = 0) -> Iterator[Sequence[History]]:
-        """The tickets from a number on, in order."""
-        kept = self._of(study)
-        yield [
-            History(t.arm, t.reward, t.attempts, t.worker, kept.told.get(t.number), t.failures, t.item)
-            for t in kept.tickets[first:]
-        ]
-
-    def read_events(self, study: int) -> list[Event]:
-        """All events in order."""
-        return list(self._of(study).events)
-
-    def write_history(self, study: int, tickets: Sequence[History], events: Sequence[Event]) -> None:
-        """Put the tickets and events of an export into a new study."""
+    def write_events(self, study: int, events: Sequence[Event]) -> None:
+        """Write down what happened to tickets, and count failures."""
         kept = self._changed(study)
-        for number, t in enumerate(tickets):
-            kept.tickets.append(StoredTicket(number, t.arm, t.item, t.reward, 0.0, t.attempts, t.failures, t.worker))
-            if t.item is not None:
-                kept.cells.add((t.arm, t.item))
-            if t.told is not None:
-                kept.told[number] = t.told
-        kept.events.extend(events)
+        for event in events:
+            kept.events.append(event._replace(reason=storable_reason(event.reason)))
+            if event.kind not in NO_FAILURES and event.ticket < len(kept.tickets):
+                ticket = kept.tickets[event.ticket]
+                kept.tickets[event.ticket] = replace(ticket, failures=ticket.failures + 1)
+
+    def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
+        """The events first … end − 1, or all from `first` on, in order; counted from 0."""
+        return self._of(study).events[first:end]
+
+    def count_events(self, study: int) -> list[Counted]:
+        """What happened to tickets by arm and kind, in the order of the last reasons."""
+        events = self._of(study).events
+        times = Counter((event.arm, event.kind) for event in events)
+        last = {(event.arm, event.kind): at for at, event in enumerate(events) if event.reason}
+        found = sorted(times, key=lambda key: last.get(key, -1))
+        return [Counted(*key, times[key], events[last[key]].reason if key in last else "") for key in found]

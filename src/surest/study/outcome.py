@@ -4,10 +4,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from surest.drivers.looks import history as history_hook
 from surest.result.data import Event, Result
+from surest.search.cells import further
+from surest.search.looks import history as history_hook
 from surest.study.health import as_logged
-from surest.study.log import History, Log
+from surest.study.log import Log
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     """The result of a study as it stands. `history` and `record` need a replay of its log."""
     looks = history_hook()
-    with study._reading() as (log, follower):
-        study._see_arms(log)
+    with study.reading(check=False) as (log, follower):
         if history or record:
             session = follower.replayed(log, record=record, on_request=looks if history else None)
         else:
             session = follower.catch_up(log)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
         found = as_logged(found, log, study.id, study.labels)
-        return replace(found, events=_events(study, log) if record else ())
+        found = replace(found, events=_events(study, log) if record else ())
+    return further(found)
 
 
 def events_of(study: "Study") -> tuple[Event, ...]:
@@ -35,7 +36,7 @@ def events_of(study: "Study") -> tuple[Event, ...]:
 
 def _events(study: "Study", log: Log) -> tuple[Event, ...]:
     events = list(log.read_events(study.id))
-    tickets = [History(*row) for part in log.read_history(study.id) for row in part] if events else []
+    tickets = log.read_tickets(study.id) if events else []
     places, of_arm = list[int](), Counter[int]()
     for ticket in tickets:
         places.append(of_arm[ticket.arm])

@@ -2,8 +2,9 @@
 
 import json
 import zlib
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray, Pull
@@ -11,6 +12,9 @@ from surest.errors import StorageError
 
 FEW = 32
 """Arms up to which plain Python is quicker than arrays."""
+MOST_ARMS = 10**7
+_ARM = Annotated[int, msgspec.Meta(ge=0, lt=MOST_ARMS)]
+_TIMES = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 def runs_of(request: Pull) -> str:
@@ -39,16 +43,44 @@ def _few_runs(arms: list[int], times: list[int]) -> str:
     return json.dumps(runs, separators=(",", ":"))
 
 
-def arms_of(runs: str) -> tuple[IntArray, IntArray]:
+def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
+    """The runs that `runs_of` wrote: first arm, last arm, pulls of each; refused where no request on so many `arms` has them.
+
+    >>> triples_of('[[0,2,5],[7,7,1]]')
+    [(0, 2, 5), (7, 7, 1)]
+    """
+    try:
+        found = msgspec.json.decode(runs, type=list[tuple[_ARM, _ARM, _TIMES]])
+    except (msgspec.MsgspecError, RecursionError):
+        found = []
+    named = sum(last - first + 1 for first, last, _ in found)
+    wrong = any(last < first or last >= arms for first, last, _ in found) or not 1 <= named <= arms
+    if wrong or sum((last - first + 1) * times for first, last, times in found) >= 2**63:
+        raise StorageError(f"the study's log is damaged: {runs!r:.60} are no runs of {arms:,} arms")
+    return found
+
+
+def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
     """The arms and times that `runs_of` wrote.
 
     >>> arms_of('[[0,2,5],[7,7,1]]')
     (array([0, 1, 2, 7]), array([5, 5, 5, 1]))
     """
-    triples = np.array(json.loads(runs), dtype=np.int64).reshape(-1, 3)
+    triples = np.array(triples_of(runs, arms), dtype=np.int64)
     lengths = triples[:, 1] - triples[:, 0] + 1
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     return np.repeat(triples[:, 0], lengths) + within, np.repeat(triples[:, 2], lengths)
+
+
+def arms_from(which: IntArray, times: IntArray, first: int, end: int) -> IntArray:
+    """The arms of the tickets first … end − 1 of a request, which may have far more.
+
+    >>> arms_from(*arms_of("[[0,2,5]]"), 4, 7)
+    array([0, 1, 1])
+    """
+    ends = np.cumsum(times)
+    places = np.arange(first, min(end, int(ends[-1])))
+    return which[np.searchsorted(ends, places, side="right")]
 
 
 def seal(*values: str | int | float | None) -> int:
@@ -80,6 +112,11 @@ def _scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
+
+
+def storable_reason(reason: str) -> str:
+    """What was said of an event, as every database takes it: without NUL and lone surrogates."""
+    return reason.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
 def parsed(text: str, what: str) -> Any:

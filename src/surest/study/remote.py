@@ -7,19 +7,19 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 
 from surest.core.problem import plain
 from surest.core.protocol import Answer, FloatArray
-from surest.core.tickets import Ticket
-from surest.errors import StorageError, UnknownStudyError, UsageError
+from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
+from surest.search.tickets import Ticket
 from surest.study.checks import check_agrees, checked_ask, checked_labels, checked_number, storable
-from surest.study.connection import Connection, Unanswered, study_path
+from surest.study.connection import Connection, T, Unanswered, study_path
 from surest.study.log import Arm, Item, Log
 from surest.study.memory import MemoryStore
 from surest.study.settings import checked_settings
@@ -36,6 +36,83 @@ IDLE_SECONDS = 1.0
 """For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
 FRESH_SECONDS = 2.0
 """For which a look at the algorithm may be used again: it takes a copy of the log."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class Arms(msgspec.Struct):
+    """What a service says of arms."""
+
+    arms: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class Facts(Arms):
+    """What a service says of a study."""
+
+    settings: dict[str, Any]
+    items: Count
+    finished: bool
+    paused: bool
+
+
+class Row(msgspec.Struct):
+    """A ticket."""
+
+    ticket: Count
+    index: Count
+    arm: str
+    item_index: Count | None = None
+    draw: Count | None = None
+
+
+class Asked(msgspec.Struct):
+    """What a service answers to who asks for tickets."""
+
+    tickets: list[Row]
+    finished: bool
+
+
+class Held(msgspec.Struct):
+    """Tickets that a worker holds."""
+
+    tickets: list[Count]
+
+
+class Listed(msgspec.Struct):
+    """An item."""
+
+    key: str
+    payload: Any = None
+
+
+class Items(msgspec.Struct):
+    """The items of a study."""
+
+    items: list[Listed]
+
+
+class Names(msgspec.Struct):
+    """The studies of a service."""
+
+    studies: list[str]
+
+
+class Named(msgspec.Struct):
+    """A study."""
+
+    name: str
+
+
+class Standing(msgspec.Struct):
+    """How a study stands, beside its result."""
+
+    finished: bool
+    told: Count
+    out: Count
+    waiting: Count
+    request_left: Count
+    per_second: float | None
+    in_play: Count | None
+    health: dict[str, dict[str, Count]]
 
 
 class RemoteStore:
@@ -43,8 +120,8 @@ class RemoteStore:
 
     one_machine = False
 
-    def __init__(self, connection: Connection, name: str) -> None:
-        self.connection, self.name, self.shown = connection, name, connection.shown
+    def __init__(self, connection: Connection, name: str, named: str | None = None) -> None:
+        self.connection, self.name, self.shown, self._named = connection, name, connection.shown, named
 
     def prepare(self, *, create: bool) -> None:
         """The service sees to that."""
@@ -56,12 +133,12 @@ class RemoteStore:
 
         copy = MemoryStore()
         document = self.connection.get(study_path(self.name, "export"))
-        import_study(copy, json.dumps(document), self.name)
+        import_study(copy, json.dumps(document), self.name, algorithm=self._named)
         with copy.reading() as log:
             yield log
 
     @contextmanager
-    def writing(self, *, wait: bool = True) -> Iterator[Log]:
+    def writing(self) -> Iterator[Log]:
         """Not by way of the log."""
         raise StorageError(f"{self.shown} is a service; its log cannot be written from here")
         yield
@@ -77,15 +154,15 @@ class RemoteStore:
 class RemoteStudy(Study):
     """A study behind a service. The one subclass there is: whatever takes a study takes this one."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, connection: Connection, name: str, named: str | None = None) -> None:
         storable(name, "a study's name")
-        facts = connection.get(study_path(name))
+        facts = connection.read(connection.get(study_path(name)), Facts)
         self.name, self.id, self._connection = name, 1, connection
-        self.store = RemoteStore(connection, name)
-        self.settings = checked_settings(facts["settings"])
+        self.store = RemoteStore(connection, name, named)
+        self.settings = checked_settings(facts.settings, named)
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._take_arms(facts)
-        self.items = tuple(self._read_items()) if facts["items"] else ()
+        self.items = tuple(self._read_items()) if facts.items else ()
         self._ended, self._empty_at = False, -1.0
         self._seen: tuple[float, Running[Answer]] | None = None
         self._begin_here()
@@ -96,15 +173,15 @@ class RemoteStudy(Study):
         self._ask_lock = threading.Lock()
         self._held: dict[int, str] = {}
 
-    def _take_arms(self, facts: Any) -> None:
-        self._arms = [Arm(label, 0) for label in facts["arms"]]
+    def _take_arms(self, facts: Arms) -> None:
+        self._arms = [Arm(label, 0) for label in facts.arms]
 
     def _read_items(self) -> Iterator[Item]:
-        for item in self._get("items")["items"]:
-            yield Item(item["key"], None if item["payload"] is None else json.dumps(item["payload"]))
+        for item in self._get("items", Items).items:
+            yield Item(item.key, None if item.payload is None else json.dumps(item.payload))
 
-    def _get(self, what: str) -> Any:
-        return self._connection.get(study_path(self.name, what))
+    def _get(self, what: str, form: type[T]) -> T:
+        return self._connection.read(self._connection.get(study_path(self.name, what)), form)
 
     def _post(self, what: str, data: Any = None, *, again: bool = True) -> Any:
         return self._connection.post(study_path(self.name, what), data, again=again)
@@ -113,7 +190,7 @@ class RemoteStudy(Study):
     def finished(self) -> bool:
         """Whether there is nothing left to ask: as the last ask said, if that was just now."""
         if not self._ended and time.monotonic() - self._empty_at > IDLE_SECONDS / 4:
-            self._ended = bool(self._get("")["finished"])
+            self._ended = self._get("", Facts).finished
         return self._ended
 
     @property
@@ -129,15 +206,19 @@ class RemoteStudy(Study):
         if self._pid != os.getpid():  # a child
             self._begin_here()
         with self._ask_lock:  # two lost answers at a time could not be told apart
-            answer = self._asked(most, who)
-            rows = answer["tickets"]
-            self._held |= {row["ticket"]: who for row in rows}
-        self._ended, self._empty_at = answer["finished"], -1.0 if rows else time.monotonic()
-        if any(row["index"] >= len(self._arms) for row in rows):
-            self._take_arms(self._get(""))
+            answer = self._connection.read(self._asked(most, who), Asked)
+            rows = answer.tickets
+            self._held |= {row.ticket: who for row in rows}
+        self._ended, self._empty_at = answer.finished, -1.0 if rows else time.monotonic()
+        if any(row.index >= len(self._arms) for row in rows):
+            self._take_arms(self._get("", Facts))
+        for row in rows:
+            of_no_item = (row.item_index is None) if self.items else (row.item_index is not None)
+            if of_no_item or row.index >= len(self._arms) or (row.item_index or 0) >= max(1, len(self.items)):
+                raise self._connection.strange(f"ticket {row.ticket} is of an arm or an item that there is not")
         if worker is not None:
-            self._holders |= {row["ticket"]: who for row in rows}
-        return [_ticket(row) for row in rows]
+            self._holders |= {row.ticket: who for row in rows}
+        return [Ticket(row.ticket, row.index, row.arm, row.item_index, row.draw) for row in rows]
 
     def _asked(self, k: int, who: str) -> Any:
         data: dict[str, Any] = {"k": min(k, 10_000), "worker": who, "wait": 0.0 if self._held else IDLE_SECONDS}
@@ -158,6 +239,13 @@ class RemoteStudy(Study):
         several = {"tickets": tickets, "rewards": values}
         self._post("tell", {"worker": who, **(several if tickets[1:] else {"ticket": tickets[0], "reward": values[0]})})
         self._let_go(tickets)
+
+    def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets. Of a ticket that somebody else told, theirs counts."""
+        for number, reward in told.items():
+            with suppress(TicketError):
+                self.tell(number, reward)
+        return self.ask(k) if k else []
 
     def _value(self, ticket: int, reward: Any) -> float:
         return self.settings.problem.scale.number(reward, f"ticket {ticket}")
@@ -189,8 +277,8 @@ class RemoteStudy(Study):
     def _of_held(self, what: str, numbers: Sequence[int], worker: str | None) -> list[int]:
         if not numbers:
             return []
-        found: list[int] = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})["tickets"]
-        return found
+        answer = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})
+        return self._connection.read(answer, Held).tickets
 
     def _let_go(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -199,12 +287,13 @@ class RemoteStudy(Study):
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""
-        self._take_arms(self._post("arms", {"labels": list(checked_labels(labels))}, again=False))
+        answer = self._post("arms", {"labels": list(checked_labels(labels))}, again=False)
+        self._take_arms(self._connection.read(answer, Arms))
 
     @property
     def paused(self) -> bool:
         """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
-        return bool(self._get("")["paused"])
+        return self._get("", Facts).paused
 
     def pause(self, paused: bool = True) -> None:
         """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
@@ -214,14 +303,13 @@ class RemoteStudy(Study):
         """How the study stands, as the service says."""
         from surest.study.health import Progress
 
-        raw = self._get("status")
-        names = ("finished", "told", "out", "waiting", "request_left", "per_second", "in_play", "health")
-        return Progress(name=self.name, result=self._result(raw), **{name: raw[name] for name in names})
+        raw = self._get("status", dict)
+        standing = msgspec.structs.asdict(self._connection.read(raw, Standing))
+        return Progress(name=self.name, result=self._result(raw), **standing)
 
     def health(self) -> "Health":
         """Failed, retried and expired evaluations by arm, where there were any."""
-        found: Health = self._get("status")["health"]
-        return found
+        return self._get("status", Standing).health
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
         """The verdict; before the end, the answer so far, not certified.
@@ -230,22 +318,13 @@ class RemoteStudy(Study):
         """
         if self.items or record:
             return super().result(history=history, record=record)
-        return self._result(self._get(f"result{'?history=1' if history else ''}"))
+        return self._result(self._get(f"result{'?history=1' if history else ''}", dict))
 
     def _result(self, raw: Any) -> "Result":
         from surest.result.data import Result
         from surest.result.json import from_json
 
         return Result(**from_json(raw, f"what {self.store.shown} sent"))
-
-    def export(self) -> dict[str, Any]:
-        """All of the study as plain data."""
-        found: dict[str, Any] = self._get("export")
-        return found
-
-
-def _ticket(row: Any) -> Ticket:
-    return Ticket(row["ticket"], row["index"], row["arm"], row.get("item_index"), row.get("draw"))
 
 
 def open_remote(
@@ -259,7 +338,7 @@ def open_remote(
     """A study behind a service; made there if there is none of that name, and its arms are known."""
     connection = Connection(url)
     try:
-        found = RemoteStudy(connection, name)
+        found = RemoteStudy(connection, name, given.get("algorithm"))
     except UnknownStudyError as unknown:
         if labels is None:
             raise UnknownStudyError(f"{unknown}; give its arms to make it") from None
@@ -291,7 +370,8 @@ def _made(
 def list_remote(url: str) -> "list[Study]":
     """All studies of a service, by name."""
     connection = Connection(url)
-    return [RemoteStudy(connection, name) for name in connection.get("/api/studies")["studies"]]
+    names = connection.read(connection.get("/api/studies"), Names).studies
+    return [RemoteStudy(connection, name) for name in names]
 
 
 def delete_remote(url: str, name: str) -> None:
@@ -302,5 +382,6 @@ def delete_remote(url: str, name: str) -> None:
 def import_remote(url: str, document: bytes | str, name: str) -> str:
     """Put an exported study into the store of a service; its name there."""
     body = document.encode() if isinstance(document, str) else document
-    answer = Connection(url).call("POST", f"/api/import?name={quote(name, safe='')}", body, again=False)
-    return str(answer["name"])
+    connection = Connection(url)
+    answer = connection.call("POST", f"/api/import?name={quote(name, safe='')}", body, again=False)
+    return connection.read(answer, Named).name

@@ -6,19 +6,19 @@ An algorithm whose guarantee holds whatever is pulled when is told instead what 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surest.core.protocol import Answer, FloatArray, IntArray, Pull
-from surest.errors import StorageError, TranscriptError
+from surest.core.protocol import Answer, Pull
+from surest.errors import TranscriptError
 from surest.study.log import Recorded
 from surest.study.records import arms_of, runs_of
 
 if TYPE_CHECKING:
     from surest.algorithms.entry import Script
     from surest.core.procedure import Running
-    from surest.core.session import Session
+    from surest.search.session import Session
 
 
 class Departure(TranscriptError):
@@ -51,9 +51,9 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
-        arms, times = arms_of(request.runs)
+        arms, times = arms_of(request.runs, len(added_at))
         known = np.asarray(added_at) <= request.first
-        if len(arms) and arms.min() >= 0 and arms.max() < len(known) and known[arms].all():
+        if known[arms].all():
             pulled[arms] = True
         if not np.array_equal(pulled, known):
             raise TranscriptError(
@@ -77,54 +77,38 @@ def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
     return found
 
 
-def next_request(session: "Session", first: int) -> Recorded | None:
+def next_request(session: "Session") -> Recorded | None:
     """The request that a session now waits on; None at its end."""
     request = session.running.request
-    return _recorded(request, first) if isinstance(request, Pull) else None
+    return _recorded(request, session.running.pulls) if isinstance(request, Pull) else None
 
 
-def requests_ahead(session: "Session", first: int) -> list[Recorded]:
+def requests_ahead(session: "Session") -> list[Recorded]:
     """What a session now waits on, and what it has announced; at its end, what had been announced."""
     current, found = session.running.request, list[Recorded]()
     for request in (*([current] if isinstance(current, Pull) else []), *session.running.announced):
-        found.append(_recorded(request, found[-1].end if found else first))
+        found.append(_recorded(request, found[-1].end if found else session.running.pulls))
     return found
 
 
-def unneeded(session: "Session", position: int, requests: Sequence[Recorded]) -> bool:
+def unneeded(session: "Session", requests: Sequence[Recorded]) -> bool:
     """Whether requests after the end had been announced, so that it may have come before they were needed.
 
     A script does not say which of its requests had been announced; an algorithm that needs them all does not end before.
     """
-    return session.scripted or list(requests) == requests_ahead(session, position)[: len(requests)]
+    return session.scripted or list(requests) == requests_ahead(session)[: len(requests)]
 
 
 def _recorded(request: Pull, first: int) -> Recorded:
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
 
-def _checked(session: "Session", position: int, recorded: Recorded) -> Pull:
-    """The request that a session waits on; refused where it is not the recorded one."""
-    request = session.running.request
-    if recorded != next_request(session, position) or not isinstance(request, Pull):
-        raise departure(
-            session,
-            f"ticket {position}: the log says {recorded}, but replaying it the algorithm asks "
-            f"{next_request(session, position)}. The log was changed, or this version of {session.running.name} differs "
-            "from the one that wrote it",
-            position,
-        )
-    return request
-
-
-def check_under_way(session: "Session", position: int, written: Sequence[Recorded]) -> None:
-    """See that the requests which are being answered are those of the session, where this can be mended."""
-    if not may_be_told(session):
-        return
-    asked = requests_ahead(session, position)
+def check_under_way(session: "Session", written: Sequence[Recorded]) -> None:
+    """See that the requests which are being answered are those of the session."""
+    asked, position = requests_ahead(session), session.running.pulls
     fits = list(written[: len(asked)]) == asked[: len(written)]  # some are not written down yet, or others have gone on
     if session.finished:
-        fits = unneeded(session, position, written)
+        fits = unneeded(session, written)
     if not fits:
         said = f"ticket {position}: the log says {written[0]}, and {session.running.name} otherwise"
         raise departure(session, said, position)
@@ -133,55 +117,32 @@ def check_under_way(session: "Session", position: int, written: Sequence[Recorde
 def answer_all(
     session: "Session",
     written: Sequence[Recorded],
+    additions: Mapping[int, list[str]],
     on_request: "Callable[[Running[Answer]], object] | None" = None,
 ) -> list[Recorded]:
-    """Answer requests as long as the queues of their arms have the rewards; those which are not among the `written` ones.
+    """Answer requests as long as their rewards are there; those which are not among the `written` ones.
 
-    `written` are the requests of the log from the current one on, and each is checked. Their numbers are those of rewards as they
-    count, and not of tickets, which may be handed out ahead.
+    `written` are the requests of the log from the current one on, and each is checked. Their numbers are those of rewards as
+    they count. `additions` are arms by the ticket from which on they count. `on_request` looks at the run before each reply.
     """
     found = list[Recorded]()
     for recorded in chain(written, repeat(None)):
         if session.finished or not session.answerable:
             break
-        position = session.running.pulls
-        if recorded is None:
-            found.append(_recorded(cast("Pull", session.running.request), position))
-        else:
-            _checked(session, position, recorded)
+        asked = next_request(session)
+        if recorded is not None and recorded != asked:
+            raise departure(
+                session,
+                f"ticket {session.running.pulls}: the log says {recorded}, but replaying it the algorithm asks {asked}. The log "
+                f"was changed, or this version of {session.running.name} differs from the one that wrote it",
+                session.running.pulls,
+            )
+        if asked is not None:
+            if recorded is None:
+                found.append(asked)
+            if asked.end in additions:
+                session.grow(additions[asked.end])
         if on_request is not None:
             on_request(session.running)
         session.answer()
     return found
-
-
-def replay(
-    session: "Session",
-    position: int,
-    requests: Sequence[Recorded],
-    arms: IntArray | None,
-    rewards: FloatArray,
-    additions: Mapping[int, list[str]],
-    on_request: "Callable[[Running[Answer]], object] | None" = None,
-) -> int:
-    """Feed whole requests whose first ticket is `position`; the first ticket of the next one.
-
-    `arms` and `rewards` are those of the tickets from `position` on; the arms are None where only rewards were kept.
-    `additions` are arms by the ticket from which on they count.
-    `on_request` looks at the run before each request is answered.
-    """
-    start = position
-    for place, recorded in enumerate(requests):
-        if session.finished and unneeded(session, position, requests[place:]):
-            break
-        request = _checked(session, position, recorded)
-        here = slice(position - start, position - start + recorded.total)
-        if arms is not None and not np.array_equal(arms[here], np.repeat(request.arms, request.times)):
-            raise StorageError(f"the study's log is damaged: the tickets from {position} on do not fit their request")
-        position += recorded.total
-        if position in additions:
-            session.grow(additions[position])
-        if on_request is not None:
-            on_request(session.running)
-        session.feed(rewards[here])
-    return position

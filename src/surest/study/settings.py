@@ -7,10 +7,11 @@ import msgspec
 
 from surest.core.problem import DEFAULTS, Problem, checked, plain
 from surest.errors import UsageError
+from surest.search.failures import RETRIES
 
 if TYPE_CHECKING:
     from surest.algorithms.entry import Script
-    from surest.core.session import Session
+    from surest.search.session import Session
 
 LEASE_SECONDS = 600.0
 
@@ -22,7 +23,7 @@ class Handling(msgspec.Struct, frozen=True, kw_only=True):
     """How long a worker may take before its ticket is handed out again."""
     on_failure: float | None = None
     """The reward as which a failed evaluation counts, if any."""
-    retries: int = 0
+    retries: int = RETRIES
     """How often it is retried before that."""
 
 
@@ -32,32 +33,36 @@ class Settings(msgspec.Struct, frozen=True):
     problem: Problem
     """Without labels: a study's arms are in its log."""
     handling: Handling
+    named: str | None = None
+    """The algorithm in a file that whoever opened the study named in that call; never stored. It runs only then."""
 
     def session(self, labels: list[str], *, record: bool = False, script: "Script" = ()) -> "Session":
         """A fresh session, before the first reward; its first requests are those of `script`, if there is one."""
-        from surest.core.session import Session  # most of what is asked of a study needs none
-        from surest.loading import resolved
+        from surest.search.session import Session  # most of what is asked of a study needs none
 
-        algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
-        problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
-        return Session.of(problem, record=record, script=script)
+        return Session.of(self._runnable(tuple(labels)), record=record, script=script)
+
+    def _runnable(self, labels: tuple[str, ...] = ()) -> Problem:
+        """The problem with an algorithm that may run."""
+        from surest.search.loading import permitted
+
+        algorithm = permitted(self.problem.algorithm, self.named)
+        return msgspec.structs.replace(self.problem, labels=labels, algorithm=algorithm)
 
     @property
     def may_announce(self) -> bool:
         """Whether the algorithm may announce requests, as far as that is known without it."""
-        problem = self.problem
-        return bool(problem.options.get("workers", 1) > 1) or ".py:" in str(problem.algorithm)
+        workers = self.problem.options.get("workers", 1)  # as somebody stored it: the session refuses what is no number
+        return (isinstance(workers, int) and workers > 1) or ".py:" in str(self.problem.algorithm)
 
     @property
     def has_queues(self) -> bool:
         """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
         if self.problem.options.get("workers", 1) == 1:  # the algorithm need not be found
             return False
-        from surest.core.session import has_queues
-        from surest.loading import resolved
+        from surest.search.session import has_queues
 
-        algorithm = resolved({"algorithm": self.problem.algorithm})["algorithm"]
-        return has_queues(msgspec.structs.replace(self.problem, algorithm=algorithm))
+        return has_queues(self._runnable())
 
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""
@@ -69,8 +74,11 @@ class Settings(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self.plain()).decode()
 
 
-def checked_settings(given: dict[str, Any]) -> Settings:
-    """Settings from what a user gave or a log holds, checked as far as that is possible without the arms."""
+def checked_settings(given: dict[str, Any], named: str | None = None) -> Settings:
+    """Settings from what a user gave or a log holds, checked as far as that is possible without the arms.
+
+    `named` is the algorithm that the user named in this call, if any.
+    """
     options = given.get("options") or {}
     if not isinstance(options, dict):
         raise UsageError(f"options are {options!r:.60}; give names and values")
@@ -85,7 +93,7 @@ def checked_settings(given: dict[str, Any]) -> Settings:
         stored = msgspec.json.decode(msgspec.json.encode(given, enc_hook=_storable))
         handling = {name: stored.pop(name) for name in Handling.__struct_fields__ if name in stored}
         problem = checked(msgspec.convert(stored, Problem))
-        settings = Settings(problem, msgspec.convert(handling, Handling))
+        settings = Settings(problem, msgspec.convert(handling, Handling), named if ".py:" in str(named) else None)
     except (msgspec.MsgspecError, TypeError, OverflowError, RecursionError, UnicodeEncodeError) as error:
         raise UsageError(_refusal(given, str(error))) from None
     how = settings.handling

@@ -2,15 +2,17 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
-from surest.core.problem import default_algorithm, labels_of, takes_settings
+from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
-from surest.core.tickets import Ticket
-from surest.errors import RewardError, UnknownStudyError, UsageError
+from surest.errors import RewardError, TicketError, UnknownStudyError, UsageError
+from surest.search.tickets import Ticket
 from surest.study.checks import (
     check_agrees,
     check_there,
@@ -19,10 +21,9 @@ from surest.study.checks import (
     checked_labels,
     checked_number,
     storable,
-    ticket_of,
     unknown_study,
 )
-from surest.study.log import Item, Lease, Log, Store
+from surest.study.log import Item, Log, Store, StoredTicket
 from surest.study.records import parsed
 from surest.study.settings import checked_settings, spoken
 from surest.study.stores import is_service, store_of
@@ -31,12 +32,14 @@ from surest.study.workers import own_name
 
 if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
     from surest.core.procedure import Running
-    from surest.core.session import Session
-    from surest.drivers.looks import Looks
     from surest.result.data import Result
-    from surest.study.following import Follower
+    from surest.search.looks import Looks
+    from surest.search.session import Session
+    from surest.study.following import Follower, Look
     from surest.study.health import Health, Progress
-    from surest.study.snapshot import Look
+
+SOUND_SECONDS = 10.0
+"""For which a study that was looked at for damage is not looked at again."""
 
 
 @takes_settings
@@ -69,13 +72,13 @@ def open_study(
         Tickets then name an item too. For algorithms that work on lists.
     delta, **settings
         As for `Session`. Where a study exists they may be left out; what is given must agree with it. An algorithm of one's
-        own is named by its file: ``algorithm="file.py:function"``.
+        own is named by its file: ``algorithm="file.py:function"``. The file runs only in calls that name it.
     lease_seconds : float
         How long a worker may take. After that its ticket is handed out again. 600 unless told.
     on_failure : float, optional
-        The reward as which a failed evaluation counts. Without it, failed evaluations are retried until they succeed.
+        The reward as which an evaluation counts that keeps failing. Without it, it is retried until it succeeds.
     retries : int
-        How often a failed evaluation is retried before `on_failure` counts.
+        How often a failed evaluation is retried before `on_failure` counts, default 3.
     load_if_exists : bool
         False refuses to open a study that is there already.
 
@@ -95,11 +98,14 @@ def open_study(
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     given |= {"items": len(listed)} if listed else {}
+    if arms is not None:
+        refuse_unheeded(given, given.get("items"))
     storable(name, "a study's name")
     if is_service(storage):
         from surest.study.remote import open_remote
 
         return open_remote(str(storage), name, labels, listed, given, load_if_exists)
+    named = given.get("algorithm")
     store = store_of(storage)
     store.prepare(create=arms is not None)
     with store.reading() as log:
@@ -109,15 +115,15 @@ def open_study(
             raise UnknownStudyError(unknown_study(store, name) + "; give its arms to make it")
         import secrets
 
-        asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given})
+        asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given}, named)
         asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as log:
             made = log.add_study(name, asked.text(), labels, listed)
         if made is not None:
-            return Study(store, name)
+            return Study(store, name, named)
     if not load_if_exists:
         raise UsageError(f"there is already a study {name!r} in {store.shown}; open it with load_if_exists=True")
-    study = Study(store, name)
+    study = Study(store, name, named)
     check_agrees(study, given, labels, listed)
     return study
 
@@ -125,7 +131,7 @@ def open_study(
 class Study:
     """Ask what to evaluate and tell what came of it, from any thread, process or machine. Made by `open_study`."""
 
-    def __init__(self, store: Store, name: str) -> None:
+    def __init__(self, store: Store, name: str, named: str | None = None) -> None:
         self.name, self.store = name, store
         with store.reading() as log:
             row = log.find_study(name)
@@ -134,7 +140,7 @@ class Study:
         if row is None:
             raise UnknownStudyError(unknown_study(store, name))
         self.id = row.id
-        self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"))
+        self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"), named)
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._begin_here()
 
@@ -143,6 +149,7 @@ class Study:
         self._pid, self._lock = os.getpid(), threading.RLock()
         self._holders: dict[int, str] = {}  # under which names tickets were taken here
         self._follower: Follower | None = None
+        self._sound_until = -inf
 
     @contextmanager
     def _alone(self) -> Iterator["Follower"]:
@@ -151,9 +158,9 @@ class Study:
             self._begin_here()
         with self._lock:
             if self._follower is None:
-                from surest.study.following import follower_of
+                from surest.study.following import Follower
 
-                self._follower = follower_of(self.store, self.id, self.settings, len(self.items))
+                self._follower = Follower(self.store, self.id, self.settings, len(self.items))
             yield self._follower
 
     @property
@@ -168,12 +175,12 @@ class Study:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask: decided, or budget spent."""
-        return self._current().finished
+        return self.in_step().finished
 
     @property
     def running(self) -> "Running[Answer]":
         """The procedure as the log has moved it."""
-        return self._current().running
+        return self.in_step().running
 
     def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
         """Up to k tickets, leased to this worker: first those that failed or whose lease has run out, then fresh ones.
@@ -181,15 +188,24 @@ class Study:
         Fewer, or none, when the algorithm first needs the rewards of those that are out; `finished` tells that from the end.
         """
         most, who = checked_ask(k, worker)
-        with self._writing() as (log, follower):
-            lease = Lease(self.id, who, log.time())
-            paused = log.is_paused(self.id)
-            handed = [] if paused else follower.hand_out(log, lease, most, lease.at + self.lease_seconds)
-            draws = follower.draws(log, handed)
-            if any(place.arm >= len(self._arms) for place in handed):
-                self._arms = log.read_arms(self.id)
-        self._holders |= {} if worker is None else {place.number: who for place in handed}
-        return [ticket_of(place, self._arms[place.arm].label, draw) for place, draw in zip(handed, draws, strict=True)]
+        with self.writing() as (log, follower):
+            facts = check_there(self, log)
+            until = facts.now + self.lease_seconds
+            handed = [] if facts.paused else follower.hand_out(log, who, most, facts.now, until)
+            tickets = self.tickets_of(log, follower, handed)
+        self._holders |= {} if worker is None else {ticket.id: who for ticket in tickets}
+        return tickets
+
+    def tickets_of(self, log: Log, follower: "Follower", handed: Sequence[StoredTicket]) -> list[Ticket]:
+        """Tickets of the log, as workers see them."""
+        if any(ticket.arm >= len(self._arms) for ticket in handed):
+            self._arms = log.read_arms(self.id)
+        labels, draws = self._arms, follower.draws(log, handed)
+        return [Ticket(t.number, t.arm, labels[t.arm].label, t.item, d) for t, d in zip(handed, draws, strict=True)]
+
+    def holder_of(self, number: int) -> str:
+        """Under which name this process took a ticket."""
+        return self._holders.get(number, own_name())
 
     def tell(self, ticket: int, reward: SupportsFloat, *, worker: str | None = None) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
@@ -204,13 +220,24 @@ class Study:
     def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None) -> None:
         with self.store.writing() as log:
             fresh = write_told(self, log, numbers, rewards, worker)
-            answered = self._follower is not None and self._follower.answered(log)
         for number in fresh:
             self._holders.pop(number, None)
-        if answered:
-            from surest.study.leases import spare_a_replay
 
-            spare_a_replay(self)
+    def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets, in one transaction. Of a ticket that somebody else told, theirs counts."""
+        from surest.study.batch import Ask, Handed, Tell, carry_out
+
+        tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
+        try:
+            outcomes = carry_out(self, [*tells, *([Ask(k, own_name())] if k else [])])
+        except Exception:
+            if k and tells:  # an algorithm that fails must not keep rewards from being written
+                carry_out(self, tells)
+            raise
+        for outcome in outcomes:
+            if isinstance(outcome, UsageError) and not isinstance(outcome, TicketError):
+                raise outcome
+        return outcomes[-1].tickets if outcomes and isinstance(outcomes[-1], Handed) else []
 
     def fail(
         self,
@@ -239,7 +266,7 @@ class Study:
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
         number = checked_number(ticket)
-        who = self._holders.get(number, own_name()) if worker is None else worker
+        who = self.holder_of(number) if worker is None else worker
         self._fail(Failure(number, reason, reward, kind, who))
         self._holders.pop(number, None)
 
@@ -264,7 +291,7 @@ class Study:
 
         Refused by algorithms whose guarantee would not hold.
         """
-        with self._writing() as (log, follower):
+        with self.writing() as (log, follower):
             there = tuple(arm.label for arm in log.read_arms(self.id))
             trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
@@ -273,12 +300,13 @@ class Study:
     @property
     def paused(self) -> bool:
         """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
-        with self._reading() as (log, _):
-            return log.is_paused(self.id)
+        with self.store.reading() as log:  # no session: an algorithm that may not run here can be paused
+            return check_there(self, log).paused
 
     def pause(self, paused: bool = True) -> None:
         """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
-        with self._writing() as (log, _):
+        with self.store.writing() as log:
+            check_there(self, log, lock=True)
             log.set_paused(self.id, paused)
 
     def resume(self) -> None:
@@ -297,7 +325,7 @@ class Study:
         from surest.study.health import health_of
 
         with self.store.reading() as log:
-            self._see_arms(log)
+            self.see_arms(log)
             return health_of(log, self.id, self.labels)
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
@@ -314,22 +342,19 @@ class Study:
 
     def session(self, *, record: bool = False, on_request: "Looks | None" = None) -> "Session":
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
-        with self._reading() as (log, follower):
-            self._see_arms(log)
+        with self.reading() as (log, follower):
             session = follower.replayed(log, record=record, on_request=on_request)
             follower.forget()  # it is the caller's, who may tell it what the log does not say
             return session
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[tuple[Log, "Look"]]:
-        """The log and how it stands, as long as nobody of this process does anything else with the study."""
-        with self._reading() as (log, follower):
-            self._see_arms(log)
-            look = follower.look(log)
-            yield log, look
-        from surest.study.snapshot import keep
+    def at_one_moment(self, *, check: bool = False) -> Iterator[tuple[Log, "Look"]]:
+        """The log and how it stands, as long as nobody of this process does anything else with the study.
 
-        keep(self.store, self.id, look)
+        The first time, then every ten seconds at most, and with `check` each time, the store looks for damage.
+        """
+        with self.reading(check=check) as (log, follower):
+            yield log, follower.look(log)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {len(self._arms):,} arms, in {self.store.shown})"
@@ -341,33 +366,43 @@ class Study:
         """Close the connections to the database. They are opened again when they are needed."""
         self.store.close()
 
-    def _see_arms(self, log: Log) -> None:
+    def _check_sound(self, log: Log, *, again: bool = False) -> None:
+        """Let the store look for damage, now and then: a session in step with the log does not read all of it."""
+        began = time.monotonic()
+        if again or began >= self._sound_until:
+            self.store.check(log)
+            taken = time.monotonic() - began
+            self._sound_until = began + max(SOUND_SECONDS, 100 * taken)
+
+    def see_arms(self, log: Log) -> None:
         """Take note of arms that others added."""
-        if log.count_arms(self.id) != len(self._arms):
+        if check_there(self, log).arms != len(self._arms):
             self._arms = log.read_arms(self.id)
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Log, "Follower"]]:
+    def writing(self) -> Iterator[tuple[Log, "Follower"]]:
         """The study to ourselves: one process at a time decides what is handed out."""
         with self._alone() as follower:
             try:
                 with self.store.writing() as log:
-                    if not log.lock_study(self.id):
-                        raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
+                    check_there(self, log, lock=True)
                     yield log, follower
             except BaseException:
                 follower.forget()  # it may be ahead of what was not written after all
                 raise
 
     @contextmanager
-    def _reading(self) -> Iterator[tuple[Log, "Follower"]]:
-        """The study at one moment."""
+    def reading(self, *, check: bool | None = None) -> Iterator[tuple[Log, "Follower"]]:
+        """The study at one moment. With `check` the store looks for damage; with False, unless it did so a moment ago."""
         with self._alone() as follower, self.store.reading() as log:
-            check_there(self, log)
+            self.see_arms(log)
+            if check is not None:
+                self._check_sound(log, again=check)
             yield log, follower
 
-    def _current(self) -> "Session":
-        with self._reading() as (log, follower):
+    def in_step(self) -> "Session":
+        """The session that the log comes to. Nobody but the study may change it."""
+        with self.reading() as (log, follower):
             return follower.catch_up(log)
 
 

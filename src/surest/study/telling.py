@@ -6,11 +6,12 @@ What is refused is refused before anything is written, so that others of the sam
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from surest.core.protocol import FloatArray
 from surest.errors import TicketError
-from surest.study.checks import check_holder, checked_number, never, storable
-from surest.study.log import NO_FAILURES, Lease, Log, StoredTicket
-from surest.study.workers import own_name
+from surest.study.checks import check_holder, check_there, checked_number, never, storable
+from surest.study.log import NO_FAILURES, Event, Log, StoredTicket
 
 if TYPE_CHECKING:
     from surest.study.study import Study
@@ -37,23 +38,25 @@ def write_told(
 ) -> list[int]:
     """Write rewards; the tickets that were not told before."""
     check_worker(worker)
-    told = log.read_tickets(study.id, [checked_number(number) for number in numbers])
-    fresh = fresh_rewards(study, told, numbers, rewards)
-    who = {number: worker or study._holders.get(number, own_name()) for number in fresh}
-    log.write_rewards(study.id, fresh, late(told, who))
+    there = held(log, study.id, [checked_number(number) for number in numbers])
+    fresh = fresh_rewards(study, there, numbers, rewards)
+    told = [told_by(there[number], value, worker or study.holder_of(number)) for number, value in fresh.items()]
+    log.write_rewards(study.id, told)
     return list(fresh)
 
 
-def late(told: Mapping[int, StoredTicket], tellers: Mapping[int, str]) -> dict[int, str]:
-    """Who tells rewards of tickets that were handed to somebody else meanwhile: the log names who told them.
+def held(log: Log, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
+    """Tickets by number, held until the transaction ends."""
+    return {ticket.number: ticket for ticket in log.read_tickets(study, among=numbers, hold=True)}
+
+
+def told_by(ticket: StoredTicket, reward: float, worker: str | None) -> StoredTicket:
+    """A ticket with its reward. If it was handed to somebody else meanwhile, the log names who told it.
 
     A ticket that was handed out once stays with whoever took it: another process may well tell it.
     """
-    return {
-        number: who
-        for number, who in tellers.items()
-        if number in told and told[number].attempts > 1 and told[number].worker != who
-    }
+    late = worker is not None and ticket.attempts > 1
+    return replace(ticket, reward=reward, worker=worker if late else ticket.worker)
 
 
 def fresh_rewards(
@@ -81,29 +84,28 @@ def fresh_rewards(
 
 def _checked(study: "Study", ticket: StoredTicket, reward: Any) -> float:
     """A reward as a number within the bounds."""
-    label = study._arms[ticket.arm].label if ticket.arm < len(study._arms) else ticket.arm
+    label = study.labels[ticket.arm] if ticket.arm < len(study.labels) else ticket.arm
     return study.settings.problem.scale.number(reward, f"ticket {ticket.number} (arm {label!r})")
 
 
 def write_failure(study: "Study", log: Log, failure: Failure) -> None:
     """Let a ticket be handed out again, or count as a stated reward."""
     number, handling = checked_number(failure.ticket), study.settings.handling
-    found = log.read_tickets(study.id, [number]).get(number)
+    found = held(log, study.id, [number]).get(number)
     if found is None:
         raise never(failure.ticket)
     storable(failure.kind, "the kind of a failure")
     stated = None if failure.reward is None else _checked(study, found, failure.reward)
     check_holder(found, failure.worker, failure.reason)
-    lease, failures = Lease(study.id, found.worker, log.time()), found.failures
+    failures, events, at = found.failures, list[Event](), check_there(study, log).now
     if found.lease != 0:  # else it was said before
-        log.write_event(lease, number, found.arm, failure.kind, str(failure.reason))
-        if failure.kind not in NO_FAILURES:
-            log.count_failure(study.id, number)
-            failures += 1
+        events.append(Event(number, found.arm, failure.kind, str(failure.reason), found.worker, at))
+        failures += failure.kind not in NO_FAILURES
     if stated is None and failures > handling.retries:
         stated = handling.on_failure
     if stated is None:
-        log.set_leases(study.id, [number], 0.0)
+        log.lease_tickets(study.id, [number], 0.0)
     else:
-        log.write_event(lease, number, found.arm, "imputed", f"counted as {stated}")
-        log.write_rewards(study.id, {number: stated})
+        events.append(Event(number, found.arm, "imputed", f"counted as {stated}", found.worker, at))
+        log.write_rewards(study.id, [replace(found, reward=stated)])
+    log.write_events(study.id, events)

@@ -1,21 +1,26 @@
 """All of a study as plain data, and back into another store: from a laptop to a server, say."""
 
+import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
 
-from surest.core.session import Session, has_queues
-from surest.errors import SurestError, UsageError
+from surest.core.protocol import Statistic
+from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
-from surest.study.checks import checked_items, checked_labels, storable
+from surest.search.session import Session, has_queues
+from surest.study.checks import check_there, checked_items, checked_labels, storable
 from surest.study.health import as_logged
-from surest.study.log import NO_FAILURES, Event, History, Item, Log, Recorded, Store
-from surest.study.records import arms_of
-from surest.study.replay import Departure, answer_all, departure, later_arms, replay, requests_ahead, script_of
-from surest.study.settings import checked_settings
+from surest.study.log import NO_FAILURES, Event, Item, Log, Recorded, Store, StoredTicket
+from surest.study.records import arms_from, arms_of, triples_of
+from surest.study.replay import Departure, answer_all, departure, later_arms, requests_ahead, script_of
+from surest.study.settings import Settings, checked_settings
 from surest.study.stores import is_service, store_of
 
 if TYPE_CHECKING:
@@ -24,6 +29,12 @@ if TYPE_CHECKING:
 FORMAT = "surest-study-2"
 FORMATS = ("surest-study-1", FORMAT)
 """The formats that are read. The first had no items, and did not count failures."""
+IN_MEMORY = 4 << 20
+"""Bytes from which on an export goes through a file."""
+PORTION = 1000
+"""Tickets read at a time."""
+MOST_AHEAD = 10**7
+"""Arms in requests of which no ticket was handed out."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 ArmNumber = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]*$")]
@@ -42,8 +53,9 @@ class RequestRecord(msgspec.Struct, forbid_unknown_fields=True):
 
     first: Count
     total: Count
-    statistic: str
+    statistic: Statistic
     runs: str
+    """Arms and times, as `records.arms_of` reads them."""
 
 
 class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -90,29 +102,75 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
     events: list[EventRecord]
     items: list[ItemRecord] = []
     result: dict[str, Any] | None = None
-    """For the reader; an import computes it anew."""
+    """For the reader; an import computes it anew, and checks that its rewards are those of it."""
 
 
 def export_study(study: "Study") -> dict[str, Any]:
     """All of a study as plain data."""
-    with study.at_one_moment() as (log, look):
-        document = _all_but_tickets(study, log, look.result)
-        document["tickets"] = [list(ticket) for portion in log.read_history(study.id) for ticket in portion]
-    return document
+    found: dict[str, Any] = msgspec.json.decode(b"".join(export_text(study)))
+    return found
 
 
 def export_text(study: "Study") -> Iterator[bytes]:
-    """All of a study as JSON, piece by piece: however long it is, little of it is in memory."""
-    with study.at_one_moment() as (log, look):
-        document = msgspec.json.encode(_all_but_tickets(study, log, look.result))
-        before, after = document.split(b'"tickets":[]', 1)
+    """All of a study as JSON, piece by piece: however long it is, little of it is in memory.
+
+    What is damaged or missing is a `StorageError`, perhaps after the last piece but one: keep nothing before the end.
+    """
+    with study.at_one_moment(check=True) as (log, look):
+        parts = _all_but_tickets(study, log, look.result)
+        before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
-        comma = b""
-        for portion in log.read_history(study.id):
-            if portion:
-                yield comma + msgspec.json.encode(portion)[1:-1]
-                comma = b","
+        comma, seen, handed = b"", list[tuple[Any, ...]](), check_there(study, log).tickets
+        for first in range(0, handed, PORTION):
+            found = log.read_tickets(study.id, first, first + PORTION)
+            portion = [(t.arm, t.reward, t.attempts, t.worker, t.told, t.failures, t.item) for t in found]
+            yield comma + msgspec.json.encode(portion)[1:-1]
+            comma = b","
+            seen += portion
+        try:
+            if len(seen) != handed:
+                raise UsageError(f"{handed:,} tickets were handed out, and {len(seen):,} are there")
+            whole = msgspec.convert({**parts, "tickets": seen}, Export)
+            _check_sizes(whole, study.settings)
+            _check_counts(whole, study.settings)
+            _check_stated(whole)
+        except (UsageError, msgspec.ValidationError) as error:
+            said = str(error).replace("this export", "it")
+            raise StorageError(f"study {study.name!r} is damaged: {said}. Restore a backup") from None
         yield b"]" + after + b"\n"
+
+
+def spooled(study: "Study") -> IO[bytes]:
+    """All of a study as JSON, in a file that is gone when it is closed: complete, or an error."""
+    file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (whoever reads it closes it)
+    try:
+        file.writelines(export_text(study))
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def put_in_place(source: IO[bytes], target: Path) -> None:
+    """Put what is read in place of a file at one moment, so that no failure leaves half of it; into a pipe, write."""
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            shutil.copyfileobj(source, file)
+        return
+    target = target.resolve()  # a link stays one
+    handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    try:
+        with open(handle, "wb") as file:
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(handle)
+        os.umask(mask := os.umask(0))
+        os.chmod(aside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        os.replace(aside, target)
+    except BaseException:
+        os.unlink(aside)
+        raise
 
 
 def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
@@ -130,7 +188,9 @@ def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
     }
 
 
-def import_study(storage: str | Store, document: bytes | str, name: str | None = None) -> str:
+def import_study(
+    storage: str | Store, document: bytes | str, name: str | None = None, *, algorithm: str | None = None
+) -> str:
     """Put an exported study into a store, after replaying it; its name there. Tickets that are out are handed out again.
 
     Parameters
@@ -141,6 +201,8 @@ def import_study(storage: str | Store, document: bytes | str, name: str | None =
         JSON, as ``surest study export`` writes it.
     name : str, optional
         Another name than it had.
+    algorithm : str, optional
+        The study's algorithm, if it is in a file (``file.py:function``): the file runs only if it is named here.
     """
     study = _decoded(document)
     called = study.name if name is None else name
@@ -149,10 +211,11 @@ def import_study(storage: str | Store, document: bytes | str, name: str | None =
         from surest.study.remote import import_remote
 
         return import_remote(str(storage), document, called)
-    settings = checked_settings(study.settings)
+    settings = checked_settings(study.settings, algorithm)
     _check_texts(study)
-    _check_counts(study)
-    _check_course(study)
+    _check_sizes(study, settings)
+    _check_counts(study, settings)
+    _check_result(study, _check_course(study, settings))
     store = store_of(storage)
     store.prepare(create=True)
     with store.writing() as log:
@@ -165,7 +228,8 @@ def import_study(storage: str | Store, document: bytes | str, name: str | None =
             log.add_arms(key, [arm.label], place, arm.added_at)
         for request in study.requests:
             log.write_request(key, _recorded(request))
-        log.write_history(key, _tickets(study), [Event(**msgspec.to_builtins(event)) for event in study.events])
+        log.add_tickets(key, _tickets(study))
+        log.write_events(key, [Event(**msgspec.to_builtins(event)) for event in study.events])
     return called
 
 
@@ -180,17 +244,23 @@ def _decoded(document: bytes | str) -> Export:
 
 
 def _recorded(request: RequestRecord) -> Recorded:
-    return Recorded(request.first, request.total, request.statistic, request.runs)
+    return Recorded(request.first, request.total, str(request.statistic), request.runs)
 
 
-def _tickets(study: Export) -> list[History]:
-    failed = _failed(study)
+def _tickets(study: Export) -> list[StoredTicket]:
+    """As the log has them: leases have run out, and failures are counted with their events."""
     return [
-        History(
-            t.arm, None if t.reward is None else t.reward + 0.0, t.attempts, t.worker, t.told, failed[number], t.item
+        StoredTicket(
+            number,
+            t.arm,
+            t.item,
+            None if t.reward is None else t.reward + 0.0,
+            attempts=t.attempts,
+            worker=t.worker,
+            told=t.told,
         )
         for number, t in enumerate(study.tickets)
-    ]  # fmt: skip
+    ]
 
 
 def _failed(study: Export) -> Counter[int]:
@@ -208,9 +278,28 @@ def _check_texts(study: Export) -> None:
             raise UsageError(f"what this export says of item {item.key!r:.60} is not JSON: {error}") from None
 
 
-def _check_counts(study: Export) -> None:
+def _check_sizes(study: Export, settings: Settings) -> None:
+    """Refuse numbers that are larger than what the file lists, before anything is made of that size."""
+    listed, stated = len(study.items), settings.problem.items or 0
+    if listed != stated:
+        raise UsageError(f"this export states {stated:,} items and lists {listed:,}")
+    end = ahead = 0
+    for request in study.requests:
+        try:
+            triples = triples_of(request.runs, len(study.arms))
+        except StorageError as error:
+            raise UsageError(f"request {request.first} of this export cannot be read: {error}") from None
+        pulls = sum((last - first + 1) * times for first, last, times in triples)
+        if request.first != end or request.total != pulls:
+            raise UsageError(f"request {request.first} of this export does not follow the one before it, or miscounts")
+        end += pulls
+        ahead += sum(last - first + 1 for first, last, _ in triples) if request.first > len(study.tickets) else 0
+    if ahead > MOST_AHEAD:
+        raise UsageError("this export has more requests ahead of its tickets than any study")
+
+
+def _check_counts(study: Export, settings: Settings) -> None:
     """Refuse what no study could count: the log has an event for each time a ticket was handed out again, or failed."""
-    settings = checked_settings(study.settings)
     low, high = settings.problem.bounds
     if any(not low <= t.reward <= high for t in study.tickets if t.reward is not None):
         raise UsageError(f"this export has rewards outside of [{low:g}, {high:g}]")
@@ -231,29 +320,28 @@ def _check_counts(study: Export) -> None:
             )
 
 
-def _check_course(study: Export) -> None:
-    """Refuse an export that is not a possible course of its study."""
+def _check_course(study: Export, settings: Settings) -> Session:
+    """Refuse an export that is not a possible course of its study; the session that it comes to."""
     added = [arm.added_at for arm in study.arms]
     if added != sorted(added):
         raise UsageError("this export has arms before others that were added earlier")
     ends = {0, *(request.first + request.total for request in study.requests)}
     if not study.items and not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
-    settings, first = checked_settings(study.settings), [arm.label for arm in study.arms if arm.added_at == 0]
+    first = [arm.label for arm in study.arms if arm.added_at == 0]
     try:
         if study.items:
-            _check_cells(study, settings.session(first))
-            return
+            return _check_cells(study, settings.session(first))
         try:
-            _check_requests(study, settings.session(first))
+            return _check_requests(study, settings.session(first))
         except Departure:
             script = script_of([_recorded(request) for request in study.requests], added)
-            _check_requests(study, settings.session(first, script=script))
+            return _check_requests(study, settings.session(first, script=script))
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
 
 
-def _check_cells(study: Export, session: Any) -> None:
+def _check_cells(study: Export, session: Session) -> Session:
     """Each ticket is a cell of its own, and the algorithm takes what was told."""
     cells = [(ticket.arm, ticket.item) for ticket in study.tickets]
     if study.requests or len(set(cells)) < len(cells):
@@ -265,42 +353,76 @@ def _check_cells(study: Export, session: Any) -> None:
             raise UsageError("a ticket names an arm or an item that there is not")
         if ticket.reward is not None:
             session.tell_cell(ticket.arm, ticket.item, ticket.reward)
+    return session
 
 
-def _check_requests(study: Export, session: Session) -> None:
+class Stated(msgspec.Struct):
+    """What an export says of its result, as far as its rewards say it too, whatever the version. Others may have said less."""
+
+    evaluations: Count | None = None
+    pulls_per_arm: list[Count] | None = None
+    means: list[float | None] = []
+    certified: bool = False
+    chosen: list[str] | None = None
+
+
+def _check_stated(study: Export) -> Stated:
+    """Refuse an export whose rewards are not those of its result."""
+    stated = Stated()
+    if study.result is not None:
+        try:
+            stated = msgspec.convert(study.result, Stated)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"the result of this export cannot be read: {error}") from None
+    told = [ticket for ticket in study.tickets if ticket.reward is not None]
+    if stated.evaluations not in (None, len(told)):
+        raise UsageError(f"this export has {len(told):,} rewards, and its result {stated.evaluations:,}")
+    if stated.pulls_per_arm is None or study.items:
+        return stated
+    arms, rewards = np.array([t.arm for t in told], np.int64), np.array([t.reward for t in told], np.float64)
+    low, high = study.settings.get("bounds") or (0.0, 1.0)
+    for arm, (pulls, mean) in enumerate(zip(stated.pulls_per_arm, stated.means, strict=False)):
+        own = rewards[arms == arm][:pulls]
+        if len(own) < pulls or (pulls and mean is not None and abs(own.mean() - mean) > 1e-6 * (high - low)):
+            raise UsageError(f"this export has other rewards of arm {arm} than its result")
+    return stated
+
+
+def _check_result(study: Export, session: Session) -> None:
+    """Refuse an export whose rewards are not those of its result, or do not certify what it says."""
+    stated = _check_stated(study)
+    if stated.certified and stated.chosen is not None:
+        found = session.result()
+        if not found.certified or sorted(map(str, found.chosen)) != sorted(stated.chosen):
+            raise UsageError(
+                f"this export does not replay: its result says {stated.chosen!r:.80}, and its rewards do not"
+            )
+
+
+def _check_requests(study: Export, session: Session) -> Session:
     """The algorithm asks for exactly what the export says, given its rewards."""
     if any(ticket.item is not None for ticket in study.tickets):
         raise UsageError("a ticket names an item, but the study has none")
     arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
-    if has_queues(session.problem):
-        if len(arms) and arms.max() >= len(study.arms):
-            raise UsageError("a ticket names an arm that there is not")
-        session.adopt(arms, rewards)
-        answer_all(session, [_recorded(request) for request in study.requests])
-        _check_open_requests(study, session, session.running.pulls)
-        return
-    reached = int(np.append(np.flatnonzero(np.isnan(rewards)), len(rewards))[0])
-    complete = [request for request in study.requests if request.first + request.total <= reached]
+    if len(arms) and arms.max() >= len(study.arms):
+        raise UsageError("a ticket names an arm that there is not")
+    requests = [_recorded(request) for request in study.requests]
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
-    end = replay(session, 0, [_recorded(request) for request in complete], arms, rewards, additions)
-    _check_open_part(study, session, end)
-
-
-def _check_open_part(study: Export, session: Session, end: int) -> None:
-    """Check what follows the requests that were answered: what the algorithm asks for or has announced, and its tickets."""
-    left = _check_open_requests(study, session, end)
-    arms = [ticket.arm for ticket in study.tickets[end:]]
-    expected = [arm for one in left for arm in np.repeat(*arms_of(one.runs)).tolist()]
-    if arms != expected[: len(arms)]:
-        raise departure(session, f"its tickets from {end} on are not what the algorithm asks for", end)
-
-
-def _check_open_requests(study: Export, session: Session, end: int) -> list[Recorded]:
-    """The requests that follow those which were answered: what the algorithm asks for or has announced."""
-    left = [_recorded(request) for request in study.requests if request.first >= end]
+    if has_queues(session.problem) and additions:
+        raise UsageError("an arm was added where none can be")
+    session.adopt(arms, rewards, np.full(len(arms), -1))
+    answer_all(session, requests, additions)
+    end = session.running.pulls
+    left = [request for request in requests if request.first >= end]
     follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
-    asked = left if session.scripted and follows else requests_ahead(session, end)[: len(left)]
+    asked = left if session.scripted and follows else requests_ahead(session)[: len(left)]
     if left != asked:
         raise departure(session, f"its requests from {end} on are not what the algorithm asks for", end)
-    return left
+    if not has_queues(session.problem):
+        expected = list[int]()
+        for one in left:
+            expected += arms_from(*arms_of(one.runs, len(study.arms)), 0, len(arms) - end - len(expected)).tolist()
+        if arms[end:].tolist() != expected:
+            raise departure(session, f"its tickets from {end} on are not what the algorithm asks for", end)
+    return session

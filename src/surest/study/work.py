@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from surest.core.session import Ticket
-from surest.drivers import asynchronous
-from surest.drivers.call import Work
-from surest.drivers.desk import Hook
-from surest.drivers.executor import LOOK, Workers, drive
-from surest.drivers.failures import Failures, kind_of
 from surest.errors import EvaluationError, RewardError, TicketError
-from surest.study.leases import spare_a_replay, take_over
+from surest.search import asynchronous
+from surest.search.call import Work
+from surest.search.desk import Hook
+from surest.search.executor import LOOK, Workers, drive
+from surest.search.failures import Failures, kind_of
+from surest.search.session import Ticket
+from surest.study.leases import take_over
 from surest.study.study import Study
 
 RENEWALS = 4
@@ -34,7 +34,7 @@ def work_on(
     """Keep up to `in_flight` evaluations of a study under way until it is finished. The executor stays open.
 
     A failed evaluation is retried as the study's settings say. Where they name no reward for a failure, it is retried so
-    often (`retries`, 3 unless told), and then the work ends with an error. Whatever ends the work before its time, what runs is
+    often (`retries`, default 3), and then the work ends with an error. Whatever ends the work before its time, what runs is
     finished and told first; only a second interrupt abandons it. `on_wait` is called while nothing can be done until others
     have told their rewards.
 
@@ -86,28 +86,39 @@ class StudyDesk:
         self._keep = _every(
             study.settings.handling.lease_seconds / RENEWALS, lambda held: study.renew([t.id for t in held])
         )
+        self._told: dict[int, float] = {}  # not written yet
         take_over(study)
 
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask."""
+        self.flush()
         return self.study.finished
 
     def ask(self, k: int) -> list[Ticket]:
-        """Up to k tickets, leased to this process."""
-        return self.study.ask(k)
+        """Up to k tickets, leased to this process. What was told since the last time is written in the same transaction."""
+        return self._exchange(k)
+
+    def flush(self) -> None:
+        """Write what was told since the last ask."""
+        if self._told:
+            self._exchange(0)
+
+    def _exchange(self, k: int) -> list[Ticket]:
+        handed = self.study.exchange(self._told, k)
+        self._told = {}  # what was not written stays, for another try at the end
+        return handed
 
     def tell(self, ticket: Ticket, reward: Any) -> None:
         """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
         try:
-            self.study.tell(ticket.id, reward)
+            of = f"ticket {ticket.id} (arm {ticket.label!r})"
+            self._told[ticket.id] = self.study.settings.problem.scale.number(reward, of)
         except RewardError as error:
             raise RewardError(
                 f"{error}. A study's bounds are fixed when it is made. To go on with all that was told, let the arm return the "
                 "nearer bound instead (--clip, for commands); wider bounds need a new study"
             ) from None
-        except TicketError:
-            pass
 
     def fail(self, ticket: Ticket, error: BaseException) -> None:
         """Retry it or raise. Where the study states a reward for failures, the log counts them, those of others too."""
@@ -134,11 +145,12 @@ class StudyDesk:
 
     def give_back(self, tickets: Collection[Ticket]) -> None:
         """Let tickets be handed out again at once."""
+        self.flush()
         self.study.give_back([ticket.id for ticket in tickets])
-        spare_a_replay(self.study)  # the last thing that a worker does
 
     def wait_for_others(self) -> None:
         """The rewards that others owe are needed first."""
+        self.flush()
         if self._on_wait is not None:
             self._on_wait()
 

@@ -13,8 +13,8 @@ from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Pull, Status
 from surest.errors import ContractError, PullLimitError, UsageError
-from surest.loading import entry_of
 from surest.numerics import at_least
+from surest.search.loading import entry_of
 
 EASY = {
     "two arms that are easy to tell apart": bernoulli([0.1, 0.9]),
@@ -51,6 +51,8 @@ class Report:
     algorithm: str
     checked: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    certified: int | None = None
+    """How many answers were certified, and so could be wrong; None where they are not counted."""
 
     @property
     def ok(self) -> bool:
@@ -59,6 +61,8 @@ class Report:
 
     def __str__(self) -> str:
         verdict = "passes" if self.ok else f"does not pass ({len(self.problems)} found wrong)"
+        if self.ok and self.certified == 0:
+            verdict = "keeps the contract; it certified no answer, so nothing is known of its errors"
         return "\n".join(
             [f"{self.algorithm} {verdict}"]
             + [f"- wrong: {problem}" for problem in self.problems]
@@ -294,7 +298,7 @@ def _counts(trial: _Trial, runs: int, report: Report) -> None:
     if trial.entry.goal == "fixed budget":
         report.checked.append("wrong answers are not counted: a fixed budget certifies nothing")
         return
-    told = []
+    told, report.certified = [], 0
     for name, arms in {**HARD, **EASY}.items():
         wrong, decided = 0, 0
         for run in range(runs):
@@ -307,12 +311,13 @@ def _counts(trial: _Trial, runs: int, report: Report) -> None:
                 means = arms.means[order[list(done.answer.arms)]]
                 decided += 1
                 wrong += bool((means < arms.means.max() - trial.epsilon).any())
+        report.certified += decided
         if wrong and at_least(wrong, runs, trial.delta) < DOUBT:
             report.problems.append(
                 f"it is wrong in {wrong} of {runs} runs on {name}; at δ = {trial.delta:g} about "
                 f"{trial.delta * runs:.0f} may be, and so many have a probability below {DOUBT:g}"
             )
         else:
-            told.append(f"{wrong} of {decided} answers wrong on {name}")
-    if told:
+            told.append(f"{wrong} of {decided} answers wrong on {name}" if decided else f"none certified on {name}")
+    if report.certified:
         report.checked.append(f"of {runs} runs each: " + "; ".join(told))

@@ -2,23 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from math import inf
 
-import numpy as np
+from msgspec.structs import replace
 
 from surest.errors import SurestError
-from surest.study.log import (
-    Arm,
-    Event,
-    History,
-    Item,
-    Lease,
-    Log,
-    Place,
-    Recorded,
-    Store,
-    complete_requests,
-    free_places,
-)
+from surest.study.log import Arm, Event, Facts, Item, Log, Recorded, Store, StoredTicket, free_places, times_told
 
 Check = Callable[[Callable[[], Store]], None]
 REQUEST = Recorded(0, 4, "mean", "[[0,1,2]]")
@@ -68,20 +57,19 @@ def study_is_kept_by_name(make: Callable[[], Store]) -> None:
         assert log.find_study("another") is None, "find_study must give None for a name that is not there"
         assert log.read_arms(number) == [Arm("a", 0), Arm("β", 0)], f"read_arms gave {log.read_arms(number)}"
         assert "kept" in log.study_names(), "study_names leaves a study out"
-        assert log.has_study(number), "has_study must be true of a study that is there"
     with make().writing() as log:
-        assert not log.is_paused(number), "a new study is not paused"
+        assert _facts(log, number)[1:] == (False, 2, 0, 0, 0), f"study_facts of a new study are {_facts(log, number)}"
         log.set_paused(number, True)
     with make().reading() as log:
-        assert log.is_paused(number), "set_paused must be kept"
+        assert _facts(log, number).paused, "set_paused must be kept"
     with make().writing() as log:
         assert log.delete_study("kept"), "delete_study must say True when it deleted"
         assert not log.delete_study("kept"), "delete_study must say False when there is nothing to delete"
-        assert not log.lock_study(number), "lock_study must say False of a study that is gone"
+        assert log.study_facts(number, lock=True) is None, "study_facts must give None of a study that is gone"
         again = _added(log, "kept", "{}", ["c"])
         assert again != number, "the number of a deleted study must not be used again: workers may still hold it"
         assert log.read_arms(again) == [Arm("c", 0)], "a new study has the arms of a deleted one"
-        assert log.next_ticket(again) == 0, "a new study has the tickets of a deleted one"
+        assert _facts(log, again).tickets == 0, "a new study has the tickets of a deleted one"
         log.delete_study("kept")
 
 
@@ -94,14 +82,14 @@ def what_fails_changes_nothing(make: Callable[[], Store]) -> None:
         with store.writing() as log:
             log.add_arms(study, ["b"], 1, 4)
             log.write_request(study, REQUEST)
-            log.lease_fresh(Lease(study, "w", 1.0), [Place(0, 0)], 10.0)
+            log.add_tickets(study, [StoredTicket(0, 0, lease=10.0)])
             _added(log, "half", "{}", ["a"])
             raise KeyError("stop")
     except KeyError:
         pass
     with make().reading() as log:
-        left = (log.count_arms(study), log.last_request(study), log.next_ticket(study), log.find_study("half"))
-        assert left == (1, None, 0, None), f"a failed transaction left something behind: {left}"
+        left = (*_facts(log, study)[2:4], log.read_requests(study), log.find_study("half"))
+        assert left == (1, 0, [], None), f"a failed transaction left something behind: {left}"
     _gone(store, "whole")
 
 
@@ -110,19 +98,14 @@ def requests_are_kept_in_order(make: Callable[[], Store]) -> None:
     store = make()
     with store.writing() as log:
         study = _added(log, "asked", "{}", ["a", "b"])
-        assert log.last_request(study) is None, "a new study has no request"
+        assert log.read_requests(study, None) == [], "a new study has no request"
         log.write_request(study, REQUEST)
-        assert free_places(log, study, 3) == [Place(0, 0), Place(1, 0), Place(2, 1)]
-        log.lease_fresh(Lease(study, "w", 0.0), [Place(0, 0), Place(1, 0), Place(2, 1), Place(3, 1)], log.time() + 100)
-        assert complete_requests(log, study, 0) == [], "a request with open tickets is not complete"
-        log.read_tickets(study, range(4))
-        log.write_rewards(study, dict.fromkeys(range(4), 0.5))
-        assert complete_requests(log, study, 0) == [REQUEST], "a request whose rewards are all told is complete"
+        assert free_places(log, study, 0, 3) == [StoredTicket(0, 0), StoredTicket(1, 0), StoredTicket(2, 1)]
         second = Recorded(4, 6, "mean", "[[0,2,2]]")
         log.add_arms(study, ["c"], 2, 4)
         log.write_request(study, second)
     with make().reading() as log:
-        assert log.last_request(study) == second, "last_request must give the one with the largest first ticket"
+        assert log.read_requests(study, None) == [second], "None must give the request with the largest first ticket"
         assert log.read_requests(study) == [REQUEST, second], "read_requests must give all, in order"
         assert log.read_requests(study, 1) == [second], "read_requests must leave out those before `first`"
         assert log.read_arms(study)[2] == Arm("c", 4), "an arm's added_at is not kept"
@@ -133,64 +116,44 @@ def leases_run_out(make: Callable[[], Store]) -> None:
     """Open tickets are handed out again once their lease has run out; attempts and failures are counted apart."""
     store = make()
     with store.writing() as log:
-        study, now = _added(log, "leased", "{}", ["a"]), log.time()
-        log.lease_fresh(Lease(study, "one", now), [Place(i, 0) for i in range(4)], now + 100)
-        assert log.next_ticket(study) == 4, "next_ticket must be one more than the largest number"
-        assert log.expired(Lease(study, "two", now), 10) == [], "what is leased has not expired"
-        assert [t.number for t in log.expired(Lease(study, "two", now + 200), 2)] == [0, 1], "the first ones come first"
-        log.set_leases(study, [2], 0.0)
-        assert (log.count_open(study), log.count_open(study, now)) == (4, 1), "count_open does not heed the lease"
-        log.count_failure(study, 2)
-        log.lease_again(Lease(study, "two", now), [2], now + 50)
-        found = log.read_tickets(study, [2, 2, 99])
-        assert list(found) == [2], "read_tickets must give the tickets that there are, each once"
-        ticket = found[2]
+        study = _added(log, "leased", "{}", ["a"])
+        now = _facts(log, study).now
+        log.add_tickets(study, [StoredTicket(i, 0, lease=now + 100, worker="one") for i in range(4)])
+        assert log.read_tickets(study, open_by=now, hold=True) == [], "what is leased has not expired"
+        first = log.read_tickets(study, open_by=now + 200, most=2, hold=True)
+        assert [t.number for t in first] == [0, 1], "the first ones come first"
+        log.lease_tickets(study, [2], 0.0)
+        assert _facts(log, study)[3:] == (4, 4, 1), (
+            f"with one of four leases at its end, study_facts are {_facts(log, study)}"
+        )
+        log.write_events(study, [Event(2, 0, "failed", "", "one", now), Event(2, 0, "retried", "", "two", now)])
+        log.lease_tickets(study, [2], now + 50, "two")
+        (ticket,) = log.read_tickets(study, among=[2, 2, 99], hold=True)
         assert (ticket.worker, ticket.attempts, ticket.failures) == ("two", 2, 1), f"leased again, it is {ticket}"
         assert abs(ticket.lease - now - 50) < 1e-3, "the lease is not what was asked for"
-        log.write_rewards(study, {2: 0.25}, {2: "late"})
-        assert log.read_tickets(study, [2])[2].worker == "late", "write_rewards does not keep who told a ticket late"
-        log.set_leases(study, [2], 0.0)
-        assert [t.number for t in log.open_tickets(study)] == [0, 1, 3], "a told ticket is not open"
-        assert [t.number for t in log.expired(Lease(study, "two", now + 999), 9)] == [0, 1, 3]
+        log.write_rewards(study, [replace(ticket, reward=0.25, worker="late")])
+        assert log.read_tickets(study, 2, 3)[0].worker == "late", "write_rewards does not keep who told a ticket late"
+        log.lease_tickets(study, [2], 0.0, "three")
+        assert log.read_tickets(study, among=[2])[0].attempts == 2, "a told ticket was handed out"
+        assert [t.number for t in log.read_tickets(study, open_by=inf)] == [0, 1, 3], "a told ticket is not open"
+        assert [t.number for t in log.read_tickets(study, among=[1, 2], open_by=now + 999)] == [1]
     _gone(store, "leased")
 
 
 def rewards_are_kept_to_the_bit(make: Callable[[], Store]) -> None:
-    """Rewards come back as they were, by ticket, in portions and packed."""
+    """Rewards come back as they were."""
     store = make()
     values = [0.1, 5e-324, 1.0, 0.0, 1 / 3, 0.7]
     with store.writing() as log:
         study = _added(log, "told", "{}", ["a", "b"])
-        places = [Place(i, i % 2) for i in range(6)]
-        log.lease_fresh(Lease(study, "w", 0.0), places, log.time() + 9)
-        log.read_tickets(study, [0, 1, 2, 3, 5])
-        log.write_rewards(study, {i: values[i] for i in (5, 3, 1, 0, 2)})
+        log.add_tickets(study, [StoredTicket(i, i % 2, lease=inf) for i in range(6)])
+        there = log.read_tickets(study, among=[5, 3, 1, 0, 2], hold=True)
+        log.write_rewards(study, [replace(t, reward=values[t.number]) for t in there])
     with make().reading() as log:
-        arms, rewards = log.read_rewards(study, 1, 4)
-        assert (arms.tolist(), rewards.tolist()) == ([1, 0, 1], values[1:4]), "read_rewards gives other rewards"
-        told = log.read_told(study)
-        assert told.numbers.tolist() == [0, 1, 2, 3, 5], "read_told must give the told tickets in order"
-        assert log.read_told(study, 3, [1]).numbers.tolist() == [1, 3, 5], "read_told does not heed `first` and `among`"
-        assert len(log.told_times(study, 3)) == 3, "told_times must give the times of the last tickets"
-    try:
-        with make().reading() as log:
-            log.read_rewards(study, 2, 6)
-    except SurestError:
-        pass
-    else:
-        raise AssertionError("read_rewards must refuse tickets that have no reward")
-    with store.writing() as log:
-        log.write_pack(study, 0, np.array(values[:3]))
-        log.write_pack(study, 3, np.array(values[3:4]))
-        packed = log.read_packs(study, 0).tolist()
-        assert packed in ([], values[:4]), f"read_packs gave {packed}: all that was packed in order, or nothing"
-        assert log.packed_to(study) == len(packed), "packed_to must be where the packs end"
-        log.write_snapshot(study, "first", "1")
-        log.write_snapshot(study, "second", "2")
-        assert log.read_snapshot(study, "first") is None, "only the last snapshot is kept"
-        assert log.read_snapshot(study, "second") in (None, "2"), (
-            "a snapshot is what was written under its key, or nothing"
-        )
+        found = [(t.arm, t.reward) for t in log.read_tickets(study, 1, 5)]
+        assert found == [(1, values[1]), (0, values[2]), (1, values[3]), (0, None)], f"read_tickets gave {found}"
+        assert len(log.read_tickets(study, 4, 99)) == 2, "read_tickets must stop at the last ticket"
+        assert len(times_told(log, study, 9)) == 5, "write_rewards must write when rewards came"
     _gone(store, "told")
 
 
@@ -201,23 +164,21 @@ def cells_are_unique(make: Callable[[], Store]) -> None:
     with store.writing() as log:
         study = log.add_study("cells", "{}", ["a", "b"], items)
         assert study is not None, "add_study gave None for a new name"
-        log.lease_fresh(Lease(study, "w", 0.0), [Place(0, 0, 0), Place(1, 0, 1)], log.time() + 9)
-        log.read_tickets(study, [1])
-        log.write_rewards(study, {1: 0.5})
+        log.add_tickets(study, [StoredTicket(0, 0, 0, lease=inf), StoredTicket(1, 0, 1, lease=inf)])
+        log.write_rewards(study, [replace(log.read_tickets(study, among=[1], hold=True)[0], reward=0.5)])
     with make().reading() as log:
         assert log.read_items(study) == items, f"read_items gave {log.read_items(study)}"
-        told = log.read_told(study)
-        assert (told.arms.tolist(), told.items.tolist(), told.rewards.tolist()) == ([0], [1], [0.5])
-        assert log.open_tickets(study)[0].item == 0, "an open ticket has lost its item"
+        cells = [(t.arm, t.item, t.reward) for t in log.read_tickets(study)]
+        assert cells == [(0, 0, None), (0, 1, 0.5)], f"of the tickets of two cells came back {cells}"
     try:
         with make().writing() as log:
-            log.lease_fresh(Lease(study, "w", 0.0), [Place(2, 1, 0), Place(3, 0, 1)], log.time() + 9)
+            log.add_tickets(study, [StoredTicket(2, 1, 0), StoredTicket(3, 0, 1)])
     except SurestError:
         pass
     else:
         raise AssertionError("a second ticket of the same cell must be refused")
     with make().reading() as log:
-        assert log.next_ticket(study) == 2, "a refused lease left a ticket behind"
+        assert _facts(log, study).tickets == 2, "a refused ticket left another one behind"
     _gone(store, "cells")
 
 
@@ -226,19 +187,24 @@ def events_are_counted(make: Callable[[], Store]) -> None:
     store = make()
     with store.writing() as log:
         study = _added(log, "events", "{}", ["a", "b"])
-        lease = Lease(study, "w", 3.0)
         happened = [
-            (1, "failed", "first"),
-            (0, "retried", "no failure"),
-            (1, "timed out", "x\0\udcff"),
-            (1, "failed", ""),
+            Event(0, 1, "failed", "first", "w", 3.0),
+            Event(0, 0, "retried", "no failure", "w", 3.0),
+            Event(0, 1, "timed out", "x\0\udcff", "w", 3.0),
+            Event(0, 1, "failed", "", "w", 3.0),
         ]
-        for arm, kind, reason in happened:
-            log.write_event(lease, 0, arm, kind, reason)
-        assert log.count_events(study) == [(0, "retried", 1), (1, "failed", 2), (1, "timed out", 1)]
-        reasons = log.last_reasons(study)
-        assert list(reasons) == [1], "only failures have reasons"
-        assert reasons[1].startswith("x"), "the last reason that said something counts"
+        log.write_events(study, happened)
+        found = log.count_events(study)
+        assert [one[:3] for one in found] == [(1, "failed", 2), (0, "retried", 1), (1, "timed out", 1)], (
+            f"count_events gave {found}"
+        )
+        assert found[0].reason == "first", "the last reason that said something counts"
+        assert found[2].reason.startswith("x"), "a reason that no database takes must be kept as far as it can"
+        assert [log.read_events(study, first, end) for first, end in ((1, None), (0, 1), (1, 1))] == [
+            log.read_events(study)[1:],
+            log.read_events(study)[:1],
+            [],
+        ], "read_events gives other events where only some are asked for"
         assert log.read_events(study)[0] == Event(0, 1, "failed", "first", "w", 3.0), "read_events gives other events"
     _gone(store, "events")
 
@@ -246,17 +212,15 @@ def events_are_counted(make: Callable[[], Store]) -> None:
 def history_goes_out_and_in(make: Callable[[], Store]) -> None:
     """What an export reads, an import can write."""
     store = make()
-    tickets = [History(0, 0.5, 2, "w", 7.0, 1, None), History(1, None, 1, "v", None, 0, None)]
+    tickets = [StoredTicket(0, 0, None, 0.5, 0.0, 2, 0, "w", 7.0), StoredTicket(1, 1, worker="v")]
     with store.writing() as log:
         study = _added(log, "moved", "{}", ["a", "b"])
-        log.write_history(study, tickets, [Event(0, 0, "failed", "no", "w", 1.0)])
+        log.add_tickets(study, tickets)
+        log.write_events(study, [Event(0, 0, "failed", "no", "w", 1.0)])
     with make().reading() as log:
-        found = [tuple(ticket) for portion in log.read_history(study) for ticket in portion]
-        assert found == [tuple(ticket) for ticket in tickets], f"read_history gave {found}"
-        later = [tuple(ticket) for portion in log.read_history(study, 1) for ticket in portion]
-        assert later == found[1:], f"read_history from ticket 1 on gave {later}"
-        assert log.count_events(study) == [(0, "failed", 1)]
-        assert log.count_open(study, log.time()) == 1, "an imported ticket without a reward can be handed out at once"
+        found = log.read_tickets(study)
+        assert found == [replace(tickets[0], failures=1), tickets[1]], f"read_tickets gave {found}"
+        assert _facts(log, study).expired == 1, "an imported ticket without a reward can be handed out at once"
     _gone(store, "moved")
 
 
@@ -272,8 +236,7 @@ def writers_take_turns(make: Callable[[], Store]) -> None:
             mine = make()
             for _ in range(10):
                 with mine.writing() as log:
-                    assert log.lock_study(study), "lock_study must say True of a study that is there"
-                    log.lease_fresh(Lease(study, "w", 0.0), [Place(log.next_ticket(study), 0)], 1.0)
+                    log.add_tickets(study, [StoredTicket(_facts(log, study, lock=True).tickets, 0)])
             mine.close()
         except BaseException as error:
             failed.append(error)
@@ -286,7 +249,7 @@ def writers_take_turns(make: Callable[[], Store]) -> None:
         assert not thread.is_alive(), f"writers wait for each other for more than {WAIT:g} seconds"
     assert not failed, f"writers that lock the same study get in each other's way: {failed[0]!r}"
     with make().reading() as log:
-        assert log.next_ticket(study) == 30, "tickets were lost among several writers"
+        assert _facts(log, study).tickets == 30, "tickets were lost among several writers"
     _gone(store, "shared")
 
 
@@ -307,6 +270,12 @@ def _added(log: Log, name: str, settings: str, labels: list[str]) -> int:
     number = log.add_study(name, settings, labels)
     assert number is not None, "add_study gave None for a new name"
     return number
+
+
+def _facts(log: Log, study: int, *, lock: bool = False) -> Facts:
+    facts = log.study_facts(study, lock=lock)
+    assert facts is not None, "study_facts gave None of a study that is there"
+    return facts
 
 
 def _gone(store: Store, name: str) -> None:

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from surest.algorithms.questions.pairs import Seen, largest, pair_separations, plan_pairs
 from surest.algorithms.wager.ledger import (
     EVERYWHERE,
     LEAST_PULLS,
@@ -21,14 +20,25 @@ from surest.algorithms.wager.ledger import (
     slot_share,
     unused_share,
 )
-from surest.algorithms.wager.sampling import update_optimistic
 from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Status
-from surest.evidence.apart import lead_of, runner_up
-from surest.evidence.betting import confidence_sequence, wide_bets
-from surest.evidence.certificates import Evidence, raise_certificates, smallest_epsilon
+from surest.evidence.pulls.apart import lead_of, runner_up
+from surest.evidence.pulls.betting import confidence_sequence
+from surest.evidence.pulls.certificates import Evidence
+from surest.kernels.bets import wide_bets
+from surest.kernels.certificates import raise_certificates, smallest_epsilon
+from surest.kernels.sampling import pair_separations, plan_pairs, update_optimistic
 
 LEAST_SEPARATION = 0.6
 """In nats: a set is nominated when each of its arms is so far from each arm outside, or further."""
+
+
+def largest(values: FloatArray, m: int) -> IntArray:
+    """The places of the m largest values, in order of place; of equal ones the first.
+
+    >>> largest(np.array([0.2, 0.9, 0.5, 0.5]), 2)
+    array([1, 2])
+    """
+    return np.sort(np.argsort(-values, kind="stable")[:m])
 
 
 class SetLedger:
@@ -105,7 +115,8 @@ class SetLedger:
         evidence = self._evidence()
         for row in np.flatnonzero(todo.any(axis=1)).tolist():
             places = np.flatnonzero(todo[row])
-            raise_certificates(certified[row], starts[row], places, goal, self.epsilon, self._of_row(evidence, row))
+            kernel = self._of_row(evidence, row).kernel()
+            raise_certificates(certified[row], starts[row], places, goal, self.epsilon, kernel)
 
     def _evidence(self) -> Evidence:
         """What the certificates of the first arm of the nominated set rest on."""
@@ -113,8 +124,8 @@ class SetLedger:
         return Evidence(
             -1,
             np.zeros(n),
-            (book.before.values, book.before.weights, book.before.size),
-            (book.since.values, book.since.weights, book.since.size),
+            book.before,
+            book.since,
             wide_bets(book.counts, book.empirical * book.counts, False),
             np.full(n, (1 - W) + W * unused_share(k)),
             W * slot_share(k),
@@ -143,11 +154,16 @@ class SetLedger:
         inside = largest(book.optimistic if rng.random() < 0.5 else -self.pessimistic, self.m)
         if self.epsilon > 0 and self.settled:
             inside = self.leading  # it need not be the best: see that it is good enough
-        rows, certified = np.full(len(book.counts), -1), np.zeros((1, 1), np.bool_)
+        n = len(book.counts)
+        rejected = np.zeros((self.m, n), np.bool_)
         if self.nominated is not None:
-            rows[self.nominated], certified = np.arange(self.m), self.certified >= self.goal
-        seen = Seen(self._counts() + pending, book.means, book.spreads, rows, certified)
-        return plan_pairs(inside, np.delete(np.arange(len(rows)), inside), seen, self.epsilon, rng.random(size))
+            rows = np.full(n, -1)
+            rows[self.nominated] = np.arange(self.m)
+            own = rows[inside]
+            rejected[own >= 0] = (self.certified >= self.goal)[own[own >= 0]]
+        outside, moved = np.delete(np.arange(n), inside), self._counts() + pending
+        coins = rng.random(size)
+        return plan_pairs(inside, outside, moved, book.means, book.spreads, rejected, self.epsilon, coins)
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -206,5 +222,6 @@ class SetLedger:
         for row in np.argsort(certified.min(axis=1)).tolist():
             places = np.argsort(certified[row])
             doubtful = places[certified[row][places] < self.goal]
-            smallest = smallest_epsilon(smallest, doubtful, self.goal, starts[row], self._of_row(evidence, row))
-        return smallest
+            kernel = self._of_row(evidence, row).kernel()
+            smallest = smallest_epsilon(smallest, doubtful, self.goal, starts[row], kernel)
+        return float(smallest)

@@ -1,30 +1,25 @@
 """What Wager knows: `Ledger`. Rewards, who was nominated when, and the certificates reached.
 
-What makes an answer right is evidence and certificates (evidence/certificate.py), valid whatever is pulled when. What makes
+What makes an answer right is evidence and certificates (evidence/pulls/certificate.py), valid whatever is pulled when. What makes
 it frugal is where it pulls (sampling.py) and whom it nominates when; neither can make it wrong.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.wager.crowd import plan_many
-from surest.algorithms.wager.sampling import NARROWEST, Seen, best_bets, plan, separations, update_optimistic
-from surest.core.protocol import Atoms, FloatArray, IntArray, Lead, Status
-from surest.evidence.alike import CROWD, kinds_of
-from surest.evidence.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
-from surest.evidence.betting import ALPHA, confidence_sequence, wide_bets
-from surest.evidence.certificates import (
-    Evidence,
-    most_reached,
-    pair_kinds,
-    raise_alike,
-    raise_certificates,
-    raise_weakest,
-    smallest_epsilon,
-)
-from surest.evidence.digest import Digests
+from surest.algorithms.wager.sampling import Seen, plan, plan_many
+from surest.core.protocol import Atoms, FloatArray, IntArray, Leads, Status
+from surest.evidence.pulls.alike import CROWD, kinds_of
+from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
+from surest.evidence.pulls.betting import confidence_sequence
+from surest.evidence.pulls.certificates import Evidence, pair_kinds, raise_alike
+from surest.evidence.pulls.digest import Digests
+from surest.kernels.bets import wide_bets
+from surest.kernels.certificates import most_reached, raise_certificates, raise_weakest, smallest_epsilon
+from surest.kernels.constants import ALPHA, NARROWEST
+from surest.kernels.sampling import best_bets, separations, update_optimistic
 
 W = 0.95
 """The part of the prior that nominations may use; the rest speaks against every arm from the start."""
@@ -235,7 +230,7 @@ class Ledger:
         x = np.clip(x, 1e-6, 1 - 1e-6)
         nominee = np.clip(SHRINK * own * x / (self.variances[a] + own**2), 0, ALPHA)
         guesses = np.clip(SHRINK * other * (1 - x) / (self.variances + other**2), 0, ALPHA)
-        best_bets(a, self._seen(), self.epsilon, nominee, guesses)
+        best_bets(a, self._seen().kernel(), self.epsilon, nominee, guesses)
         apart = self._separations(a)
         apart[np.asarray(beside, np.int64)] = np.inf
         closest = nominee[apart.argmin()]
@@ -251,9 +246,11 @@ class Ledger:
         worth = (self.apart >= LOOK * self.goal) | everywhere
         worth[self.leader] = False  # there is no certificate of an arm against itself
         todo = np.flatnonzero(worth & (self.certified < self.goal))
-        raised = raise_alike if self.is_crowd else raise_certificates
         evidence = self._evidence()
-        raised(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence)
+        if self.is_crowd:
+            raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence)
+        else:
+            raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence.kernel())
         self.missing = self._missing(evidence)
 
     def _missing(self, evidence: Evidence) -> float:
@@ -263,7 +260,9 @@ class Ledger:
         if len(left) > NEAR_ARMS or (self.apart[left] < LOOK * self.goal).any():
             return np.inf
         weakest_first = left[self.apart[left].argsort()]
-        return self.goal - float(most_reached(weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence))
+        return self.goal - most_reached(
+            weakest_first, self.minimisers, self.goal - NEAR, self.epsilon, evidence.kernel()
+        )
 
     def _evidence(self) -> Evidence:
         """What the latest nominee's certificates rest on."""
@@ -271,8 +270,8 @@ class Ledger:
         return Evidence(
             self.nominees[-1],
             self.prices,
-            (self.before.values, self.before.weights, self.before.size),
-            (self.since.values, self.since.weights, self.since.size),
+            self.before,
+            self.since,
             wide_bets(self.counts, self.empirical * self.counts, False),
             (1 - W) + W * unused_share(used) + W * self.shares,
             W * slot_share(used),
@@ -288,8 +287,8 @@ class Ledger:
             self.means,
             self.spreads,
             self.empirical,
-            (self.before.values, self.before.weights, self.before.size),
-            (self.since.values, self.since.weights, self.since.size),
+            self.before,
+            self.since,
         )
 
     def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
@@ -326,9 +325,9 @@ class Ledger:
                 fresh = np.full(n, -np.inf)
                 if self.is_crowd:
                     one_by_one = one[np.argsort(self._separations(arm)[one])]
-                    raise_weakest(fresh, starts, one_by_one, self.goal, self.epsilon, evidence)
+                    raise_weakest(fresh, starts, one_by_one, self.goal, self.epsilon, evidence.kernel())
                 else:
-                    raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence)
+                    raise_certificates(fresh, starts, one, np.inf, self.epsilon, evidence.kernel())
                 certified[todo] = np.maximum(certified[todo], fresh[one][kinds])
         return arm, certified, starts
 
@@ -352,7 +351,7 @@ class Ledger:
             lead=self._lead(arm),
         )
 
-    def _lead(self, arm: int) -> Callable[[], Lead] | None:
+    def _lead(self, arm: int) -> Leads | None:
         """By how much an arm is ahead of the runner-up. All pairs of arms share δ, so there is no saying once arms were added."""
         if self.additions:
             return None
@@ -392,7 +391,7 @@ class Ledger:
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]
         evidence = self._evidence()
         doubtful = doubtful[self._kinds(doubtful, evidence)[1]]
-        return smallest_epsilon(self.epsilon, doubtful, self.goal, starts, evidence)
+        return float(smallest_epsilon(self.epsilon, doubtful, self.goal, starts, evidence.kernel()))
 
     def _kinds(self, arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
         """Which arms have equal certificates: the kind of each, and where the first of each is. Each its own, among few arms."""

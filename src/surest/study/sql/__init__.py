@@ -1,6 +1,6 @@
 """Studies in a SQL database: SQLite through the standard library, PostgreSQL through psycopg.
 
-SQLAlchemy and alembic describe and migrate the tables; they are imported only when a database is made or brought up to date.
+SQLAlchemy and alembic are imported only to bring tables up to date, and to make those of PostgreSQL.
 """
 
 VERSION = "0004"

@@ -37,8 +37,8 @@ class Driver(Protocol):
     def connect(self, *, migrating: bool = False) -> Any:
         """A new DB-API connection that begins no transaction by itself."""
 
-    def begin(self, cursor: Any, *, reading: bool, wait: bool = True) -> None:
-        """Begin a transaction; without `wait`, one that fails rather than wait for others."""
+    def begin(self, cursor: Any, *, reading: bool) -> None:
+        """Begin a transaction."""
 
     def statement(self, text: str) -> str:
         """A statement with the driver's placeholders, from one with question marks."""
@@ -83,15 +83,9 @@ class SQLite:
             raise
         return connection
 
-    def begin(self, cursor: sqlite3.Cursor, *, reading: bool, wait: bool = True) -> None:
+    def begin(self, cursor: sqlite3.Cursor, *, reading: bool) -> None:
         """Take the write lock at once: a reader that turns writer could find that others were faster."""
-        if not wait:
-            cursor.execute("PRAGMA busy_timeout = 0")
-        try:
-            cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
-        finally:
-            if not wait:
-                cursor.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS:.0f}")
+        cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     def statement(self, text: str) -> str:
         """As it is."""
@@ -153,14 +147,14 @@ class PostgreSQL:
             connection.commit()
         return connection
 
-    def begin(self, cursor: Any, *, reading: bool, wait: bool = True) -> None:
+    def begin(self, cursor: Any, *, reading: bool) -> None:
         """A reader sees one moment and locks nothing: it needs no right to write, and blocks nobody however long it takes."""
         if reading:
             cursor.execute(
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
             )
         else:
-            cursor.execute("BEGIN" if wait else "BEGIN; SET LOCAL lock_timeout = 1")
+            cursor.execute("BEGIN")
 
     def statement(self, text: str) -> str:
         """With the placeholders of psycopg."""

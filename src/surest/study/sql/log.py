@@ -1,28 +1,46 @@
 """The log of studies in a SQL database: one statement or two for everything that a `Log` must do."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from surest.errors import StorageError
-from surest.study.log import NOBODY, Arm, Item, Lease, Place, Recorded, StoredStudy, StoredTicket
-from surest.study.records import reward_seals, seal
-from surest.study.sql.bulk import SqlBulk
+from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Recorded, StoredStudy, StoredTicket
+from surest.study.records import reward_seals, seal, storable_reason
 from surest.study.sql.drivers import Driver
 
 PORTION = 500
 """Ticket numbers in one statement."""
-TICKET = "id, arm, item, reward, lease, attempts, failures, worker"
+ALL = 2**62
+"""More than there can be."""
+TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told"
 
 
-class SqlLog(SqlBulk):
-    """One transaction."""
+class SqlLog:
+    """One transaction: statements on a cursor."""
 
     def __init__(self, cursor: Any, driver: Driver) -> None:
-        super().__init__(cursor, driver)
-        self._held: dict[tuple[int, int], StoredTicket] = {}  # what `read_tickets` has read
+        self.cursor, self.driver = cursor, driver
+
+    def execute(self, text: str, *values: object) -> Any:
+        """A statement; the cursor, from which its rows are read before the next one."""
+        self.cursor.execute(self.driver.statement(text), values)
+        return self.cursor
+
+    def many(self, text: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """A statement for each of several rows."""
+        if rows:
+            self.cursor.executemany(self.driver.statement(text), rows)
+
+    def row(self, text: str, *values: object) -> Any:
+        """The first row; None if there is none."""
+        return self.execute(text, *values).fetchone()
+
+    def value(self, text: str, *values: object) -> Any:
+        """The first value of the first row; None if there is none."""
+        row = self.row(text, *values)
+        return None if row is None else row[0]
 
     def version(self, table: str) -> str | None:
         """Which migration the tables are of; None if there are none."""
@@ -30,10 +48,6 @@ class SqlLog(SqlBulk):
             return None
         found: str | None = self.value(f"SELECT version_num FROM {table}")
         return found
-
-    def time(self) -> float:
-        """The time by the one clock that all workers share: the server's, or this machine's."""
-        return float(self.value(f"SELECT {self.driver.now}"))
 
     def study_names(self) -> list[str]:
         """All studies, sorted."""
@@ -71,17 +85,22 @@ class SqlLog(SqlBulk):
             self.execute(f"DELETE FROM surest_{table} WHERE study = ?", study)
         return bool(self.execute("DELETE FROM surest_studies WHERE id = ?", study).rowcount)
 
-    def lock_study(self, study: int) -> bool:
-        """Keep others from handing out its tickets (SQLite has locked the whole file already); False if it is gone."""
-        return self.value(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study) is not None
-
-    def has_study(self, study: int) -> bool:
-        """Whether it is still there."""
-        return self.value("SELECT id FROM surest_studies WHERE id = ?", study) is not None
-
-    def is_paused(self, study: int) -> bool:
-        """Whether no tickets are handed out."""
-        return bool(self.value("SELECT paused FROM surest_studies WHERE id = ?", study))
+    def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
+        """The study now, in one statement. A lock comes first (SQLite has locked the whole file already)."""
+        if lock and not self.driver.is_sqlite:
+            self.value(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study)
+        opened = f"FROM surest_tickets{self.driver.by_open} WHERE study = s.id AND reward IS NULL"
+        query = (
+            f"SELECT {self.driver.now}, s.paused, (SELECT max(arm) FROM surest_arms WHERE study = s.id), "
+            "(SELECT max(id) FROM surest_tickets WHERE study = s.id), "
+            f"(SELECT count(*) {opened}), (SELECT count(*) {opened} AND lease <= {self.driver.now}) "
+            "FROM surest_studies s WHERE s.id = ?"
+        )
+        row = self.row(query, study)
+        if row is None:
+            return None
+        now, paused, arm, ticket, waits, expired = row
+        return Facts(float(now), bool(paused), _after(arm), _after(ticket), int(waits), int(expired))
 
     def set_paused(self, study: int, paused: bool) -> None:
         """Stop handing out tickets, or go on."""
@@ -102,10 +121,6 @@ class SqlLog(SqlBulk):
             found.append(Arm(label, added_at))
         return found
 
-    def count_arms(self, study: int) -> int:
-        """How many arms there are."""
-        return int(self.value("SELECT count(*) FROM surest_arms WHERE study = ?", study))
-
     def read_items(self, study: int) -> list[Item]:
         """All items, in order."""
         rows = self.execute("SELECT item, key, payload, seal FROM surest_items WHERE study = ? ORDER BY item", study)
@@ -122,118 +137,102 @@ class SqlLog(SqlBulk):
         insert = "INSERT INTO surest_requests (study, first, total, statistic, runs, seal) VALUES (?, ?, ?, ?, ?, ?)"
         self.execute(insert, study, *row, seal(*row))
 
-    def last_request(self, study: int) -> Recorded | None:
-        """The request that is being handed out."""
+    def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
+        """The requests from a ticket on, in order; with None the last one alone."""
         query = "SELECT first, total, statistic, runs, seal FROM surest_requests WHERE study = ?"
-        row = self.row(f"{query} ORDER BY first DESC LIMIT 1", study)
-        return None if row is None else _recorded(row)
+        if first is None:
+            return [_recorded(row) for row in self.execute(f"{query} ORDER BY first DESC LIMIT 1", study)]
+        return [_recorded(row) for row in self.execute(f"{query} AND first >= ? ORDER BY first", study, first)]
 
-    def read_requests(self, study: int, first: int = 0) -> list[Recorded]:
-        """The requests from a ticket on, in order."""
-        query = "SELECT first, total, statistic, runs, seal FROM surest_requests WHERE study = ? AND first >= ?"
-        return [_recorded(row) for row in self.execute(f"{query} ORDER BY first", study, first)]
+    def read_tickets(
+        self,
+        study: int,
+        first: int = 0,
+        end: int | None = None,
+        *,
+        among: Sequence[int] | None = None,
+        open_by: float | None = None,
+        most: int | None = None,
+        hold: bool = False,
+    ) -> list[StoredTicket]:
+        """Tickets in order, so that no two who hold some wait for each other; every seal is checked."""
+        last = ALL if end is None else end
+        by, only, values = "", "", list[float]([study, first, last])
+        if open_by is not None:
+            by, only = self.driver.by_open, " AND reward IS NULL AND lease <= ?"
+            values.append(open_by)
+        query = f"SELECT {TICKET}, seal FROM surest_tickets{by} WHERE study = ? AND id >= ? AND id < ?{only}"
+        tail = " ORDER BY id" + ("" if most is None else f" LIMIT {most:d}")
+        if hold:
+            tail += self.driver.for_update + (self.driver.skip_locked if open_by is not None else "")
+        if among is None:
+            rows = self.execute(query + tail, *values).fetchall()
+            expected = range(first, first + len(rows))
+            if open_by is None and any(row[0] != number for row, number in zip(rows, expected, strict=True)):
+                raise StorageError(
+                    f"the study's log is damaged: some of the tickets from {first} on are gone. Restore a backup"
+                )
+        else:
+            numbers, rows = sorted({*among}), []
+            for start in range(0, len(numbers), PORTION):
+                few = numbers[start : start + PORTION]
+                chosen = f"{query} AND id IN ({','.join('?' * len(few))})"
+                rows += self.execute(chosen + tail, *values, *few).fetchall()
+        _check_seals([row for row in rows if row[3] is not None])
+        return [StoredTicket(*row[:-1]) for row in rows]
 
-    def next_ticket(self, study: int) -> int:
-        """The first number that was never handed out."""
-        last = self.value("SELECT max(id) FROM surest_tickets WHERE study = ?", study)
-        return 0 if last is None else int(last) + 1
-
-    def count_open(self, study: int, before: float | None = None) -> int:
-        """How many tickets have no reward; with `before`, of those whose lease ran out by then."""
-        query = f"SELECT count(*) FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL AND lease <= ?"
-        return int(self.value(query, study, math.inf if before is None else before))
-
-    def open_tickets(self, study: int) -> list[StoredTicket]:
-        """The tickets without a reward, in order."""
-        query = (
-            f"SELECT {TICKET} FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL ORDER BY id"
-        )
-        return [StoredTicket(*row) for row in self.execute(query, study)]
-
-    def read_tickets(self, study: int, numbers: Sequence[int]) -> dict[int, StoredTicket]:
-        """Those tickets that there are, held until the transaction ends: in order, so that no two wait for each other."""
-        ordered = sorted(set(numbers))
-        found: dict[int, StoredTicket] = {}
-        for start in range(0, len(ordered), PORTION):
-            portion = ordered[start : start + PORTION]
-            query = f"SELECT {TICKET} FROM surest_tickets WHERE study = ? AND id IN ({_marks(portion)}) ORDER BY id"
-            rows = self.execute(query + self.driver.for_update, study, *portion)
-            found |= {row[0]: StoredTicket(*row) for row in rows}
-        self._held |= {(study, number): ticket for number, ticket in found.items()}
-        return found
-
-    def lease_fresh(self, lease: Lease, places: Sequence[Place], until: float) -> None:
-        """Hand out new tickets."""
-        insert = (
-            "INSERT INTO surest_tickets (study, id, arm, item, lease, attempts, failures, worker) "
-            "VALUES (?, ?, ?, ?, ?, 1, 0, ?)"
-        )
-        self.many(insert, [(lease.study, p.number, p.arm, p.item, until, lease.worker) for p in places])
-
-    def expired(self, lease: Lease, most: int) -> list[StoredTicket]:
-        """Open tickets whose lease has run out, in order, held until the transaction ends."""
-        hold = self.driver.for_update + self.driver.skip_locked
-        query = f"SELECT {TICKET} FROM surest_tickets{self.driver.by_open} WHERE study = ? AND reward IS NULL AND lease <= ?"
-        rows = self.execute(f"{query} ORDER BY id LIMIT ?{hold}", lease.study, lease.at, most)
-        return [StoredTicket(*row) for row in rows]
-
-    def lease_again(self, lease: Lease, numbers: Sequence[int], until: float) -> None:
-        """Hand out open tickets once more."""
-        update = "UPDATE surest_tickets SET lease = ?, attempts = attempts + 1, worker = ? WHERE study = ? AND id = ?"
+    def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
+        """Write new tickets."""
+        insert = f"INSERT INTO surest_tickets (study, {TICKET}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        rows = zip(tickets, _seals(tickets), strict=True)
         self.many(
-            f"{update} AND reward IS NULL", [(until, lease.worker, lease.study, number) for number in sorted(numbers)]
+            insert,
+            [
+                (study, t.number, t.arm, t.item, t.reward, t.lease, t.attempts, t.failures, t.worker, t.told, check)
+                for t, check in rows
+            ],
         )
 
-    def set_leases(self, study: int, numbers: Sequence[int], until: float) -> None:
-        """Let the leases of open tickets end at another time."""
-        update = "UPDATE surest_tickets SET lease = ? WHERE study = ? AND id = ? AND reward IS NULL"
-        self.many(update, [(until, study, number) for number in sorted(numbers)])
+    def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
+        """Let the leases of open tickets end at another time; a worker has them from now on."""
+        taken = "" if worker is None else ", attempts = attempts + 1, worker = ?"
+        update = f"UPDATE surest_tickets SET lease = ?{taken} WHERE study = ? AND id = ? AND reward IS NULL"
+        who = () if worker is None else (worker,)
+        self.many(update, [(until, *who, study, number) for number in sorted(numbers)])
 
-    def count_failure(self, study: int, number: int) -> None:
-        """A ticket's evaluation failed once more."""
-        self.execute("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", study, number)
+    def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
+        """Write rewards, each with its seal, and who told them."""
+        now = self.driver.now
+        update = f"UPDATE surest_tickets SET reward = ?, seal = ?, worker = ?, told = {now} WHERE study = ? AND id = ?"
+        ordered = sorted(told, key=lambda ticket: ticket.number)
+        rows = zip(ordered, _seals(ordered), strict=True)
+        self.many(update, [(t.reward, check, t.worker, study, t.number) for t, check in rows])
 
-    def write_rewards(self, study: int, fresh: Mapping[int, float], late: Mapping[int, str] = NOBODY) -> None:
-        """Write rewards, each with its seal, and who told those that another worker has."""
-        if not fresh:
-            return
-        told = [self._held[study, number] for number in sorted(fresh)]
-        numbers, values = np.array(sorted(fresh)), np.array([fresh[ticket.number] for ticket in told])
-        items = None if told[0].item is None else np.array([ticket.item for ticket in told])
-        seals = reward_seals(numbers, np.array([ticket.arm for ticket in told]), values, items).tolist()
-        update = f"UPDATE surest_tickets SET reward = ?, seal = ?, told = {self.driver.now} WHERE study = ? AND id = ?"
-        rows = zip(values.tolist(), seals, numbers.tolist(), strict=True)
-        self.many(update, [(value, check, study, number) for value, check, number in rows])
-        renamed = "UPDATE surest_tickets SET worker = ? WHERE study = ? AND id = ?"
-        self.many(renamed, [(worker, study, number) for number, worker in sorted(late.items())])
-
-    def read_snapshot(self, study: int, key: str) -> str | None:
-        """The snapshot that was kept last, if it was kept under this key."""
-        row = self.row("SELECT data, seal FROM surest_snapshots WHERE study = ? AND key = ?", study, key)
-        if row is None:
-            return None
-        if row[1] != seal(key, row[0]):
-            raise StorageError("the study's log is damaged: its snapshot is not what was written. Restore a backup")
-        return str(row[0])
-
-    def write_snapshot(self, study: int, key: str, data: str) -> None:
-        """Keep a snapshot in place of the last one."""
-        insert = (
-            "INSERT INTO surest_snapshots (study, key, data, seal) VALUES (?, ?, ?, ?) ON CONFLICT (study) "
-            "DO UPDATE SET key = excluded.key, data = excluded.data, seal = excluded.seal"
-        )
-        self.execute(insert, study, key, data, seal(key, data))
-
-    def told_times(self, study: int, most: int) -> list[float]:
-        """When the rewards of the last tickets came."""
-        query = "SELECT told FROM surest_tickets WHERE study = ? AND told IS NOT NULL ORDER BY id DESC LIMIT ?"
-        return [row[0] for row in self.execute(query, study, most)]
-
-    def write_event(self, lease: Lease, number: int, arm: int, kind: str, reason: str) -> None:
-        """Write down what happened to a ticket."""
-        said = reason.replace("\x00", "�").encode(errors="replace").decode()  # no database takes these
+    def write_events(self, study: int, events: Sequence[Event]) -> None:
+        """Write down what happened to tickets, and count failures."""
         insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.execute(insert, lease.study, number, arm, kind, said, lease.worker, lease.at)
+        self.many(insert, [(study, *event._replace(reason=storable_reason(event.reason))) for event in events])
+        failed = [(study, event.ticket) for event in events if event.kind not in NO_FAILURES]
+        self.many("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", failed)
+
+    def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
+        """The events first … end − 1, or all from `first` on, in order; counted from 0."""
+        columns = "ticket, arm, kind, reason, worker, at"
+        query = f"SELECT {columns} FROM surest_events WHERE study = ? ORDER BY id LIMIT ? OFFSET ?"
+        return [Event(*row) for row in self.execute(query, study, (ALL if end is None else end) - first, first)]
+
+    def count_events(self, study: int) -> list[Counted]:
+        """What happened to tickets by arm and kind, in the order of the last reasons."""
+        query = (
+            "SELECT c.arm, c.kind, c.times, e.reason FROM (SELECT arm, kind, count(*) AS times, "
+            "max(CASE WHEN reason <> '' THEN id END) AS last FROM surest_events WHERE study = ? GROUP BY arm, kind) c "
+            "LEFT JOIN surest_events e ON e.id = c.last ORDER BY c.last"
+        )
+        return [Counted(arm, kind, times, reason or "") for arm, kind, times, reason in self.execute(query, study)]
+
+
+def _after(last: Any) -> int:
+    return 0 if last is None else int(last) + 1
 
 
 def _recorded(row: Sequence[Any]) -> Recorded:
@@ -242,5 +241,36 @@ def _recorded(row: Sequence[Any]) -> Recorded:
     return Recorded(*row[:4])
 
 
-def _marks(values: Iterable[object]) -> str:
-    return ",".join("?" for _ in values)
+def _seals(tickets: Sequence[StoredTicket]) -> list[int | None]:
+    """Seals of tickets; None without a reward. A study has items for all of its tickets or for none."""
+    told = [ticket for ticket in tickets if ticket.reward is not None]
+    if not told:
+        return [None] * len(tickets)
+    items = None if told[0].item is None else np.array([ticket.item for ticket in told])
+    found = iter(
+        reward_seals(
+            np.array([ticket.number for ticket in told]),
+            np.array([ticket.arm for ticket in told], np.int64),
+            np.array([ticket.reward for ticket in told], np.float64),
+            items,
+        ).tolist()
+    )
+    return [None if ticket.reward is None else next(found) for ticket in tickets]
+
+
+def _check_seals(rows: Sequence[Sequence[Any]]) -> None:
+    """Check told tickets, all at once."""
+    if not rows:
+        return
+    numbers, arms, items, rewards, *_, seals = zip(*rows, strict=True)
+    try:
+        places = None if items[0] is None else np.array(items, np.int64)
+        found = reward_seals(np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, float), places)
+        whole = np.array_equal(np.array(seals, np.int64), found)
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise StorageError(
+            f"the study's log is damaged: a reward of tickets {numbers[0]} to {numbers[-1]} is not what was written. "
+            "Restore a backup"
+        )

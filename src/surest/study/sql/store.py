@@ -13,6 +13,7 @@ from surest.study.log import Log
 from surest.study.sql import VERSION, VERSION_TABLE
 from surest.study.sql.drivers import BUSY_SECONDS, LOCK_SECONDS, Driver, PostgreSQL, SQLite
 from surest.study.sql.log import SqlLog
+from surest.study.sql.schema import TABLES
 
 MEANINGS = {
     "disk is full": "there is no room left on the disk. Make room and call again",
@@ -28,6 +29,7 @@ MEANINGS = {
     "if it stays so, look for a worker that was stopped",
     "idle-in-transaction": "this process did not go on in time, and the server gave up on it. Call again",
     "no such table": "its tables are gone. Restore a backup",
+    "no such index": "an index is gone. Restore a backup",
     "permission denied": "this user may not do that. Grant it the rights, or use another one",
 }
 """What the usual failures mean, by what the database says (in lower case)."""
@@ -58,15 +60,15 @@ class SqlStore:
             yield log
 
     @contextmanager
-    def writing(self, *, wait: bool = True) -> Iterator[Log]:
+    def writing(self) -> Iterator[Log]:
         """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
-        with self._transaction(reading=False, wait=wait) as log:
+        with self._transaction(reading=False) as log:
             yield log
 
     @contextmanager
-    def _transaction(self, *, reading: bool, wait: bool = True) -> Iterator[SqlLog]:
+    def _transaction(self, *, reading: bool) -> Iterator[SqlLog]:
         with self.failures():
-            connection, cursor = self._begun(reading=reading, wait=wait)
+            connection, cursor = self._begun(reading=reading)
             try:
                 yield SqlLog(cursor, self.driver)
                 cursor.execute("COMMIT")
@@ -77,14 +79,14 @@ class SqlStore:
                 raise
             self._let_go(connection, cursor, keep=True)
 
-    def _begun(self, *, reading: bool, wait: bool) -> tuple[Any, Any]:
+    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
         """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
         while True:
             idle = self._take()
             connection = self.driver.connect() if idle is None else idle
             cursor = connection.cursor()
             try:
-                self.driver.begin(cursor, reading=reading, wait=wait)
+                self.driver.begin(cursor, reading=reading)
             except BaseException as error:
                 connection.close()
                 if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
@@ -155,6 +157,8 @@ class SqlStore:
             version = log.version(VERSION_TABLE)
         if version is None and not create:
             raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
+        if version is None and self.driver.is_sqlite:
+            version = self._made()
         if version != VERSION:
             try:
                 from surest.study.sql.migrate import migrate
@@ -164,13 +168,25 @@ class SqlStore:
             with self.failures():
                 migrate(self.driver, self.shown)
 
+    def _made(self) -> str | None:
+        """Make the tables of a new file; the version of those that are there by now."""
+        with self._transaction(reading=False) as log:
+            if log.version(VERSION_TABLE) is None:
+                for statement in TABLES:
+                    log.execute(statement)
+            return log.version(VERSION_TABLE)
+
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read."""
         if not self.driver.is_sqlite or not isinstance(log, SqlLog):
             return
-        found = [row[0] for row in log.execute("PRAGMA quick_check(3)")]
+        log.execute("PRAGMA shrink_memory")  # what this connection remembers may not be what is on the disk
+        found = [row[0] for row in log.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
-            raise StorageError(f"{self.shown} is damaged ({'; '.join(map(str, found))}). Restore a backup")
+            raise self._damaged("; ".join(map(str, found)))
+        counted = "SELECT study FROM surest_tickets GROUP BY study HAVING count(*) <> max(id) + 1 OR min(id) <> 0"
+        if log.row(counted) is not None:
+            raise self._damaged("some tickets are gone")
 
 
 def _close_all(connections: list[Any], owner: int) -> None:

@@ -1,0 +1,1 @@
+"""Evidence on lists of items."""

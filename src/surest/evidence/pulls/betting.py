@@ -1,0 +1,62 @@
+"""What rewards say about a mean: the wealth of someone who bets against it. Valid at every moment.
+
+For rewards X_1 … X_N of one arm, a level x in (0, 1) and a bet α in [0, 1):
+
+    above(x; α) = Π (1 − α + α·X_i/x)             fair or losing while the mean is ≤ x
+    below(x; α) = Π (1 − α + α·(1 − X_i)/(1 − x)) fair or losing while the mean is ≥ x
+
+Both are mixed over bets α_k = ALPHA·ρ^−k, k = 0, 1, 2, … with weights that sum to one and never end, so that no gap is too
+small; a little weight stays on α = 0. A(x) and B(x) are the logarithms of the two mixtures. By Ville's inequality either
+reaches log(1/δ) with probability at most δ, ever, while its claim holds.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.core.protocol import FloatArray
+from surest.evidence.pulls.digest import Digests
+from surest.kernels import bets
+
+
+def above(digests: Digests, x: npt.ArrayLike) -> FloatArray:
+    """A(x): the evidence, in nats, that each arm's mean is above x (one level, or one an arm).
+
+    >>> digests = Digests(2)
+    >>> digests.add([0, 1], [1.0, 0.0], [20, 20])
+    >>> above(digests, 0.5).round(1)
+    array([11.3, -1.5])
+    """
+    return _all_mixtures(digests, x, True)
+
+
+def below(digests: Digests, x: npt.ArrayLike) -> FloatArray:
+    """B(x): the evidence, in nats, that each arm's mean is below x (one level, or one an arm)."""
+    return _all_mixtures(digests, x, False)
+
+
+def _all_mixtures(digests: Digests, x: npt.ArrayLike, is_above: bool) -> FloatArray:
+    levels = np.asarray(x, float) + np.zeros(len(digests.size))
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"a level must lie strictly between 0 and 1, got {x!r}")
+    many = bets.wide_bets(digests.counts, digests.sums, is_above)
+    return bets.mixtures(digests.rows(), many, levels, is_above)
+
+
+def confidence_sequence(digests: Digests, delta: float, more: Digests | None = None) -> tuple[FloatArray, FloatArray]:
+    """Bounds that hold each arm's mean at all times at once, with probability 1 − δ for each arm (not for all together).
+
+    They are the levels x against which there is not enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ). `more` are
+    further rewards of the same arms.
+
+    >>> digests = Digests(1)
+    >>> digests.add([0, 0], [1.0, 0.0], [70, 30])
+    >>> low, high = confidence_sequence(digests, 0.05)
+    >>> (low.round(2), high.round(2))
+    (array([0.54]), array([0.84]))
+    """
+    more = Digests(len(digests.size), 2) if more is None else more
+    counts, sums = digests.counts + more.counts, digests.sums + more.sums
+    order = np.lexsort((sums, counts))  # arms with the same rewards come one after the other: one search serves them
+    return bets.bounds(order, digests.rows(), more.rows(), counts, sums, math.log(2 / delta))

@@ -1,0 +1,173 @@
+"""The numbers that kernels share with the code around them. The .pxd file of a kernel that uses one says its type in C."""
+
+from math import sqrt
+
+import numpy as np
+
+from surest.core.protocol import FloatArray
+
+# --- bets on a mean: evidence/betting.py ---------------------------------------------------------------------------------
+
+ALPHA = 0.98
+"""The largest bet; below 1, so that no single reward can ruin."""
+RHO = sqrt(2.0)
+"""The ratio of neighbouring bets."""
+DECAY = 0.9
+"""The ratio of their weights."""
+IDLE = 0.05
+"""The weight on not betting: a mixture never falls below it."""
+
+# --- certificates: evidence/certificate.py -------------------------------------------------------------------------------
+
+DOWN, UP = 12, 6
+"""A slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP."""
+JOINT_BETS = DOWN + UP + 1
+LOWEST = 1.0 / (RHO * RHO) ** (DOWN // 2)
+"""ρ^−DOWN."""
+WAIT = 0.4
+"""B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee."""
+SCALE, RATIO = 0.6, 0.5
+"""How the weights fall with a common change of scale of both guesses, and with a change of their ratio."""
+TOLERANCE = 1e-6
+"""How far below the infimum a returned value may be, in nats, beside what rounding may have added. It is never above."""
+UNIT = 2.0**-53
+"""The relative error of one rounded operation."""
+NEGLIGIBLE = 50.0
+"""Nats by which a summand is behind the largest one when it no longer matters."""
+DOUBTFUL = 0.1
+"""Nats of rounding beyond which a slope is not used."""
+MOST_REWARDS = 2.0**53
+"""From here on a float no longer counts one by one."""
+
+
+def _joint_weights() -> FloatArray:
+    steps = np.arange(-DOWN, UP + 1)
+    together, apart = np.add.outer(steps, steps) / 2, np.subtract.outer(steps, steps)
+    weights = SCALE ** np.abs(together) * RATIO ** np.abs(apart)
+    joint: FloatArray = weights * ((1 - IDLE) / weights.sum())
+    return joint
+
+
+JOINT = _joint_weights()
+"""The weight of each pair (bet on the nominee, bet on the challenger); the rest, IDLE, bets nothing."""
+
+# --- bars and differences: evidence/bars.py, evidence/apart.py -----------------------------------------------------------
+
+BAR_ALPHA, BAR_DECAY, BAR_IDLE = 0.8, 0.88, 0.01
+"""The bets at a bar: the largest one, the ratio of their weights, and the weight on not betting. At one fixed level less needs
+to be kept back than where a level is searched for: 3 to 7 % fewer pulls on 20 arms between 0.3 and 0.7."""
+NEAR = 1e-6
+"""How far a returned infimum may be below the true one, in nats. It is never above."""
+BOUNDS = 1e-4
+"""How far a returned bound of a difference may be outside of the true one."""
+CLOSE = 1e-4
+"""How much larger than the smallest a returned shortfall may be."""
+
+# --- where Wager pulls next: algorithms/wager/sampling.py ----------------------------------------------------------------
+
+OPTIMISM = 4.5
+"""Nats by which the sampling leader is judged optimistically."""
+NARROW = 1.5
+"""Where a Bernoulli arm of the same mean has so many times an arm's variance, the level between two arms is searched for."""
+KNOWN = 10
+"""Pulls from which on all rewards of an arm may be looked at, …"""
+NARROW_GROWTH, NARROWEST = 0.05, 6.0
+"""… which pays at first for moderately narrow arms too, and after many pulls only where the ratio is larger than this."""
+GOLDEN = (sqrt(5.0) - 1.0) / 2.0
+REJECTED = 4.0
+"""Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
+FAR = 100.0
+"""Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
+HALF = 0.5
+"""The weight of the reward of the worst kind."""
+SEARCH_STEPS = 40
+"""A search for bets ends after so many steps, …"""
+LAST_MOVE = 1e-4
+"""… or with a step that is smaller than this, in proportion."""
+MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1
+"""What words are multiplied by to mix them, and the bits of a word."""
+NOISE = 2685821657736338717
+"""The multiplier of xorshift64*."""
+
+# --- lists of items: evidence/item_*.py ----------------------------------------------------------------------------------
+
+OPPONENTS = 4
+"""At most so many arms are bet on against one arm, at one item."""
+STEPS = 8
+"""The fixed bets beside the portfolio: CAP·2^−k, k = 0 … STEPS − 1, on the leading opponent."""
+FIXED = 0.02
+"""The part of the wealth that the fixed bets begin with."""
+WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))
+"""What the portfolio and the fixed bets begin with."""
+CAP = 0.9
+"""The largest part of the wealth that one item can take."""
+MEMORY = 10.0
+PRIOR = 1.5
+"""Second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum."""
+LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
+SWEEPS = 12
+TOLERANCE_ON_LISTS = 1e-9
+"""Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
+TINY, HUGE = 1e-290, 1e290
+"""Wealth below the one is lost, wealth above the other is not counted. Near 1e-308 a product may be rounded up to what it was,
+again and again: a lost bet would cost nothing."""
+CLAIMS = 2
+"""Of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one."""
+BISECTIONS = 24
+"""Of an interval's ends."""
+EDGE = 1e-12
+"""A mean this close to 0 or 1 is tried first: at the end itself no bet has room."""
+
+# --- random numbers: arms/philox.py --------------------------------------------------------------------------------------
+
+LOW = 2**32 - 1
+MULTIPLY_0, MULTIPLY_2 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+ADD_0, ADD_1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
+TWO_TO_MINUS_53 = 2.0**-53
+
+# --- rules that decide pull by pull: algorithms/stepwise.py --------------------------------------------------------------
+
+LEADER, TOTAL, ASKED = 0, 1, 2
+"""Places in `marks` of a state: the arm it would name, all pulls so far, the arms asked for last."""
+CHOSEN = 0
+"""The row of `memory` that marks the arms it would name, where it names several: 1 the best one, 2 the next, …"""
+STOPPED, SPENT, REFILL = 0, 1, 2
+"""Why `rivals.advance` returned."""
+LAST = 1e-8
+"""A Newton step smaller than this, in proportion, is the last one: it squares the error."""
+VARIANCE = 0.25
+"""σ² of rewards in [0, 1]: they are sub-Gaussian with it."""
+POINTS = 1001
+"""The grid of betting-racing and PEAK: 0, 0.001, …, 1, as fine as in its authors' program."""
+TRUNCATION = 0.5
+"""c: the most that a bet at a point of that grid may stake, as a share."""
+ATOMS = 64
+"""Top Two keeps an arm's rewards as at most so many values with weights."""
+COIN = 1 << 30
+SAME = 1e-5
+"""Means so close count as equal to Track-and-Stop: their divergence, about 1e-10, is lost in rounding, and so would be the
+weights."""
+EPOCH_RATIO, EPOCH_POWER = 1.2, 1.25
+"""Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""
+(
+    BETTING_RACING,
+    EB_TC_EPSILON,
+    KL_LUCB,
+    KL_RACING,
+    LIL_KL_UCB,
+    LIL_UCB,
+    LUCB,
+    PEAK,
+    PEEKING_Z_TEST,
+    SUCCESSIVE_ELIMINATION,
+    TOP_TWO,
+    TRACK_AND_STOP,
+    UCB_E,
+    UGAPE,
+) = range(14)
+"""The rules that `rivals.decide` knows."""
+TRACK_RATIO, TRACK_MEAN, TRACK_ENTROPY, TRACK_MISS, TRACK_RATE, TRACK_GLOBAL = 1, 2, 3, 4, 5, 6
+"""Rows of Track-and-Stop's memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
+1/kl(μ_a, m_a); y, the best arm, or −1, and the arm that was unbeaten last in places 0, 1 and 2."""
+TRACK_NEAR, TRACK_CLOSE = 1e-2, 3e-4
+"""How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""

@@ -1,0 +1,600 @@
+"""Bets on a shared list of items, in a random order: against each arm, on bars, on pairs, against sets of arms.
+
+`evidence.items`, `item_bars`, `item_apart`, `item_intervals`, `item_gate` and `item_top` have the formulas and say what each
+wealth is evidence for.
+"""
+
+import numpy as np
+
+from surest.core.protocol import BoolArray, FloatArray, IntArray
+from surest.kernels import libm
+from surest.kernels.constants import (
+    BISECTIONS,
+    CAP,
+    CLAIMS,
+    EDGE,
+    HUGE,
+    LEAST_SHRINKAGE,
+    MEMORY,
+    MOST_SHRINKAGE,
+    OPPONENTS,
+    PRIOR,
+    STEPS,
+    SWEEPS,
+    TINY,
+    TOLERANCE_ON_LISTS,
+    WEIGHTS,
+)
+
+
+def bounded(wealth: float) -> float:
+    """Wealth that a number can hold: what is too small is lost, what is too large is not counted; both are safe.
+
+    >>> bounded(1e-300), bounded(0.5), bounded(1e300)
+    (0.0, 0.5, 1e+290)
+    """
+    return 0.0 if wealth < TINY else min(wealth, HUGE)
+
+
+# --- against each arm ---------------------------------------------------------------------------------------------------
+
+
+class Bets:
+    """Whom to bet on against one arm, and how much: room for what `bets_against` chooses."""
+
+    def __init__(self) -> None:
+        self.opponents, self.where = np.empty(OPPONENTS, np.int64), np.empty(OPPONENTS, np.int64)
+        self.margins, self.stakes = np.empty(OPPONENTS), np.empty(OPPONENTS)
+        self.gains, self.room = np.empty(OPPONENTS), np.empty(OPPONENTS)
+        self.moments = np.empty((OPPONENTS, OPPONENTS))
+
+
+def leading(play: IntArray, sums: FloatArray, top: IntArray) -> int:
+    """Write the arms in play with the largest sums into `top`, by falling sum, the first of equals first; return how many.
+
+    >>> top = np.zeros(3, np.int64)
+    >>> leading(np.array([0, 2, 3, 4]), np.array([1.0, 9.0, 2.0, 2.0, 0.0]), top), top
+    (3, array([2, 3, 0]))
+    """
+    count = 0
+    for j in play:
+        k = count
+        while k > 0 and sums[top[k - 1]] < sums[j]:
+            k -= 1
+        if k < len(top):
+            count = min(count + 1, len(top))
+            for i in range(count - 1, k, -1):
+                top[i] = top[i - 1]
+            top[k] = j
+    return count
+
+
+def shrinkage(
+    play: IntArray, leader: int, plain: FloatArray, seen: IntArray, cross: FloatArray, squares: FloatArray, t: int
+) -> float:
+    """By how many items a mean difference is shrunk: half the variance of differences over the spread of the arms' means.
+
+    Arms that lie far apart for their noise are taken at their word early; arms that lie close are not. The spread is that
+    of all arms, those that are out with the means that they had. The first row of `cross` is the leader's.
+    """
+    if t < 2 or len(play) < 2:
+        return MEMORY
+    pooled = PRIOR / MEMORY
+    for j in play:
+        if j != leader:
+            difference = (plain[leader] - plain[j]) / t
+            pooled += max((squares[leader] - 2 * cross[0, j] + squares[j]) / t - difference * difference, 0.0)
+    pooled /= len(play)
+    mean, n = 0.0, len(plain)
+    for j in range(n):
+        mean += plain[j] / seen[j] / n
+    spread = 0.0
+    for j in range(n):
+        spread += (plain[j] / seen[j] - mean) * (plain[j] / seen[j] - mean) / (n - 1)
+    beyond = spread - pooled / (2 * t)
+    if beyond <= pooled / (2 * MOST_SHRINKAGE):
+        return MOST_SHRINKAGE
+    return max(pooled / (2 * beyond), LEAST_SHRINKAGE)
+
+
+def portfolio(bets: Bets, count: int) -> None:
+    """The stakes λ ≥ 0 that maximise g'λ − λ'Mλ/2, scaled down where an item could take more than CAP of the wealth."""
+    stakes = bets.stakes
+    for i in range(count):
+        stakes[i] = 0.0
+    for _ in range(SWEEPS if count > 1 else 1):
+        for i in range(count):
+            rest = bets.gains[i]
+            for k in range(count):
+                if k != i:
+                    rest -= bets.moments[i, k] * stakes[k]
+            stakes[i] = max(rest / bets.moments[i, i], 0.0)
+    used = 0.0
+    for i in range(count):
+        used += stakes[i] * bets.room[i]
+    if used > CAP:
+        for i in range(count):
+            stakes[i] *= CAP / used
+
+
+def bets_against(
+    j: int,
+    top: IntArray,
+    sums: FloatArray,
+    plain: FloatArray,
+    cross: FloatArray,
+    squares: FloatArray,
+    t: int,
+    left: float,
+    shrink: float,
+    least: float,
+    bets: Bets,
+) -> int:
+    """Choose whom to bet on against arm j at the next item, and how much, from earlier items alone; return how many.
+
+    `cross[x, y]` is Σ v_x·v_y for x the x-th arm of `top`. `left` is the weight of the items to come, infinite for the
+    population. Nobody is bet on whose lead leaves j less than `least` to catch up.
+    """
+    count, where, opponents = 0, bets.where, bets.opponents
+    for k in range(len(top)):
+        o = top[k]
+        if o == j:
+            continue
+        lead = sums[o] - sums[j]
+        margin = -lead / left
+        if margin >= 1 or left - lead <= least:
+            break
+        gain = (plain[o] - plain[j]) / (t + shrink) - margin
+        if count > 0 and gain <= 0:
+            break
+        opponents[count], where[count] = o, k
+        bets.margins[count], bets.gains[count], bets.room[count] = margin, gain, 1 + margin
+        count += 1
+        if count == OPPONENTS:
+            break
+    for i in range(count):
+        for k in range(i + 1):
+            both = cross[where[i], opponents[k]] - cross[where[i], j] - cross[where[k], j] + squares[j]
+            prior = PRIOR if i == k else PRIOR / 2
+            bets.moments[i, k] = (both + prior) / (t + MEMORY)
+            bets.moments[k, i] = bets.moments[i, k]
+    portfolio(bets, count)
+    return count
+
+
+def settle(
+    values: FloatArray,
+    play: IntArray,
+    top: IntArray,
+    sums: FloatArray,
+    plain: FloatArray,
+    cross: FloatArray,
+    squares: FloatArray,
+    t: int,
+    left: float,
+    least: float,
+    seen: IntArray,
+    wealth: FloatArray,
+    bets: Bets,
+) -> None:
+    """Place the bets against every arm in play by what was counted, then look at `values` (an entry an arm) and pay.
+
+    Column 0 of `wealth` is the portfolio's, the others those of the fixed bets. Sums are brought up to date afterwards, by `add`.
+    """
+    shrink = shrinkage(play, top[0], plain, seen, cross, squares, t)
+    for j in play:
+        count = bets_against(j, top, sums, plain, cross, squares, t, left, shrink, least, bets)
+        if count == 0:
+            continue
+        factor = 1.0
+        for i in range(count):
+            factor += bets.stakes[i] * (values[bets.opponents[i]] - values[j] - bets.margins[i])
+        wealth[j, 0] = bounded(wealth[j, 0] * factor)
+        surprise = values[bets.opponents[0]] - values[j] - bets.margins[0]
+        stake = CAP / (1 + bets.margins[0])
+        for k in range(STEPS):
+            wealth[j, 1 + k] = bounded(wealth[j, 1 + k] * (1 + stake * surprise))
+            stake /= 2
+
+
+def add(
+    values: FloatArray,
+    weight: float,
+    play: IntArray,
+    slots: IntArray,
+    sums: FloatArray,
+    plain: FloatArray,
+    squares: FloatArray,
+    cross: FloatArray,
+) -> None:
+    """Bring the sums up to date with the values of a unit; `slots` are the rows of `cross` of the arms that have one."""
+    for j in play:
+        value = values[j]
+        sums[j] += weight * value
+        plain[j] += value
+        squares[j] += value * value
+        if slots[j] >= 0 and value != 0:
+            for k in play:
+                cross[slots[j], k] += value * values[k]
+
+
+def products(arm: int, play: IntArray, scores: FloatArray, row: FloatArray) -> None:
+    """Write the sums of an arm's scores times those of each arm in play into `row`."""
+    row[:] = 0.0
+    for s in range(len(scores)):
+        own = scores[s, arm]
+        if own != 0:
+            for k in play:
+                row[k] += own * scores[s, k]
+
+
+def judge(
+    play: IntArray,
+    wealth: FloatArray,
+    share: float,
+    sums: FloatArray,
+    slack: float,
+    threshold: FloatArray,
+    most: FloatArray,
+    certain: BoolArray,
+) -> bool:
+    """Raise `most`, the largest share·wealth so far, mark arms that are behind by more than `slack`; is any arm out?"""
+    best, out = -libm.inf, False
+    for j in play:
+        best = max(best, sums[j])
+    for j in play:
+        mixed = 0.0
+        for k in range(1 + STEPS):
+            mixed += WEIGHTS[k] * wealth[j, k]
+        most[j] = max(most[j], share * mixed)
+        if best - sums[j] > slack:
+            certain[j] = True
+            most[j] = libm.inf
+        out = out or most[j] >= threshold[j]
+    return out
+
+
+def all_inside(values: FloatArray) -> bool:
+    """Whether values lie in [0, 1], up to rounding: a mean of several may be 1 + 1e-16."""
+    for value in values:  # noqa: SIM110
+        if not -TOLERANCE_ON_LISTS <= value <= 1 + TOLERANCE_ON_LISTS:
+            return False
+    return True
+
+
+# --- on bars ------------------------------------------------------------------------------------------------------------
+
+
+def bet_on_bars(
+    play: IntArray,
+    values: FloatArray,
+    t: int,
+    used: float,
+    total: float,
+    population: bool,
+    bars: FloatArray,
+    ends: FloatArray,
+    sums: FloatArray,
+    plain: FloatArray,
+    squares: FloatArray,
+    wealth: FloatArray,
+) -> None:
+    """Place both bets on every arm of `play` by what was counted, then look at its value (an entry an arm) and pay.
+
+    `bars` are the lower and the upper one, `ends` those of the values. Column 0 of `wealth` is that of the plug-in bet, the
+    others those of fixed bets.
+    """
+    for j in play:
+        for claim in range(CLAIMS):
+            bar, sign = bars[claim], 1.0 - 2.0 * claim
+            m = bar if population else (total * bar - sums[j]) / (total - used)
+            room = sign * (m - ends[claim])  # the most that a value can fall behind
+            if room <= TOLERANCE_ON_LISTS or sign * (m - ends[1 - claim]) >= 0:
+                continue
+            apart = sign * (values[j] - m)
+            gain = sign * ((plain[j] - t * bar) / (t + MEMORY) + bar - m)
+            second = (squares[j] - 2 * bar * plain[j] + t * bar * bar + PRIOR) / (t + MEMORY) + gain * gain
+            stake = min(max(gain, 0.0) / second, CAP / room)
+            wealth[j, claim, 0] = bounded(wealth[j, claim, 0] * (1 + stake * apart))
+            stake = CAP / room
+            for k in range(1, 1 + STEPS):
+                wealth[j, claim, k] = bounded(wealth[j, claim, k] * (1 + stake * apart))
+                stake /= 2
+
+
+# --- on pairs of arms ---------------------------------------------------------------------------------------------------
+
+
+def pair_wealth(
+    i: int,
+    j: int,
+    gap: float,
+    scores: FloatArray,
+    units: int,
+    weights: FloatArray,
+    total: float,
+    population: bool,
+    wealth: FloatArray,
+) -> float:
+    """Q_ij at one gap after so many units: evidence that j is not better than i by more than that; infinite if it is certain."""
+    steps = len(wealth)
+    for k in range(steps):
+        wealth[k] = 1.0 / steps
+    lead, used = 0.0, 0.0
+    for s in range(units):
+        left = total - used
+        apart = scores[s, i] - scores[s, j]
+        room = 1.0 if population else (left - lead) / left  # at gap 0
+        behind = gap if population else (lead + total * gap) / left  # −m
+        if room <= TOLERANCE_ON_LISTS or behind >= 1:
+            return libm.inf
+        stake = CAP / room
+        for k in range(steps):
+            wealth[k] = bounded(wealth[k] * (1 + stake * (apart + behind)))
+            stake /= 2
+        lead += weights[s] * apart
+        used += weights[s]
+    if not population and total - used - lead - total * gap <= TOLERANCE_ON_LISTS * total:
+        return libm.inf
+    mixed = 0.0
+    for k in range(steps):
+        mixed += wealth[k]
+    return mixed
+
+
+def all_within(
+    gap: float,
+    contenders: IntArray,
+    rivals: IntArray,
+    missing: FloatArray,
+    seen: IntArray,
+    scores: FloatArray,
+    weights: FloatArray,
+    total: float,
+    population: bool,
+    wealth: FloatArray,
+) -> bool:
+    """Whether no contender is worse by more than the gap than any rival: `missing` is what each rival's pairs must have.
+
+    `wealth` is room for one pair's.
+    """
+    for j in rivals:
+        for i in contenders:
+            if i != j and not (
+                pair_wealth(i, j, gap, scores, seen[j], weights, total, population, wealth) >= missing[j]
+            ):
+                return False
+    return True
+
+
+def bet_on_pairs(
+    a: int,
+    epsilon: float,
+    play: IntArray,
+    scores: FloatArray,
+    weights: FloatArray,
+    total: float,
+    population: bool,
+    born: IntArray,
+    start: int,
+    used: float,
+    sums: FloatArray,
+    plain: FloatArray,
+    squares: FloatArray,
+    wealth: FloatArray,
+) -> float:
+    """Go through the units from `start` on, betting that no arm of `play` is better than arm `a` by more than ε.
+
+    All arrays are of the pairs with `a`, an entry an arm; they are brought up to date. Returns the weight used. Column 0 of
+    `wealth` is that of the plug-in bet, the others, if any, those of fixed bets.
+    """
+    least = TOLERANCE_ON_LISTS * total
+    for s in range(start, len(scores)):
+        left = total - used
+        for j in play:
+            if j == a:
+                continue
+            slack = left - sums[j] - total * epsilon if not population else 1 - epsilon
+            unit = left if not population else 1.0
+            if slack <= least and not population:
+                for k in range(wealth.shape[1]):
+                    wealth[j, k] = libm.inf  # j cannot get further ahead than ε
+                continue
+            d = scores[s, a] - scores[s, j]
+            room = slack / unit  # 1 + m
+            if s >= born[j] and s >= born[a] and room < 2:
+                surprise = d + 1 - room
+                gain = plain[j] / (s + MEMORY) + 1 - room
+                stake = max(gain, 0.0) / ((squares[j] + PRIOR) / (s + MEMORY) + gain * gain)
+                wealth[j, 0] = bounded(wealth[j, 0] * (1 + min(stake, CAP / room) * surprise))
+                stake = CAP / room
+                for k in range(1, wealth.shape[1]):
+                    wealth[j, k] = bounded(wealth[j, k] * (1 + stake * surprise))
+                    stake /= 2
+            sums[j] += weights[s] * d
+            plain[j] += d
+            squares[j] += d * d
+        used += weights[s]
+    return used
+
+
+# --- intervals ----------------------------------------------------------------------------------------------------------
+
+
+def bets_of(path: FloatArray, level: float, bets: FloatArray) -> None:
+    """Write the bets for an interval, each from earlier values alone: those of Waudby-Smith and Ramdas 2024, equation 26."""
+    total, squares = 0.0, 0.25
+    for s in range(len(path)):
+        bets[s] = libm.sqrt(2 * level / (squares * libm.log(s + 2.0)))
+        total += path[s]
+        apart = path[s] - (0.5 + total) / (s + 2)
+        squares += apart * apart
+
+
+def log_wealth(
+    path: FloatArray, weights: FloatArray, total: float, mean: float, side: float, bets: FloatArray
+) -> float:
+    """The evidence that the mean is above (`side` 1) or below (−1) a candidate. `total` is infinite for the population.
+
+    It falls (rises) with the candidate: a bet does not depend on it, but for a cap under which it still does.
+    """
+    logs, wealth, used, seen = 0.0, 1.0, 0.0, 0.0
+    for s in range(len(path)):
+        m = (total * mean - seen) / (total - used) if total < libm.inf else mean
+        room = m if side > 0 else 1 - m
+        if room > 0:
+            wealth *= 1 + min(bets[s], CAP / room) * side * (path[s] - min(max(m, 0.0), 1.0))
+        if not 1e-100 < wealth < 1e100:
+            logs += libm.log(wealth)
+            wealth = 1.0
+        used += weights[s]
+        seen += weights[s] * path[s]
+    return logs + libm.log(wealth)
+
+
+def interval(
+    path: FloatArray, weights: FloatArray, total: float, alpha: float, bets: FloatArray
+) -> tuple[float, float]:
+    """The means on the list that values in [0, 1] on its first items do not refute, each side at α/2. `bets` is room."""
+    level = libm.log(2 / alpha)
+    bets_of(path, level, bets)
+    least, most = 0.0, 1.0
+    if total < libm.inf:
+        sure, used = 0.0, 0.0
+        for s in range(len(path)):
+            sure += weights[s] * path[s]
+            used += weights[s]
+        least, most = sure / total, min((sure + max(total - used, 0.0)) / total, 1.0)
+        if most - least <= TOLERANCE_ON_LISTS:
+            return least, most
+    low, high = least, most
+    inside, outside = most, least
+    if log_wealth(path, weights, total, max(least, EDGE), 1.0, bets) >= level:
+        for _ in range(BISECTIONS):
+            middle = (inside + outside) / 2
+            if log_wealth(path, weights, total, middle, 1.0, bets) >= level:
+                outside = middle
+            else:
+                inside = middle
+        low = outside
+    inside, outside = least, most
+    if log_wealth(path, weights, total, min(most, 1 - EDGE), -1.0, bets) >= level:
+        for _ in range(BISECTIONS):
+            middle = (inside + outside) / 2
+            if log_wealth(path, weights, total, middle, -1.0, bets) >= level:
+                outside = middle
+            else:
+                inside = middle
+        high = outside
+    return low, high
+
+
+# --- one arm and another ------------------------------------------------------------------------------------------------
+
+
+def bet_above(
+    path: FloatArray, total: float, mean: float, threshold: float, lean: bool, wealth: FloatArray
+) -> tuple[int, float]:
+    """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
+
+    Values lie in [−1, 1]. `total` is infinite for a population. With `lean`, for a `mean` below 0, stakes lean on "no difference"
+    for longer: a change rarely makes more of a difference than the margin that people choose for it. `wealth` is room.
+    """
+    for k in range(1 + STEPS):
+        wealth[k] = 1.0
+    seen, squares, mixed, n = 0.0, 0.0, 1.0, len(path)
+    for t in range(n + 1):
+        room, slack = 1 + mean, 1.0  # room is 1 + m
+        if total < libm.inf:
+            left = total - t
+            slack = total * mean - seen + left
+            if slack < -TOLERANCE_ON_LISTS * total:
+                return t, libm.inf
+            room = slack / max(left, 1.0)
+        if t == n:
+            break
+        if slack > TOLERANCE_ON_LISTS and 0 < room < 2:
+            second = (squares + PRIOR) / (t + MEMORY)
+            shrink = MEMORY
+            if lean:
+                most = MOST_SHRINKAGE * mean * mean
+                shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
+            gain = seen / (t + shrink) + 1 - room
+            surprise = path[t] + 1 - room
+            stake = min(max(gain, 0.0) / (second + gain * gain), CAP / room)
+            wealth[0] *= 1 + stake * surprise
+            mixed = WEIGHTS[0] * wealth[0]
+            stake = CAP / room
+            for k in range(1, 1 + STEPS):
+                wealth[k] *= 1 + stake * surprise
+                stake /= 2
+                mixed += WEIGHTS[k] * wealth[k]
+            if mixed >= threshold:
+                return t + 1, mixed
+            for k in range(1 + STEPS):
+                wealth[k] = bounded(wealth[k])
+        seen += path[t]
+        squares += path[t] * path[t]
+    return -1, mixed
+
+
+# --- against sets of arms -----------------------------------------------------------------------------------------------
+
+
+def boundary(
+    sets: IntArray, alive: IntArray, rank: IntArray, weakest: IntArray, strongest: IntArray, inside: IntArray
+) -> None:
+    """For each set that is alive: the ranks of its weakest undecided member, and of the strongest undecided other arm.
+
+    `rank` is each arm's place among the undecided ones, the best 0; −1 for an arm that is decided. `inside`, zeros with a
+    place more than there are arms, is room.
+
+    >>> weakest, strongest = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    >>> room = np.zeros(4, np.int64)
+    >>> boundary(np.array([[0, 1], [0, 2]]), np.arange(2), np.array([0, 1, 2]), weakest, strongest, room)
+    >>> weakest, strongest
+    (array([1, 2]), array([2, 1]))
+    """
+    for k in range(len(alive)):
+        last, first = -1, 0
+        for p in range(sets.shape[1]):
+            place = rank[sets[alive[k], p]]
+            if place >= 0:
+                inside[place] = 1
+                last = max(last, place)
+        while inside[first] == 1:
+            first += 1
+        weakest[k], strongest[k] = last, first
+        for p in range(sets.shape[1]):
+            place = rank[sets[alive[k], p]]
+            if place >= 0:
+                inside[place] = 0
+
+
+def pay(alive: IntArray, strongest: IntArray, weakest: IntArray, factors: FloatArray, wealth: FloatArray) -> None:
+    """Multiply the wealths against every set that is alive by the factors of its pair: (stronger, weaker, bet)."""
+    for k in range(len(alive)):
+        for bet in range(wealth.shape[1]):
+            factor = factors[strongest[k], weakest[k], bet]
+            wealth[alive[k], bet] = bounded(wealth[alive[k], bet] * factor)
+
+
+def all_doubted(
+    sets: IntArray, alive: IntArray, wealth: FloatArray, named: IntArray, needed: FloatArray, inside: IntArray
+) -> bool:
+    """Whether each set that is alive has, for every arm i named that it lacks and every j that it has instead, the wealth
+    that the pair (i, j) needs. `inside`, two rows of zeros with a place an arm, is room."""
+    for arm in named:
+        inside[1, arm] = 1
+    for s in alive:
+        for p in range(sets.shape[1]):
+            inside[0, sets[s, p]] = 1
+        for i in named:
+            if inside[0, i] == 0:
+                for p in range(sets.shape[1]):
+                    j = sets[s, p]
+                    if not (inside[1, j] == 1 or wealth[s] >= needed[i, j]):
+                        return False
+        for p in range(sets.shape[1]):
+            inside[0, sets[s, p]] = 0
+    return True

@@ -1,0 +1,1 @@
+"""For researchers: rivals, benchmarks, bounds. Nothing else imports it."""

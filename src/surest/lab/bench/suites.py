@@ -1,0 +1,272 @@
+"""The instances of the benchmark, by suite, and a user's own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.arms.characteristic import ROUNDING, Characteristic, characteristic, size
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.instances import KINDS, example1, lower_bound_instance, parse_source
+from surest.arms.recorded import read_instances
+from surest.core.protocol import FloatArray
+from surest.errors import SourceError, UsageError
+from surest.numerics import root
+
+TOO_LARGE = 4_000_000
+"""Arms times atoms beyond which T* is not computed: it would take longer than the replications."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A set of arms with a name."""
+
+    name: str
+    arms: FiniteArms
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the laws: replications of another instance of the same name are not mistaken for this one's."""
+        hashed = blake2b(digest_size=6)
+        for array in (self.arms.start, self.arms.values, self.arms.probabilities):
+            hashed.update(np.ascontiguousarray(array).tobytes())
+        return hashed.hexdigest()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for two instances that are the same."""
+        return self.name, self.fingerprint
+
+    @cached_property
+    def characteristic(self) -> Characteristic:
+        """T* and the optimal shares; NaN where they would take too long to find."""
+        if size(self.arms) > TOO_LARGE:
+            return Characteristic(np.nan, np.full(len(self.arms), np.nan))
+        return characteristic(self.arms)
+
+    def is_right(self, arm: int, epsilon: float) -> bool:
+        """Whether an answer is within ε of the best."""
+        return bool(self.arms.means[arm] >= self.arms.means.max() - epsilon - ROUNDING)
+
+
+def numbered(means: npt.ArrayLike) -> FiniteArms:
+    """Bernoulli arms with the labels 1 … n, as ``surest identify bernoulli:…`` has them.
+
+    >>> numbered([0.5, 0.4]).labels
+    ('1', '2')
+    """
+    return bernoulli(means, [str(i) for i in range(1, np.size(means) + 1)])
+
+
+def one_above(n: int, best: float = 0.5, rest: float = 0.3) -> FiniteArms:
+    """One arm above n − 1 equal ones.
+
+    >>> one_above(3).means
+    array([0.5, 0.3, 0.3])
+    """
+    return numbered([best] + [rest] * (n - 1))
+
+
+def power_law(n: int, exponent: float = 0.6) -> FiniteArms:
+    """Bernoulli arms of mean 1 − (i/n)^exponent, i = 1 … n: Jamieson and others' "α = 0.6"; Example 1 has exponent 1.
+
+    >>> power_law(4).means.round(2)
+    array([0.56, 0.34, 0.16, 0.  ])
+    """
+    return numbered(1 - (np.arange(1, n + 1) / n) ** exponent)
+
+
+def batched(number: int) -> FiniteArms:
+    """0.5 against nine means drawn from [0.2, 0.4], once and for all: the instances of batched identification.
+
+    >>> batched(1).means.round(2)
+    array([0.5 , 0.3 , 0.39, 0.23, 0.39, 0.26, 0.28, 0.37, 0.28, 0.31])
+    """
+    return numbered([0.5, *np.random.default_rng(number).uniform(0.2, 0.4, 9)])
+
+
+def narrow(n: int, gap: float, spread: float) -> FiniteArms:
+    """Arms at 0.5, 0.5 − gap, 0.5 − 2·gap …, each ± `spread` with probability a half.
+
+    >>> narrow(3, 0.02, 0.05).variances.round(4)
+    array([0.0025, 0.0025, 0.0025])
+    """
+    return finite_arms([([m - spread, m + spread], [1, 1]) for m in 0.5 - gap * np.arange(n)])
+
+
+def skewed() -> FiniteArms:
+    """A constant 0.5 against {0.4 with probability 0.8, 1 otherwise}: plug-in variances are wrong here too often.
+
+    >>> skewed().means
+    array([0.5 , 0.52])
+    """
+    return finite_arms([([0.5], [1]), ([0.4, 1.0], [4, 1])])
+
+
+def ratings(n: int) -> FiniteArms:
+    """Arms like star ratings: most rewards at one of two neighbouring stars, means 0.02 apart.
+
+    >>> ratings(3).means.round(3)
+    array([0.75, 0.73, 0.71])
+    """
+    return finite_arms([(STARS, _tilted(0.75 - 0.02 * i)) for i in range(n)])
+
+
+STARS = np.arange(5) / 4
+TYPICAL = np.array([0.01, 0.03, 0.16, 0.55, 0.25])
+"""How often each number of stars is given."""
+
+
+def _tilted(mean: float) -> FloatArray:
+    """The law nearest to the typical one that has the given mean: p_k ∝ typical_k·exp(s·star_k)."""
+
+    def law(s: float) -> FloatArray:
+        weights = TYPICAL * np.exp(s * STARS)
+        return np.asarray(weights / weights.sum())
+
+    return law(root(lambda s: float(law(s) @ STARS - mean), -50, 50))
+
+
+def _paper() -> Iterator[Instance]:
+    for n in (10, 30, 100, 300, 1000):
+        yield Instance(f"example1:{n}", example1(n))
+    for gaps, variances in [
+        ((0.01, 0.02, 0.04), (0.09,)),  # case 1 of the proof: σ² ≥ 5Δ for the closest arm
+        ((0.05, 0.06, 0.08, 0.09), (0.0025,)),  # case 2
+        ((0.02, 0.04, 0.06, 0.08), (0.0025, 0.04, 0.01, 0.09, 0.0001)),
+    ]:
+        name = f"lower-bound:{','.join(map(str, gaps))}/{','.join(map(str, variances))}"
+        yield Instance(name, lower_bound_instance(gaps, variances))
+
+
+def _literature() -> Iterator[Instance]:
+    yield from _bernoulli((0.5, 0.45, 0.43, 0.4), (0.3, 0.21, 0.2, 0.19, 0.18))
+    for n in (10, 100):
+        yield Instance(f"one-above:{n}", one_above(n))
+    for n in (10, 100):
+        yield Instance(f"power-law:{n}", power_law(n))
+    for number in (1, 2, 3):
+        yield Instance(f"batched:{number}", batched(number))
+
+
+def _low_variance() -> Iterator[Instance]:
+    yield Instance("skewed", skewed())
+    yield Instance("narrow:2", narrow(2, 0.02, 0.05))
+    yield Instance("narrow:10", narrow(10, 0.02, 0.05))
+    yield Instance("ratings:10", ratings(10))
+    yield Instance("rare:10", one_above(10, 0.03, 0.01))
+    yield Instance("common:10", one_above(10, 0.99, 0.96))
+
+
+def _near_ties() -> Iterator[Instance]:
+    yield from _bernoulli((0.5, 0.49), (0.9, 0.89), (0.5, 0.49, 0.49, 0.49, 0.49), (0.5, 0.49, 0.3, 0.3, 0.3, 0.3))
+    yield Instance("narrow-tie:3", narrow(3, 0.002, 0.05))
+
+
+def _quick() -> Iterator[Instance]:
+    yield from _bernoulli((0.3, 0.21, 0.2, 0.19, 0.18))
+    yield Instance("example1:10", example1(10))
+    yield Instance("skewed", skewed())
+    yield Instance("narrow:3", narrow(3, 0.1, 0.1))
+
+
+def _bernoulli(*instances: tuple[float, ...]) -> Iterator[Instance]:
+    for means in instances:
+        yield Instance(f"bernoulli:{','.join(map(str, means))}", numbered(means))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Instances, and how often to run on each unless told."""
+
+    instances: Callable[[], Iterator[Instance]]
+    runs: int
+    summary: str
+
+
+SUITES = {
+    "quick": Suite(_quick, 50, "four small instances; all algorithms in about a minute"),
+    "paper": Suite(_paper, 100, "Example 1 over n, and the lower bound's instances"),
+    "literature": Suite(_literature, 100, "instances on which others have been compared"),
+    "low-variance": Suite(_low_variance, 100, "rewards of small variance, or skewed"),
+    "near-ties": Suite(_near_ties, 50, "a runner-up a hundredth or less below the best"),
+    "real": Suite(lambda: iter(()), 20, "every file of recorded rewards in the folder given by --data"),
+}
+
+
+def instances_of(
+    source: str,
+    *,
+    data: str | Path | None = None,
+    only: Sequence[str] = (),
+    skipped: Callable[[str], None] | None = None,
+) -> list[Instance]:
+    """The instances that a suite, or a source such as ``surest identify`` takes, stands for; a file may hold several.
+
+    Parameters
+    ----------
+    source : str
+        A suite, an instance such as ``example1:30``, or a CSV file.
+    data : path, optional
+        The folder of the suite ``real``.
+    only : sequence of str
+        Patterns; where there are any, an instance's name must match one.
+    skipped : callable, optional
+        Told of files that hold no rewards.
+
+    Examples
+    --------
+    >>> [instance.name for instance in instances_of("literature", only=["batched:*"])]
+    ['batched:1', 'batched:2', 'batched:3']
+    """
+    if source == "real":
+        found = _real(data, skipped or (lambda message: None))
+    elif source in SUITES:
+        found = list(SUITES[source].instances())
+    elif source.partition(":")[0] in KINDS or not Path(source).exists():
+        found = [_single(source)]
+    else:
+        found = _file(Path(source))
+    kept = [instance for instance in found if not only or any(fnmatchcase(instance.name, glob) for glob in only)]
+    if not kept:
+        some = ", ".join(instance.name for instance in found[:5])
+        raise UsageError(f"{source} has no instance that matches {' or '.join(only)}; it has {some}, …")
+    return kept
+
+
+def _single(source: str) -> Instance:
+    own = {instance.name: instance for suite in SUITES.values() for instance in suite.instances()}
+    if source in own:
+        return own[source]
+    try:
+        return Instance(source, parse_source(source))
+    except SourceError as error:
+        raise SourceError(f"{error}; or a suite: {', '.join(SUITES)}") from None
+
+
+def _file(path: Path) -> list[Instance]:
+    stem = path.name.removesuffix(".gz").removesuffix(".csv")
+    return [Instance(f"{stem}/{name}" if name else stem, arms) for name, arms in read_instances(path).items()]
+
+
+def _real(data: str | Path | None, skipped: Callable[[str], None]) -> list[Instance]:
+    if data is None:
+        raise UsageError("the suite 'real' needs --data FOLDER: a folder of CSV files of recorded rewards (arm,value)")
+    if not Path(data).is_dir():
+        raise UsageError(
+            f"--data {data}: no such folder; give one that holds CSV files of recorded rewards (arm,value)"
+        )
+    found = []
+    for path in sorted(p for p in Path(data).iterdir() if p.name.endswith((".csv", ".csv.gz"))):
+        try:
+            found += _file(path)
+        except SourceError as error:
+            skipped(f"left out: {error}")
+    if not found:
+        raise UsageError(f"--data {data} holds no CSV file of recorded rewards (arm,value)")
+    return found

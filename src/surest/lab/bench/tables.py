@@ -1,0 +1,248 @@
+"""Rows from replications, and rows as text."""
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from surest.algorithms import lookup
+from surest.algorithms.entry import Goal, Standing
+from surest.lab.bench.record import Done
+from surest.lab.bench.run import Case, Replication
+from surest.numerics import at_least
+
+DOUBT = 0.001
+"""Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the replications of a case say."""
+
+    instance: str
+    n: int
+    algorithm: str
+    goal: Goal
+    standing: Standing
+    delta: float
+    epsilon: float
+    budget: int | None
+    runs: int
+    wrong: int
+    wrong_answers: str
+    """Which arms they named, how far below the best these are, and how often."""
+    wrong_p: float
+    """How probable so many wrong answers are if the error probability is δ."""
+    undecided: int
+    mean: float
+    """Of the pulls, as are the four that follow."""
+    sem: float
+    median: float
+    q95: float
+    max: int
+    lower_bound: float
+    """The least expected pulls of any δ-correct algorithm; not a number where it does not apply."""
+    ratio: float
+    """The mean over the lower bound."""
+    microseconds: float
+    """Of the processor, a pull."""
+    seconds: float
+    control: bool
+    heuristic_of: str | None
+
+    def columns(self) -> dict[str, Any]:
+        """What is written to JSON and CSV."""
+        return {key: value for key, value in asdict(self).items() if key not in ("control", "heuristic_of")}
+
+
+def rows_of(done: Done) -> list[Row]:
+    """A row a case.
+
+    >>> from surest.lab.bench.record import benchmark
+    >>> from surest.lab.bench.suites import instances_of
+    >>> row, = rows_of(benchmark([Case(instances_of("example1:3")[0], "wager", 0.1)], 5))
+    >>> row.runs, row.wrong, row.undecided
+    (5, 0, 0)
+    """
+    return [row_of(case, replications) for case, replications in done.items()]
+
+
+def row_of(case: Case, replications: Sequence[Replication]) -> Row:
+    """What a case's replications say. Those that hit the budget are counted, and enter the mean with what they pulled."""
+    entry, runs = case.entry, len(replications)
+    pulls = np.array([r.pulls for r in replications], float)
+    wrong = sum(r.decided and not r.right for r in replications)
+    seconds = sum(r.seconds for r in replications)
+    bound = case.instance.characteristic.lower_bound(case.delta) if case.epsilon == 0 else math.nan
+    return Row(
+        instance=case.instance.name,
+        n=len(case.instance.arms),
+        algorithm=case.algorithm,
+        goal=entry.goal,
+        standing=entry.standing,
+        delta=case.delta,
+        epsilon=case.epsilon,
+        budget=case.budget,
+        runs=runs,
+        wrong=wrong,
+        wrong_answers=_named(case, [r.arm for r in replications if r.decided and not r.right]),
+        wrong_p=chance(wrong, runs, case.delta),
+        undecided=sum(not r.decided for r in replications),
+        mean=float(pulls.mean()),
+        sem=float(pulls.std(ddof=1) / math.sqrt(runs)) if runs > 1 else math.nan,
+        median=float(np.median(pulls)),
+        q95=float(np.quantile(pulls, 0.95)),
+        max=int(pulls.max()),
+        lower_bound=bound,
+        ratio=float(pulls.mean() / bound) if bound > 0 else math.nan,
+        microseconds=1e6 * seconds / max(pulls.sum(), 1.0),
+        seconds=seconds,
+        control=entry.control,
+        heuristic_of=entry.heuristic_of,
+    )
+
+
+def _named(case: Case, answers: Sequence[int]) -> str:
+    """Wrong answers: the arms, how far below the best they are, how often."""
+    arms = case.instance.arms
+    gaps = arms.means.max() - arms.means
+    counted = sorted(Counter(answers).items(), key=lambda item: -item[1])
+    return ", ".join(f"arm {arms.labels[a]} ({number(float(gaps[a]))} below the best) ×{times}" for a, times in counted)
+
+
+def chance(wrong: int, runs: int, delta: float) -> float:
+    """The probability that a method which errs with probability δ errs at least so often.
+
+    >>> chance(0, 100, 0.05), round(chance(12, 100, 0.05), 4)
+    (1.0, 0.0043)
+    """
+    return at_least(wrong, runs, delta)
+
+
+def too_often_wrong(row: Row) -> bool:
+    """Whether the wrong answers contradict δ."""
+    return bool(row.wrong_p < DOUBT)
+
+
+COLUMNS = {
+    "instance": "instance",
+    "n": "n",
+    "algorithm": "algorithm",
+    "standing": "standing",
+    "delta": "δ",
+    "runs": "runs",
+    "wrong": "wrong",
+    "undecided": "undecided",
+    "mean": "mean pulls",
+    "median": "median",
+    "q95": "95 %",
+    "max": "max",
+    "lower_bound": "lower bound",
+    "ratio": "ratio",
+    "microseconds": "µs a pull",
+}
+TEXT = ("instance", "algorithm", "standing")
+NOTES = {
+    "undecided": "undecided: runs that hit the budget, or ended without a decision; their pulls are in the mean, which is then "
+    "marked ≥ because they had not finished.",
+    "wrong": f"wrong!: so many wrong answers have a probability below {DOUBT:g} if the error is at most δ.",
+    "spending": "fixed-budget algorithms answer when their budget is spent and certify nothing; δ only sets the budget.",
+}
+
+
+def cells(row: Row, columns: Sequence[str] = tuple(COLUMNS)) -> list[str]:
+    """A row as a person reads it.
+
+    >>> number(12345.6), number(0.0123), number(5.9e13), number(float("nan"))
+    ('12,346', '0.0123', '5.9e13', '–')
+    """
+    shown = {
+        key: number(value) if isinstance(value, int | float) else str(value) for key, value in row.columns().items()
+    }
+    if row.goal == "fixed budget":
+        shown["standing"] += ", fixed budget"
+    elif row.undecided:
+        for key in ("mean", "median", "q95", "max", "ratio"):
+            shown[key] = "≥ " + shown[key] if shown[key] != "–" else "–"
+    if too_often_wrong(row):
+        shown["wrong"] += "!"
+    return [shown[column] for column in columns]
+
+
+def number(value: float) -> str:
+    """Three or so digits."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    if value == 0 or (isinstance(value, int) and abs(value) < 1e7):
+        return f"{value:,}" if value else "0"
+    if abs(value) >= 1e7:
+        mantissa, exponent = f"{value:.2g}".split("e") if "e" in f"{value:.2g}" else f"{value:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """What a reader of these rows must be told."""
+    said = []
+    if any(row.undecided for row in rows):
+        said.append(NOTES["undecided"])
+    if any(map(too_often_wrong, rows)):
+        said.append(NOTES["wrong"])
+    if any(row.goal == "fixed budget" for row in rows):
+        said.append(NOTES["spending"])
+    return said
+
+
+def as_markdown(rows: Sequence[Row], columns: Sequence[str] = tuple(COLUMNS)) -> str:
+    """A table for a page.
+
+    >>> print(as_markdown([], ["instance", "mean"]))
+    | instance | mean pulls |
+    |---|---:|
+    """
+    lines = ["| " + " | ".join(COLUMNS[c] for c in columns) + " |"]
+    lines.append("|" + "|".join("---" if c in TEXT else "---:" for c in columns) + "|")
+    lines += ["| " + " | ".join(cells(row, columns)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Every key of every row, for a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0].columns()) if rows else list(COLUMNS), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {k: "" if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.columns().items()}
+        for row in rows
+    )
+    return text.getvalue()
+
+
+def from_csv(text: str) -> list[Row]:
+    """The rows that `as_csv` wrote.
+
+    >>> from_csv(as_csv([])) == []
+    True
+    """
+    kinds = {field.name: str(field.type) for field in fields(Row)}
+    rows = []
+    for read in csv.DictReader(io.StringIO(text)):
+        entry = lookup(read["algorithm"])
+        values = {key: _value(kinds[key], value) for key, value in read.items()}
+        rows.append(Row(**values, control=entry.control, heuristic_of=entry.heuristic_of))
+    return rows
+
+
+def _value(kind: str, text: str) -> Any:
+    if "int" in kind:
+        return int(text) if text else None
+    return (float(text) if text else math.nan) if "float" in kind else text

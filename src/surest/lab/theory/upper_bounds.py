@@ -1,0 +1,122 @@
+"""The upper bounds of the paper's introduction, for comparison: each is what stands inside an O(·), without its constant.
+
+All write ln(e + ln 1/Δ) for ln ln 1/Δ, as the paper's footnote says.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.arms.divergence import chernoff_information
+from surest.core.protocol import FloatArray
+from surest.lab.theory.complexity import Hardness, entropy
+from surest.numerics import minimum
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """One expression: whose it is, what it says, and its value as a function of the instance and δ."""
+
+    method: str
+    formula: str
+    value: Callable[[Hardness, float], float]
+
+
+def doubly_log(gaps: npt.ArrayLike) -> FloatArray:
+    """ln(e + ln 1/Δ), the paper's ln ln 1/Δ for gaps that need not be small.
+
+    >>> doubly_log([1.0, 0.01]).round(3)
+    array([1.   , 1.991])
+    """
+    return np.asarray(np.log(np.e + np.maximum(np.log(1 / np.asarray(gaps, float)), 0.0)))
+
+
+def _others(hard: Hardness) -> FloatArray:
+    return np.delete(hard.gaps, hard.best)  # Δ_2 … Δ_n
+
+
+def median_elimination(hard: Hardness, delta: float) -> float:
+    """n/Δ²·ln 1/δ, Δ the smallest gap (Even-Dar, Mannor and Mansour 2002)."""
+    return float(len(hard.gaps) / hard.gaps[hard.best] ** 2 * np.log(1 / delta))
+
+
+def successive_elimination(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln n + ln ln 1/Δ_i) (Even-Dar, Mannor and Mansour 2002)."""
+    gaps = _others(hard)
+    return float((gaps**-2.0 * (np.log(1 / delta) + np.log(len(hard.gaps)) + doubly_log(gaps))).sum())
+
+
+def exponential_gap(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln ln 1/Δ_i): equation (1) (Karnin, Koren, Somekh 2013; Jamieson et al. 2014)."""
+    gaps = _others(hard)
+    return float((gaps**-2.0 * (np.log(1 / delta) + doubly_log(gaps))).sum())
+
+
+def entropy_elimination(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + Ent): the first term of equation (2) (Chen, Li and Qiao 2017).
+
+    Left out is the second term, 1/Δ_2²·ln ln 1/Δ_2 times a polylogarithm of n and 1/δ that is not stated.
+    """
+    gaps = _others(hard)
+    return float((gaps**-2.0).sum() * (np.log(1 / delta) + entropy(gaps)))
+
+
+def lil_klucb(hard: Hardness, delta: float) -> float:
+    """The expression of lil-KLUCB in Chernoff information D* (Tánczos, Nowak and Mankoff 2017), minimised over the levels θ̃.
+
+    Only their largest θ̃ enters the best arm's term, and the others fall as their own level rises: all levels are θ̃.
+    """
+    means = hard.means
+    top, others = means[hard.best], np.delete(means, hard.best)
+
+    def at(level: float) -> float:
+        d1, d = chernoff_information(level, top), chernoff_information(others, level)
+        first = (np.log(len(means) / delta) + doubly_log(d1)) / d1
+        return float(first + ((np.log(1 / delta) + doubly_log(d)) / d).sum())
+
+    low, width = others.max(), top - others.max()
+    with np.errstate(divide="ignore"):
+        return minimum(lambda u: at(low + u * width), 0.0, 1.0)
+
+
+def naive_best_arm(hard: Hardness, delta: float) -> float:
+    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i + ln n) (the paper, section 3)."""
+    return float((hard.costs * (np.log(len(hard.gaps) / delta) + doubly_log(hard.gaps))).sum())
+
+
+def vd_best_arm_id(hard: Hardness, delta: float) -> float:
+    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i): equation (3), the paper's main theorem."""
+    return float((hard.costs * (np.log(1 / delta) + doubly_log(hard.gaps))).sum())
+
+
+UPPER_BOUNDS: dict[str, UpperBound] = {
+    "median-elimination": UpperBound("Median Elimination", "n/Δ² · ln 1/δ", median_elimination),
+    "successive-elimination": UpperBound(
+        "Successive Elimination", "Σ 1/Δᵢ² · (ln 1/δ + ln n + lnln 1/Δᵢ)", successive_elimination
+    ),
+    "exponential-gap": UpperBound(
+        "Exponential-Gap Elimination, lil'UCB", "Σ 1/Δᵢ² · (ln 1/δ + lnln 1/Δᵢ)", exponential_gap
+    ),
+    "entropy": UpperBound(
+        "Chen, Li and Qiao (first term only)", "Σ 1/Δᵢ² · (ln 1/δ + Ent(Δ₂ … Δₙ))", entropy_elimination
+    ),
+    "lil-klucb": UpperBound("lil-KLUCB", "(ln n/δ + lnln 1/D₁)/D₁ + Σ (ln 1/δ + lnln 1/Dᵢ)/Dᵢ", lil_klucb),
+    "naive-best-arm": UpperBound("NaiveBestArm", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ + ln n)", naive_best_arm),
+    "vd-best-arm-id": UpperBound("VD-BestArmId", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ)", vd_best_arm_id),
+}
+
+
+def upper_bounds(hard: Hardness, delta: float) -> dict[str, float]:
+    """Every expression of `UPPER_BOUNDS`; infinite where two arms are best, 0 for a single arm.
+
+    >>> from surest.lab.theory.complexity import hardness
+    >>> {k: round(v) for k, v in upper_bounds(hardness([0.5, 0.4], [0.25, 0.24]), 0.1).items() if k != "lil-klucb"}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'median-elimination': 461, 'successive-elimination': 461, 'exponential-gap': 392, 'entropy': 230,
+     'naive-best-arm': 318, 'vd-best-arm-id': 270}
+    """
+    if len(hard.gaps) == 1 or not hard.gaps.min() > 0:
+        return dict.fromkeys(UPPER_BOUNDS, 0.0 if len(hard.gaps) == 1 else np.inf)
+    return {name: bound.value(hard, delta) for name, bound in UPPER_BOUNDS.items()}

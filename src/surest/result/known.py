@@ -1,0 +1,236 @@
+"""What a table of scores says by itself: exactly where all of them are there, and whatever the gaps hold where some are not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from surest.core.problem import Problem
+from surest.core.protocol import FloatArray
+from surest.kernels.constants import TOLERANCE_ON_LISTS
+from surest.result.data import Result
+from surest.result.listed import Gaps, Listed
+from surest.result.words import KNOWN
+
+ANYHOW = "exact: whatever the missing scores are"
+"""The reason of a result that no missing score can change …"""
+ANYHOW_LEFT = "certified, whatever the missing scores are"
+"""… and of one where bets left some arms, and no missing score can make another of these the answer."""
+
+
+class Certain(NamedTuple):
+    """What bounds of all means say of a question for certain."""
+
+    indices: tuple[int, ...]
+    possible: tuple[int, ...]
+    """The arms that may be right; all of them are equal where the means are known."""
+    verdicts: tuple[int, ...] | None
+    decided: bool
+
+
+def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Each arm's mean of the scores that are there, and what its mean on the list lies between, whatever the others are.
+
+    Sums are rounded once, so that they do not depend on the order of the items.
+
+    >>> from surest.core.problem import problem_of
+    >>> [column.tolist() for column in ranges(problem_of(2, items=2), np.array([[1.0, 0.0], [1.0, np.nan]]))]
+    [[0.5, 1.0], [0.5, 0.5], [0.5, 1.0]]
+    """
+    weights = problem.options.get("weights")
+    each = np.ones(values.shape[1]) if weights is None else np.asarray(weights, np.float64)
+    total, (worst, best) = fsum(each.tolist()), problem.bounds
+    rows = []
+    for row in values:
+        there = ~np.isnan(row)
+        seen, known = fsum((each[there] * row[there]).tolist()), fsum(each[there].tolist())
+        ends = [(seen + (total - known) * end) / total if known < total else seen / total for end in (worst, best)]
+        rows.append([seen / known if known else np.nan, *ends])
+    means, low, high = np.clip(np.array(rows).T, worst, best)
+    return means, low, high
+
+
+def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArray) -> Certain:
+    """The answer to a question from bounds of all means; from the means themselves it is exact."""
+    asked, n = problem.question, len(means)
+    sign, slack = (-1.0 if problem.minimise else 1.0), TOLERANCE_ON_LISTS * problem.scale.width
+    least, most = (low, high) if sign > 0 else (-high, -low)
+    if asked.kind in ("above", "control"):
+        verdicts = _of_each(problem, sign, least, most, slack)
+        open_ = verdicts == 0
+        if asked.kind == "control":
+            open_[asked.control] = False
+        named = tuple(np.flatnonzero(verdicts == 1).tolist())
+        return Certain(named, named, tuple(verdicts.tolist()), not open_.any())
+    m = asked.top if asked.kind == "top" else 1
+    worse = np.array([(least > end + slack).sum() for end in most])  # how many are better for certain
+    possible = tuple(np.flatnonzero(worse < m).tolist())
+    order = np.argsort(-np.nan_to_num(sign * means, nan=-np.inf), kind="stable")
+    first = [int(arm) for arm in order if arm in possible][:m]
+    settled = len(possible) == m or bool((high[list(possible)] == low[list(possible)]).all())
+    return Certain(tuple(first), possible, None, settled and len(first) == m and n > 0)
+
+
+def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray, slack: float) -> Any:
+    """1, −1 or, where it is open, 0 for each arm that is compared with a bar or a control."""
+    asked = problem.question
+    if asked.kind == "above":
+        bar = sign * float(problem.above or 0.0)
+        return np.where(least >= bar - slack, 1, np.where(most < bar - slack, -1, 0))
+    control = asked.control
+    not_better = most <= least[control] + problem.margin + slack
+    verdicts = np.where(least > most[control] + slack, 1, np.where(not_better, -1, 0))
+    verdicts[control] = 0
+    return verdicts
+
+
+def base_of(problem: Problem, indices: Sequence[int]) -> int:
+    """The arm that differences are from: the control, or the last arm chosen."""
+    return problem.question.control if problem.question.kind == "control" else int(indices[-1]) if indices else 0
+
+
+def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
+    """The result of a table without gaps: of all items, and exact.
+
+    >>> from surest.core.problem import problem_of
+    >>> result = known(problem_of(["a", "b"], items=3), "xyz", np.array([[1.0, 0, 0], [1, 1, 0]]))
+    >>> result.best, result.exact, result.reason
+    ('b', True, 'exact: all scores known')
+    """
+    n, count = values.shape
+    means, *_ = ranges(problem, values)
+    found = certain(problem, means, means, means)
+    tied = ", tied" if len(found.possible) > len(found.indices) else ""
+    apart = means - means[base_of(problem, found.indices)]
+    arms, places = np.divmod(np.arange(n * count), count)
+    return Result(
+        problem=problem,
+        indices=found.indices,
+        certified=True,
+        reason="the only arm" if n == 1 and problem.question.kind == "best" else KNOWN + tied,
+        standing="proven",
+        pulls=n * count,
+        rounds=count,
+        seconds=float("nan"),
+        pulls_per_arm=np.full(n, count),
+        means=means,
+        contender_indices=found.possible,
+        verdicts=found.verdicts,
+        achieved_delta=0.0,
+        epsilon_certified=0.0,
+        intervals=(means, means),
+        evaluations=n * count,
+        listed=Listed(items, count, arms, places, values.ravel(), (apart, apart), known=True),
+    )
+
+
+def is_right(exact: Result, other: Result) -> bool:
+    """Whether an answer is right, by the means that are known."""
+    problem, means = exact.problem, exact.means
+    sign, slack = (-1.0 if problem.minimise else 1.0), problem.epsilon + TOLERANCE_ON_LISTS * problem.scale.width
+    asked, scores = problem.question, sign * means
+    if asked.kind in ("best", "top"):
+        return bool(scores[list(other.indices)].min() >= np.sort(scores)[-len(other.indices)] - slack)
+    bar = scores[asked.control] if asked.kind == "control" else sign * float(problem.above or 0.0)
+    more = problem.margin if asked.kind == "control" else 0.0
+    verdicts = np.array(other.verdicts)
+    strict = (
+        slack if asked.kind == "above" else -slack
+    )  # an arm on the bar is above it; one like the control is not better
+    return not (((verdicts == 1) & (scores < bar - strict)) | ((verdicts == -1) & (scores > bar + more + slack))).any()
+
+
+def agreeing(exact: Result, other: Result) -> Result:
+    """A claim about further items without what the items at hand speak against: it says less then, so that it holds as well."""
+    if other.verdicts is not None and exact.verdicts is not None:
+        pairs = zip(other.verdicts, exact.verdicts, strict=True)
+        both = tuple(verdict if verdict == fact else 0 for verdict, fact in pairs)
+        named = tuple(arm for arm, verdict in enumerate(both) if verdict == 1)
+        return replace(other, verdicts=both, indices=named, certified=other.certified and both == other.verdicts)
+    left, best = set(other.contender_indices or range(len(exact.means))), set(exact.indices)
+    if (other.certified and is_right(exact, other)) or (not other.certified and best <= left):
+        return other
+    return replace(
+        other, certified=False, reason="all items seen", indices=exact.indices, contender_indices=tuple(sorted(left | best)),
+        apart=None, epsilon_certified=None, achieved_delta=None,
+    )  # fmt: skip
+
+
+def with_gaps(found: Result, values: FloatArray) -> Result:
+    """A result from a table with gaps, and what is known beside the items that count: it may decide by itself."""
+    problem, listed = found.problem, found.listed
+    assert listed is not None
+    there = ~np.isnan(values)
+    means, low, high = ranges(problem, values)
+    sure = certain(problem, means, low, high)
+    whole = np.asarray(there.all(axis=0))
+    part = None
+    if whole.any():
+        options = dict(problem.options)
+        options |= {name: np.asarray(options[name])[whole].tolist() for name in ("group", "weights") if name in options}
+        smaller = msgspec.structs.replace(problem, items=int(whole.sum()), target="items", options=options)
+        part = known(
+            smaller, [item for item, all_ in zip(listed.items, whole.tolist(), strict=True) if all_], values[:, whole]
+        )
+    out = set(range(len(means))) - set(sure.possible) if problem.target == "items" else set()
+    gaps = Gaps(int((~there).sum()), tuple(sorted(out)), part)
+    arms, places = np.nonzero(there)
+    listed = replace(listed, arms=arms, places=places, values=values[there], gaps=gaps)
+    found = replace(found, listed=listed, means=means, pulls=int(there.sum()), pulls_per_arm=there.sum(axis=1))
+    return found if problem.target == "population" else _narrowed(found, listed, sure, low, high)
+
+
+def _narrowed(found: Result, listed: Listed, sure: Certain, low: FloatArray, high: FloatArray) -> Result:
+    """The result with what is certain whatever the missing scores are."""
+    before, found = base_of(found.problem, found.indices), _decided(found, sure)
+    base = base_of(found.problem, found.indices)
+    less, more = low - high[base], high - low[base]
+    if base == before and listed.differences is not None:  # bounds from bets are from the arm that led by itself
+        less, more = _inside(listed.differences, less, more)
+    less[base] = more[base] = 0.0
+    ends = None if found.intervals is None else _inside(found.intervals, low, high)
+    return replace(found, intervals=ends, listed=replace(listed, differences=(less, more)))
+
+
+def _decided(found: Result, sure: Certain) -> Result:
+    """The answer, or who leads by all scores that are there, with what is certain."""
+    kind = found.problem.question.kind
+    if found.certified:
+        return found
+    if sure.decided:
+        tied = ", tied" if len(sure.possible) > len(sure.indices) else ""
+        return replace(
+            found, certified=True, reason=ANYHOW + tied, indices=sure.indices, contender_indices=sure.possible,
+            verdicts=sure.verdicts, achieved_delta=0.0, epsilon_certified=0.0, apart=None, wanted_cells=(),
+        )  # fmt: skip
+    if sure.verdicts is not None and found.verdicts is not None:
+        both = tuple(one or other for one, other in zip(found.verdicts, sure.verdicts, strict=True))
+        control = found.problem.question.control if kind == "control" else -1
+        done = all(verdict for arm, verdict in enumerate(both) if arm != control)
+        named = tuple(arm for arm, verdict in enumerate(both) if verdict == 1)
+        found = replace(found, verdicts=both, indices=named)
+        return replace(found, certified=True, reason=ANYHOW_LEFT, wanted_cells=()) if done else found
+    if found.standing != "proven" or found.contender_indices is None:
+        return found
+    left = tuple(arm for arm in found.contender_indices if arm in sure.possible)
+    if kind != "best":
+        return replace(found, contender_indices=left) if set(found.indices) <= set(left) else found
+    if not left:
+        return found
+    sign = -1.0 if found.minimise else 1.0
+    leader = max(left, key=lambda arm: (sign * np.nan_to_num(found.means[arm], nan=-sign * np.inf), -arm))
+    if leader not in found.indices:
+        found = replace(found, indices=(leader,), achieved_delta=None, epsilon_certified=None)
+    if len(left) > 1 or found.epsilon > 0:
+        return replace(found, contender_indices=left)
+    return replace(found, certified=True, reason=ANYHOW_LEFT, contender_indices=left, apart=None, wanted_cells=())
+
+
+def _inside(ends: tuple[FloatArray, FloatArray], low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds cut to what is certain; where they are wrong, and nothing would be left, what is certain."""
+    least, most = np.maximum(ends[0], low), np.minimum(ends[1], high)
+    empty = least > most
+    return np.where(empty, low, least), np.where(empty, high, most)

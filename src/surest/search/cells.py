@@ -1,0 +1,129 @@
+"""Let a table of arms × items answer a procedure, as far as it is filled."""
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from surest.algorithms import lookup, start_on
+from surest.arms.tables import Table
+from surest.core.problem import Problem, default_algorithm
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, BoolArray, Cells, FloatArray
+from surest.errors import Stop, UsageError
+from surest.result.data import Result
+from surest.result.known import agreeing
+from surest.result.making import listed_of, result_of
+from surest.search.desk import Hook
+from surest.search.looks import Looks, points_of
+from surest.search.tickets import Cell
+
+MOST_WANTED = 10_000
+"""Cells to evaluate next that a result lists, at most."""
+
+
+def read_off(
+    running: Running[Answer], table: FloatArray, on_request: Hook | None = None, used: BoolArray | None = None
+) -> BoolArray:
+    """Answer requests for cells from a table on [0, 1] until one of them lacks a cell; which cells were used.
+
+    They are marked in `used`, if given: what was used is then known even where `on_request` stops the run.
+
+    >>> from surest.core.problem import problem_of
+    >>> from surest.algorithms import start_on
+    >>> problem = problem_of(2, items=3, seed=1)
+    >>> running = Running(start_on(problem), 2, items=3)
+    >>> read_off(running, np.array([[1.0, 1, 1], [0, 0, 0]]))
+    array([[ True,  True, False],
+           [ True,  True, False]])
+    >>> running.value.arm
+    0
+    """
+    used = np.zeros(table.shape, np.bool_) if used is None else used
+    while isinstance(running.request, Cells):
+        if on_request is not None:
+            on_request(running)
+        block = running.request.arms[:, None], running.request.items
+        cells = table[block]
+        if np.isnan(cells).any():
+            break
+        used[block] = True
+        running.send(cells, "the table")
+    return used
+
+
+def missing_cells(running: Running[Answer], table: FloatArray, most: int) -> list[Cell]:
+    """The first cells that a table lacks, in the order in which they will be needed, so many at most."""
+    request, found = running.request, list[Cell]()
+    if not isinstance(request, Cells):
+        return found
+    for item in [*request.items.tolist(), *request.ahead.tolist()]:
+        for arm in request.arms.tolist():
+            if np.isnan(table[arm, item]):
+                found.append((arm, item))
+                if len(found) == most:
+                    return found
+    return found
+
+
+def searched(
+    problem: Problem, table: Table, units: FloatArray, hook: Hook | None = None, looks: Looks | None = None
+) -> Result:
+    """What a search finds that reads the table cell by cell, as if each had to be evaluated, up to a gap that it meets."""
+    running: Running[Answer] = Running(
+        start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
+        items=problem.items,
+    )  # fmt: skip
+    stopped, used = None, np.zeros(units.shape, np.bool_)
+    try:
+        read_off(running, units, hook, used)
+    except Stop as stop:
+        stopped = str(stop) or "stopped"
+    if running.request is not None and stopped is None:
+        stopped = "more cells needed"
+    arms, places = np.nonzero(used)
+    listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
+    standing = lookup(problem.algorithm).standing
+    found = result_of(
+        running, problem, standing=standing, history=points_of(looks), stopped=stopped, evaluations=int(used.sum())
+    )
+    wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]
+    return replace(found, listed=listed, wanted_cells=tuple(wanted))
+
+
+def population(problem: Problem, table: Table, units: FloatArray, means: FloatArray) -> Result | None:
+    """What the table says of what its items are a sample of; None where that is not to be asked. `means` are of all scores."""
+    if problem.target == "population" or len(problem.labels) < 2:
+        return None
+    asked = {name: getattr(problem, name) for name in ("top", "above", "control", "margin", "error")}
+    settings = {"items": 1, **{name: value for name, value in asked.items() if value is not None}}
+    other = msgspec.structs.replace(
+        problem, target="population", algorithm=default_algorithm(settings), budget=None,
+        options={name: value for name, value in problem.options.items() if name in ("group", "weights")},
+    )  # fmt: skip
+    try:
+        return replace(searched(other, table, units), means=means, wanted_cells=())
+    except UsageError:  # items, or clusters, of different weight
+        return None
+
+
+def further(found: Result) -> Result:
+    """The result of a search, with what holds for further items where it has evaluated every cell of its list.
+
+    >>> import surest
+    >>> result = surest.evaluate(["a", "b"], range(4), score=lambda arm, item: float(arm == "a" and item == 3))
+    >>> str(result.population).splitlines()[0]
+    'Not decided (all items seen). Arm a leads so far. Both arms may still be the best on further items like these.'
+    """
+    listed, problem = found.listed, found.problem
+    if listed is None or listed.beside is not None or not found.certified or found.resampled:
+        return found
+    shape = len(problem.labels), len(listed.items)
+    if (found.pulls_per_arm < shape[1]).any() or len(listed.values) < shape[0] * shape[1]:
+        return found
+    values = np.full(shape, np.nan)
+    values[listed.arms, listed.places] = listed.values
+    other = population(
+        problem, Table(problem.labels, tuple(listed.items), values), problem.scale.to_unit(values), found.means
+    )
+    return found if other is None else replace(found, listed=replace(listed, beside=agreeing(found, other)))

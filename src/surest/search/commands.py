@@ -1,0 +1,273 @@
+"""Shell commands as arms: each run's last line of standard output is a number."""
+
+import contextlib
+import errno
+import math
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
+
+from surest.core.scale import Scale
+from surest.errors import RewardError, SourceError, UsageError
+from surest.search.guard import Guard
+
+KEPT = 2000
+"""Characters of a failed run's error output that are kept: its end, where the reason is."""
+OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
+"""What a shell would understand and a program would take for an argument."""
+PLACES = ("arm", "item", "seed")
+"""What may stand in braces in a command."""
+PRIVATE = ("SUREST_STORAGE", "SUREST_TOKEN")
+"""An environment variable that is ours alone: it may hold a password."""
+
+
+class CommandFailed(Exception):
+    """A run that gave no reward. It may be retried."""
+
+
+class CommandTimedOut(CommandFailed, TimeoutError):
+    """A run that took too long."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """An arm: a name, and the words of a command line."""
+
+    label: str
+    words: tuple[str, ...]
+
+    @property
+    def reads_item(self) -> bool:
+        """Whether an item is given on standard input: no word has a place for it."""
+        return not any("{item}" in word for word in self.words)
+
+    def line(self, seed: int, item: str | None = None) -> list[str]:
+        """The words to run, with the arm's name, the item and the seed in their places.
+
+        >>> Command("fast", ("solve", "--with={arm}", "{item}", "{seed}", "{x}")).line(7, "a {seed} b")
+        ['solve', '--with=fast', 'a {seed} b', '7', '{x}']
+        """
+        values = {"arm": self.label, "item": "{item}" if item is None else item, "seed": str(seed)}
+        place = "{(" + "|".join(PLACES) + ")}"
+        return [re.sub(place, lambda found: values[found[1]], word) for word in self.words]
+
+
+def parse_command(text: str) -> Command:
+    """An arm from NAME=COMMAND. The command is run without a shell.
+
+    >>> parse_command("fast=echo --seed '{seed}' --eps=0.1").line(7)
+    ['echo', '--seed', '7', '--eps=0.1']
+    """
+    label, equals, line = text.partition("=")
+    label = label.strip()
+    if not equals or not label or any(character.isspace() for character in label):
+        raise SourceError(f"--command {text!r}: write NAME=COMMAND, as in 'fast=./solve --fast {{seed}}'")
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as error:
+        raise SourceError(f"--command {text!r}: {error}") from None
+    if not words or "\0" in line:
+        raise SourceError(f"--command {text!r}: there is no command after {label}=")
+    apart = shlex.shlex(
+        line, posix=True, punctuation_chars=";"
+    )  # a semicolon that is not quoted ends a word: 'echo 1; exit'
+    apart.whitespace_split, apart.commenters = True, ""
+    operator = next((word for word in [*words, *apart] if word in OPERATORS), None)
+    if operator is not None:
+        raise SourceError(f"--command {text!r}: {operator!r} needs a shell; write {label}=sh -c '…'")
+    return checked_command(Command(label, words))
+
+
+def checked_command(command: Command) -> Command:
+    """A command, refused where there is no such program."""
+    for word in command.words:
+        for name in re.findall(r"\{([a-z]+)\}", word):
+            near = get_close_matches(name, PLACES, 1, 0.7)
+            if name not in PLACES and near:
+                raise SourceError(f"command {command.label!r} says {{{name}}}; did you mean {{{near[0]}}}?")
+    program = command.words[0]
+    if not any(f"{{{place}}}" in program for place in PLACES) and shutil.which(program) is None:
+        raise not_startable(command.label, command.words, "there is no such program, or it may not be executed")
+    return command
+
+
+def commands_for(labels: Sequence[str], words: Sequence[str]) -> list[Command]:
+    """One command for every arm, with the arm's name in the place of {arm}.
+
+    >>> [command.line(1) for command in commands_for(["a", "b"], ["echo", "{arm}"])]
+    [['echo', 'a'], ['echo', 'b']]
+    """
+    if not words:
+        raise SourceError("there is no command; write one after --, as in: -- ./evaluate {arm} {seed}")
+    if len(labels) > 1 and not any("{arm}" in word for word in words):
+        raise SourceError(f"{shlex.join(words)}: the command must say {{arm}} somewhere, or all arms would be the same")
+    return [checked_command(Command(label, tuple(words))) for label in labels]
+
+
+def parse_commands(texts: Sequence[str]) -> list[Command]:
+    """Several arms, all with names of their own."""
+    commands = [parse_command(text) for text in texts]
+    labels = [command.label for command in commands]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise SourceError(f"two commands are called {twice!r}; names must differ")
+    return commands
+
+
+def last_number(output: str) -> float:
+    """The number on the last line that is not empty.
+
+    >>> last_number("solving …\\n0.25\\n\\n")
+    0.25
+    """
+    lines = output.split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), None)
+    if last is None:
+        raise CommandFailed("it printed nothing; the last line of its standard output must be a number")
+    try:
+        number = float(last)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise CommandFailed(f"the last line of its standard output is {last[:200]!r}, not a number")
+    return number
+
+
+@dataclass
+class Runner:
+    """Runs commands, from any number of threads; `stop` ends all that still run, and so does the end of this process."""
+
+    scale: Scale = field(default_factory=Scale)
+    timeout: float | None = None
+    said: dict[str, str] = field(default_factory=dict)
+    """What the latest failed run of each arm had to say."""
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout < math.inf:
+            raise UsageError(f"the timeout is {self.timeout}; it is a number of seconds above 0")
+        self._live: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._guard = Guard()
+
+    def arm(self, command: Command) -> Callable[..., float]:
+        """A command as a function: of the seed, or of an item and the seed."""
+        return partial(self._arm, command)
+
+    def _arm(self, command: Command, *arguments: object) -> float:
+        *item, seed = arguments
+        return self.run(command, int(str(seed)), *map(str, item))
+
+    def run(self, command: Command, seed: int, item: str | None = None) -> float:
+        """The reward of one run."""
+        given = item + "\n" if item is not None and command.reads_item else None
+        try:
+            output = self._output(command, command.line(seed, item), given)
+            number = last_number(output)
+            return self.scale.number(number, "a run")
+        except RewardError:
+            raise RewardError(
+                f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip "
+                "such a number counts as the nearer bound, and a search that was kept goes on with all that was measured. Wider "
+                "--bounds need a new search"
+            ) from None
+        except CommandFailed as error:
+            if not self._stopped:  # those that were ended have not failed
+                self.said[command.label] = str(error)
+            raise
+
+    def _output(self, command: Command, words: list[str], given: str | None) -> str:
+        process = self._started(command, words, reads=given is not None)
+        try:
+            output, errors = process.communicate(None if given is None else given.encode(), timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            kill(process)
+            _, errors = process.communicate()
+            raise CommandTimedOut(f"it took longer than {self.timeout:g} s{error_output(errors)}") from None
+        finally:
+            with self._lock:
+                self._live.discard(process)
+            self._guard.ended(process.pid)
+        if process.returncode:
+            raise CommandFailed(f"{how_it_ended(process.returncode)}{error_output(errors)}")
+        return output.decode("utf-8", "replace")
+
+    def _started(self, command: Command, words: list[str], reads: bool) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._stopped:
+                raise CommandFailed("stopped")
+            self._guard.start()
+            try:
+                # a session of its own: what the command starts can be ended with it
+                process = subprocess.Popen(
+                    words,
+                    stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    env=without_secrets(os.environ),
+                )
+            except OSError as error:
+                if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
+                    raise CommandFailed(f"it could not be started: {error.strerror}") from None
+                raise not_startable(command.label, words, error.strerror or str(error)) from None
+            self._guard.began(process.pid)
+            self._live.add(process)
+            return process
+
+    def stop(self) -> None:
+        """End every run that is under way, and start no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._live:
+                kill(process)
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command: without the address of our database, and whatever else of ours holds a password.
+
+    >>> without_secrets({"HOME": "/home/me", "SUREST_STORAGE": "sqlite:///s.db", "SUREST_X": "http://me:pass@host"})
+    {'HOME': '/home/me'}
+    """
+    return {name: value for name, value in environment.items() if not _secret(name, value)}
+
+
+def _secret(name: str, value: str) -> bool:
+    return name in PRIVATE or (
+        name.startswith("SUREST_") and re.search(r"://[^/]*:[^/]*@|password=", value) is not None
+    )
+
+
+def not_startable(label: str, words: Sequence[str], why: str) -> SourceError:
+    """What to say of a command that the system does not start."""
+    return SourceError(f"command {label!r} cannot be started: {shlex.join(words)}: {why}")
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a command and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def how_it_ended(status: int) -> str:
+    """What a status that is not 0 means, in words."""
+    return f"it ended with exit status {status}" if status > 0 else f"it was ended by signal {-status}"
+
+
+def error_output(errors: bytes) -> str:
+    """The end of what a failed command wrote to standard error, to be put after how it ended."""
+    text = errors.decode("utf-8", "replace").strip()
+    if not text:
+        return ", without error output"
+    return f"; its error output{' ends' if len(text) > KEPT else ''}:\n{text[-KEPT:]}"

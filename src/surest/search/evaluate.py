@@ -1,0 +1,301 @@
+"""The front door for lists of items: `evaluate`, and `aevaluate` for async functions."""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from surest.arms.files import is_log
+from surest.arms.tables import Table, table_of
+from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
+from surest.core.scale import checked_scale
+from surest.errors import UsageError
+from surest.result.data import Result
+from surest.result.known import agreeing, is_right, known, with_gaps
+from surest.result.listed import Listed
+from surest.search.call import Work, scored, work_of
+from surest.search.cells import further, population, searched
+from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
+from surest.search.loading import resolved
+from surest.search.looks import Looks
+from surest.search.looks import history as history_hook
+from surest.search.run import Run, ended
+from surest.search.watching import Hook, watching
+
+
+@takes_items_settings
+def evaluate(
+    arms: Any,
+    items: Sequence[Any] | None = None,
+    delta: float = 0.05,
+    *,
+    score: Callable[..., Any] | None = None,
+    seed: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    executor: Workers | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    storage: Any = None,
+    name: str | None = None,
+    progress: Hook | bool | None = None,
+    simulate: bool = False,
+    history: bool = False,
+    **settings: Any,
+) -> Result:
+    """Find the arm with the best mean on a list of items, wrong with probability at most `delta`.
+
+    All arms are evaluated on the same items, in one random order; weak arms drop out, and no cell (an arm on an item) is
+    evaluated twice. The guarantee assumes nothing of the scores but their range: the only randomness is the order.
+
+    Parameters
+    ----------
+    arms : mapping, sequence or table
+        ``{label: function(item)}``; or labels, with ``score(arm, item)``; or, without `items`, a table of scores: a
+        DataFrame (columns arm, item, value; or a column for each arm and a row for each item), ``{arm: {item: value}}``, a 2-D
+        array (a row for each arm and a column for each item), a CSV file. Of a complete table the answer is exact, and
+        `needed` says what a search would have evaluated. One with gaps is what is known so far.
+    items : sequence, optional
+        The items: questions, instances, folds, seeds. An item that stands twice counts twice.
+    delta : float
+        The allowed probability of a wrong answer.
+    score : callable, optional
+        ``score(arm, item)``, for arms that are labels.
+    epsilon : float
+        How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
+    budget : int, optional
+        The most cells to evaluate. When they do not suffice, the answer so far is returned, with its contenders.
+    target : {"items", "population"}
+        Whether the verdict is about the mean on these items, or about what they are a random sample of.
+    repeats : int
+        Evaluations that a cell is the mean of.
+    bounds : (float, float)
+        The lowest and the highest possible score.
+    minimise : bool
+        Scores are costs, times or losses: the smallest mean is the best.
+    seed : int, optional
+        Draws the order of the items. Fresh, and reported, if not given. For a table it is then made from the names of its arms
+        and items, so that the order stays the same while it is filled. Choosing the best of several seeds voids the claim.
+    columns : mapping, optional
+        Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
+    executor, in_flight, retries, on_failure
+        As for `identify`. Idle workers evaluate ahead; the transcript is that of a single worker.
+    storage, name : str, optional
+        Keep the evaluations in a study: the same call goes on where it was.
+    progress : bool or callable, optional
+        Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
+        called instead with the state of the run before each item, and may raise `surest.Stop`. A complete table is not searched.
+    simulate : bool
+        Search a table as if each score had to be evaluated, instead of saying what all of them say.
+    history : bool
+        Keep evidence over time in ``result.history``, for ``result.plot("evidence")``.
+    **settings
+        The algorithm's own options, such as ``group`` and ``weights``.
+
+    Returns
+    -------
+    Result
+        With `.best`, `.contenders`, `.certified`, `.exact`, `.evaluations`, `.cells`, `.table`, `.differences` and more. Of a
+        table also `.population`, the answer for further items like these, and `.needed`.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, once the evaluations that run have ended: its `result` is the answer so far. A second Ctrl-C does not wait.
+
+    Examples
+    --------
+    >>> questions = [f"question {i}" for i in range(400)]
+    >>> judges = {"terse": lambda q: len(q) % 2, "kind": lambda q: 1.0, "wordy": lambda q: 0.5}
+    >>> result = evaluate(judges, questions, seed=1)
+    >>> result.best, result.certified, result.evaluations < result.cells / 10
+    ('kind', True, True)
+    """
+    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    if items is None:
+        looks = history_hook() if history else None
+        _refuse(
+            score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name,
+            repeats=settings.get("repeats"),
+        )  # fmt: skip
+        if isinstance(arms, str | Path) and is_log(arms):
+            arms = import_module("surest.integrations.eval_logs").table([arms])
+        table = table_of(arms, columns)
+        given = {"delta": delta, "seed": table_seed(table) if seed is None else seed, **resolved(settings)}
+        watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
+        with watch:
+            found = _from_table(table, given, watch, simulate, looks)
+        return ended(replace(found, seconds=time.perf_counter() - began), watch)
+    if simulate:
+        raise UsageError("simulate goes with a table of scores; functions are evaluated")
+    labels, functions = _functions(arms, score, asynchronous=False)
+    watch = watching(labels, scale, progress, items=True, ticks=executor is None)
+    in_flight = 1 if executor is None else in_flight
+    with Run.begun(
+        labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
+        storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
+    ) as run:  # fmt: skip
+        drive(run.desk, _work(functions, run, mean_of), Inline() if executor is None else executor, in_flight)
+    return further(run.found())
+
+
+@takes_items_settings
+async def aevaluate(
+    arms: Any,
+    items: Sequence[Any],
+    delta: float = 0.05,
+    *,
+    score: Callable[..., Any] | None = None,
+    seed: int | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    storage: Any = None,
+    name: str | None = None,
+    progress: Hook | bool | None = None,
+    history: bool = False,
+    **settings: Any,
+) -> Result:
+    """`evaluate` for async functions: up to `in_flight` of them are awaited at a time.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def judged(arm, item):
+    ...     return float(arm == "kind")
+    >>> result = asyncio.run(aevaluate(["terse", "kind"], range(100), score=judged, seed=1))
+    >>> result.best, result.certified
+    ('kind', True)
+    """
+    labels, functions = _functions(arms, score, asynchronous=True)
+    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    watch = watching(labels, scale, progress, items=True)
+    with Run.begun(
+        labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
+        storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
+    ) as run:  # fmt: skip
+        from surest.search.asynchronous import drive as drive_async  # asyncio takes a while to load
+
+        await drive_async(run.desk, _work(functions, run, amean_of), in_flight)
+    return further(run.found())
+
+
+async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:
+    """The mean of several awaited evaluations of one cell."""
+    values = [float(await function(item)) for _ in range(repeats)]
+    return min(max(sum(values) / repeats, min(values)), max(values))
+
+
+def table_seed(table: Table) -> int:
+    """The seed of a table's order, where none is given: from the names of its arms and items, and nothing else."""
+    names = "\0".join([*map(str, table.labels), "", *map(str, table.items)])
+    return int.from_bytes(sha256(names.encode(errors="replace")).digest()[:4], "big")
+
+
+def _first_outside(table: Table, problem: Problem) -> str:
+    """The cell that a complaint is about: the first that is out of range."""
+    outside = np.argwhere((table.values < problem.scale.low) | (table.values > problem.scale.high))
+    if not len(outside):
+        return "a cell of the table"
+    arm, place = outside[0].tolist()
+    return f"arm {table.labels[arm]!r} on item {table.items[place]!r}"
+
+
+def _from_table(
+    table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None
+) -> Result:
+    """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
+    problem = problem_of(list(table.labels), items=len(table.items), **given)
+    there, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
+    units[there] = problem.scale.to_unit(problem.scale.numbers(table.values[there], _first_outside(table, problem)))
+    quiet = table.complete and not simulate
+    found = searched(problem, table, units, None if quiet else hook, looks)
+    if simulate:
+        return found.as_resampled()
+    if table.complete and problem.target == "population":
+        exact = known(msgspec.structs.replace(problem, target="items"), table.items, table.values)
+        needed = found.evaluations if found.certified else None
+        apart = _listed(found).differences
+        listed = _listed(exact, items_used=found.items_used, differences=apart, needed=needed, beside=exact)
+        all_: dict[str, Any] = {"means": exact.means, "pulls": exact.pulls, "pulls_per_arm": exact.pulls_per_arm}
+        return replace(found, **all_, evaluations=exact.pulls, listed=listed)
+    if not table.complete:
+        found = with_gaps(found, table.values)
+        return replace(found, listed=_listed(found, beside=population(problem, table, units, found.means)))
+    exact = known(problem, table.items, table.values)
+    needed = found.evaluations if found.certified else None
+    misled = needed is not None and not is_right(exact, found)
+    beside = population(problem, table, units, exact.means)
+    beside = None if beside is None else agreeing(exact, beside)
+    return replace(exact, listed=_listed(exact, needed=needed, misled=misled, beside=beside), warnings=found.warnings)
+
+
+def _listed(result: Result, **more: Any) -> Listed:
+    assert result.listed is not None
+    return replace(result.listed, **more)
+
+
+def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any, ...], list[Callable[..., Any]]]:
+    """Labels, and a function of an item for each."""
+    if isinstance(arms, Mapping):
+        if score is not None:
+            raise UsageError("score goes with labels; these arms are functions already")
+        labels, functions = labels_of(list(arms)), list(arms.values())
+    elif score is not None:
+        labels = labels_of(arms)
+        functions = scored(score, labels)
+    else:
+        raise UsageError("give arms as {label: function of an item}, or labels and score=function(arm, item)")
+    for label, function in zip(labels, functions, strict=True):
+        if not callable(function):
+            raise UsageError(
+                f"arm {label!r} is {function!r:.60}; give a function of an item, or leave out items for a table"
+            )
+        inner = getattr(function, "func", function)
+        if inspect.iscoroutinefunction(inner) != asynchronous:
+            hint = "await surest.aevaluate(…)" if not asynchronous else "surest.evaluate(…)"
+            kind = "not an async function" if asynchronous else "an async function"
+            raise UsageError(f"arm {label!r} is {kind}; use {hint} instead")
+    return labels, functions
+
+
+def _work(functions: Sequence[Callable[..., Any]], run: Run, mean: Callable[..., Any]) -> Work:
+    repeats = run.problem.repeats
+    several = functions if repeats == 1 else [partial(mean, function, repeats) for function in functions]
+    return work_of(several, 0, items=run.items)
+
+
+def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:
+    """The mean of several evaluations of one cell."""
+    values = [float(function(item)) for _ in range(repeats)]
+    return min(max(sum(values) / repeats, min(values)), max(values))  # rounding must not leave their range
+
+
+def _checked_list(items: Any) -> list[Any]:
+    """The items as a list, refused where it is not clear what an item is."""
+    if (
+        hasattr(items, "columns")
+        or isinstance(items, Mapping | str | bytes | set | frozenset)
+        or not hasattr(items, "__iter__")
+    ):
+        hint = "; for the rows of a data frame: frame.to_dict('records')" if hasattr(items, "columns") else ""
+        raise UsageError(f"items are {type(items).__name__}; give a list: questions, instances, numbers{hint}")
+    listed = list(items)
+    if not listed:
+        raise UsageError("there are no items; give at least one")
+    return listed
+
+
+def _refuse(**given: Any) -> None:
+    """Refuse what a table has no use for."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} goes with functions and items; a table is read as it is")

@@ -1,0 +1,191 @@
+"""Let any `concurrent.futures.Executor` answer a session's tickets: threads, processes, loky's or Dask's workers.
+
+Rewards count in the order of the tickets, whatever the order in which they come: `Session` sees to that.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from surest.algorithms import Algorithm
+from surest.errors import EvaluationError, UsageError
+from surest.search.call import Work
+from surest.search.dask import Reach
+from surest.search.desk import Desk
+from surest.search.failures import described
+from surest.search.interrupts import first_interrupt
+from surest.search.loading import entry_of
+from surest.search.loop import Outcome, checked_in_flight, loop
+from surest.search.session import Ticket
+
+IN_FLIGHT = 16
+"""Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
+LOOK = 0.2
+"""Seconds after which the loop comes round again while nothing is done."""
+
+T = TypeVar("T")
+Workers = Executor | Callable[[], Executor]
+"""An executor, or a function that gives one and is called again when that one breaks."""
+
+
+def drive(desk: Desk, work: Work, executor: Workers, in_flight: int) -> None:
+    """Let an executor do what the loop says, until it ends. The executor stays open.
+
+    Up to `in_flight` evaluations are under way at a time. If this ends with an error, what has not begun is cancelled. If it is
+    interrupted, or the desk raises `Stop`, what runs is finished and told first; a second interrupt abandons it.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import random
+    >>> from surest.search.desk import SessionDesk
+    >>> from surest.search.session import Session
+    >>> session = Session(2, delta=0.1, batch=16)
+    >>> with ThreadPoolExecutor(4) as pool:
+    ...     drive(SessionDesk(session), lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
+    >>> session.result().best, session.health
+    ('0', {})
+    """
+    steps = loop(desk, checked_in_flight(in_flight))
+    jobs = Jobs(executor, work)
+    try:
+        with first_interrupt(lambda: jobs.ended.put(None)):
+            step = next(steps)
+            while True:
+                jobs.start(step.start)
+                if step.draining:
+                    jobs.cancel()
+                try:
+                    ended = jobs.wait()
+                except KeyboardInterrupt as interrupt:
+                    step = steps.throw(interrupt)
+                else:
+                    step = steps.send(ended)
+    except StopIteration:
+        return
+    finally:
+        jobs.cancel()
+        steps.close()
+
+
+class Jobs:
+    """Evaluations on an executor."""
+
+    def __init__(self, executor: Workers, work: Work) -> None:
+        self.pool, self.renew = started(executor)
+        self.work, self.reach = work, Reach()
+        self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
+        self.ended: SimpleQueue[Future[Any] | None] = SimpleQueue()
+        """Futures that are done; None for an interrupt. A signal's handler may put something into a SimpleQueue."""
+
+    def start(self, tickets: list[Ticket]) -> None:
+        """Start the evaluations of tickets."""
+        for ticket in tickets:
+            job = self.work(ticket)
+            self.reach.check(self.pool, ticket, job[0])
+            future = submitted(self.pool, job)
+            self.flying[future] = ticket, self.pool
+            future.add_done_callback(self.ended.put)
+
+    def wait(self) -> list[Outcome]:
+        """What has ended: waits a moment for the first, and for no other."""
+        try:
+            first = self.ended.get(timeout=LOOK)
+        except Empty:
+            return []
+        return drained(first, self.ended, self._outcome)
+
+    def _outcome(self, future: Future[Any]) -> Outcome:
+        ticket, used = self.flying.pop(future)
+        if future.cancelled():
+            return Outcome(ticket, begun=False)
+        reward, error = outcome(future)
+        if isinstance(error, BrokenExecutor):
+            if self.renew is None:
+                broken, error = error, EvaluationError(_broken(error, [ticket, *(t for t, _ in self.flying.values())]))
+                error.__cause__ = broken
+            elif used is self.pool:
+                self.pool = self.renew()
+        return Outcome(ticket, reward, error)
+
+    def cancel(self) -> None:
+        """Let what has not begun not begin."""
+        for future in list(self.flying):
+            future.cancel()
+
+
+def drained(first: T | None, ended: Any, outcome: Callable[[T], Outcome]) -> list[Outcome]:
+    """What a queue has by now, after its first entry; None in it is an interrupt, which comes once all before it is told."""
+    found: list[Outcome] = []
+    while first is not None:
+        found.append(outcome(first))
+        if ended.empty():
+            return found
+        first = ended.get_nowait()
+    if not found:
+        raise KeyboardInterrupt
+    ended.put_nowait(None)
+    return found
+
+
+class Inline(Executor):
+    """Calls functions where it is asked to, at once, in this thread."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
+        """What the function gives, or raises."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **more))
+        except (Exception, KeyboardInterrupt) as error:
+            future.set_exception(error)
+        return future
+
+
+def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]:
+    """An executor, and how to get another one when it breaks."""
+    if isinstance(executor, Executor):
+        return executor, None
+    pool = executor() if callable(executor) else executor
+    if not isinstance(pool, Executor):
+        raise UsageError(
+            f"executor is {executor!r}; give a concurrent.futures executor such as ThreadPoolExecutor(8), Dask's "
+            "client.get_executor(), or a function that returns one"
+        )
+    return pool, executor
+
+
+def submitted(pool: Executor, job: tuple[Any, ...]) -> Future[Any]:
+    """A job under way; where the pool does not take it (broken, closed, not to be pickled), a future that says so."""
+    try:
+        return pool.submit(*job)
+    except Exception as error:
+        future: Future[Any] = Future()
+        future.set_exception(error)
+        return future
+
+
+def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
+    """What an evaluation gave: a reward, or why there is none. A function that exits its process has failed, no more."""
+    try:
+        return future.result(), None
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        return None, error
+
+
+def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The algorithm's options, with what it needs to know to keep so many workers busy.
+
+    >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
+    ({'workers': 8}, {'batch': 1}, {})
+    """
+    plans = "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
+    busy = checked_in_flight(in_flight) if plans else 1
+    return {**({"workers": busy} if busy > 1 else {}), **options}
+
+
+def _broken(error: BaseException, tickets: list[Ticket]) -> str:
+    labels = ", ".join(sorted({repr(ticket.label) for ticket in tickets}))
+    return (
+        f"the executor broke ({described(error)}) while these arms were evaluated: {labels}. A worker died: out of memory, "
+        "killed, or crashed. To go on with a new executor, give a function that makes one: "
+        "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
+    )

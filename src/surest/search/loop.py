@@ -1,0 +1,140 @@
+"""The one loop: ask, evaluate, tell, fail.
+
+It starts nothing and waits for nothing itself: it is a generator that yields what to start and is sent what has ended. So
+threads, processes, clusters, coroutines and commands share it, on a session or a study. Drivers differ only in how an evaluation
+is started and awaited (`executor`, `asynchronous`).
+
+On the first interrupt nothing new is started, and what runs is finished and told: to break evaluations off and draw them anew
+would favour rewards that come quickly. On the second interrupt they are abandoned.
+"""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+from surest.core.scale import no_score
+from surest.errors import Stop, SurestError, UsageError
+from surest.search.desk import Desk
+from surest.search.interrupts import between_steps
+from surest.search.session import Ticket
+
+
+class Step(NamedTuple):
+    """What a driver is to do next, before it waits."""
+
+    start: list[Ticket]
+    """Evaluations to start."""
+    draining: bool
+    """Whether the run is ending: what has not begun is to be cancelled, what has begun is awaited."""
+
+
+class Outcome(NamedTuple):
+    """What became of an evaluation: a reward, or why there is none."""
+
+    ticket: Ticket
+    reward: Any = None
+    error: BaseException | None = None
+    begun: bool = True
+    """False where it was cancelled before it began. To evaluate it later is then no second draw."""
+
+
+Steps = Generator[Step, list[Outcome], None]
+
+
+def loop(desk: Desk, in_flight: int) -> Steps:
+    """Keep up to `in_flight` evaluations under way until the desk is finished.
+
+    A driver starts the tickets of each step, waits for something to end, at most a moment, and sends what has ended. It throws
+    in `KeyboardInterrupt` when it is interrupted. Whatever ends the loop, tickets that are not evaluated any more are given back.
+
+    >>> from surest.search.session import Session
+    >>> from surest.search.desk import SessionDesk
+    >>> session = Session(["a", "b"], delta=0.1, batch=4)
+    >>> steps = loop(SessionDesk(session), in_flight=2)
+    >>> step = next(steps)
+    >>> [ticket.id for ticket in step.start], step.draining
+    ([0, 1], False)
+    >>> [ticket.id for ticket in steps.send([Outcome(step.start[0], 1.0)]).start]
+    [2]
+    >>> steps.throw(KeyboardInterrupt()).draining
+    True
+    """
+    flying: dict[int, Ticket] = {}
+    left: list[Ticket] = []  # neither told nor failed
+    ending: BaseException | None = None
+    try:
+        while True:
+            fresh: list[Ticket] = []
+            desk.keep(flying.values())
+            if ending is None:
+                try:
+                    desk.look()
+                    fresh = desk.ask(in_flight - len(flying)) if len(flying) < in_flight else []
+                except Stop as stop:
+                    ending = stop
+            flying.update((ticket.id, ticket) for ticket in fresh)
+            idle = ending is None and not fresh and len(flying) < in_flight
+            if idle and all(ticket.item is None for ticket in flying.values()) and desk.finished:
+                flying.clear()  # fresh pulls ahead of the algorithm are not needed; cells of a list are worth keeping
+                return
+            if not flying:
+                if ending is not None:
+                    raise ending
+                desk.wait_for_others()
+            try:
+                ended = yield Step(fresh, ending is not None)
+            except KeyboardInterrupt as interrupt:
+                if ending is not None:
+                    raise between_steps(interrupt) from None
+                ending, ended = between_steps(interrupt), []
+            for outcome in ended:
+                problem = _settled(desk, outcome)
+                if problem is not None and ending is None and not _drains(problem, desk):
+                    raise problem
+                flying.pop(outcome.ticket.id, None)
+                if problem is not None or not outcome.begun:
+                    left.append(outcome.ticket)
+                ending = _first(ending, problem)
+            if ending is not None:
+                desk.flush()  # else the next ask does so, in the same transaction
+    finally:
+        desk.give_back([*left, *flying.values()])
+
+
+def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
+    """Tell what an evaluation gave, or that it failed. What this does not allow to go on is returned."""
+    if not outcome.begun:
+        return None
+    if isinstance(outcome.error, KeyboardInterrupt):
+        return between_steps(outcome.error)  # of an arm, or of a worker that Ctrl-C reached too
+    if isinstance(outcome.error, SurestError):
+        return outcome.error  # a mistake, which would only come again; or `Stop`
+    error = outcome.error or no_score(outcome.reward)
+    try:
+        if error is None:
+            desk.tell(outcome.ticket, outcome.reward)
+        else:
+            desk.fail(outcome.ticket, error)
+    except SurestError as problem:
+        return problem
+    return None
+
+
+def _drains(problem: BaseException, desk: Desk) -> bool:
+    """Whether what runs is finished before the run ends: where somebody may go on with it."""
+    return desk.lasting or isinstance(problem, Stop | KeyboardInterrupt)
+
+
+def _first(ending: BaseException | None, problem: BaseException | None) -> BaseException | None:
+    """The reason for which the run ends; what comes up while it does so is added to it."""
+    if ending is None or problem is None:
+        return ending or problem
+    if not isinstance(problem, Stop | KeyboardInterrupt):
+        ending.add_note(f"while running evaluations were finished: {problem}")
+    return ending
+
+
+def checked_in_flight(in_flight: int) -> int:
+    """A number of evaluations under way at a time, refused where it is not one."""
+    if not isinstance(in_flight, int) or in_flight < 1:
+        raise UsageError(f"in_flight is {in_flight!r}; it is a number of evaluations under way at a time, from 1 on")
+    return in_flight

@@ -1,0 +1,130 @@
+"""Let recorded rewards answer a session's tickets: each reward counts once, each arm's in the order of the record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from surest.algorithms import options_of
+from surest.core.problem import default_algorithm
+from surest.core.protocol import FloatArray
+from surest.evidence.pulls.apart import lead_of
+from surest.evidence.pulls.digest import Digests
+from surest.result.data import LEFT_OVER, Result
+from surest.search.call import PORTION
+from surest.search.loading import entry_of
+from surest.search.session import Session
+
+RECORDED_BATCH = 10
+"""The least batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
+
+
+@dataclass(frozen=True)
+class Fed:
+    """How far a record went."""
+
+    used: tuple[int, ...]
+    """Rewards of each arm that were counted."""
+    missing: dict[int, int]
+    """Arms to evaluate next, and how often, in the order in which the algorithm asks; empty if it asks no more."""
+
+
+class Feeding:
+    """A session that is answered from a record, which may grow from one time to the next."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.used = [0] * len(session.running.pulls_per_arm)
+        self._waiting: dict[int, list[int]] = {}  # tickets that the record had no reward for, by arm
+
+    def more(self, recorded: Sequence[Any]) -> Fed:
+        """Answer tickets as far as the record goes. What counted before must stand at its beginning as it did."""
+        waiting, self._waiting = self._waiting, {}
+        for arm, numbers in waiting.items():
+            for number in numbers:
+                self._answer(number, arm, recorded[arm])
+        while tickets := self.session.ask(PORTION):
+            for ticket in tickets:
+                self._answer(ticket.id, ticket.arm, recorded[ticket.arm])
+        return Fed(tuple(self.used), {arm: len(numbers) for arm, numbers in self._waiting.items()})
+
+    def _answer(self, ticket: int, arm: int, rewards: Any) -> None:
+        if self.used[arm] < len(rewards):
+            self.session.tell(ticket, rewards[self.used[arm]])
+            self.used[arm] += 1
+        else:
+            self._waiting.setdefault(arm, []).append(ticket)
+
+
+def feed(session: Session, recorded: Sequence[Any]) -> Fed:
+    """Answer tickets as far as the record goes. What an arm has beyond what was asked of it is there for later requests.
+
+    The algorithm's run is a function of the arms' sequences of rewards. A longer record of the same arms therefore continues
+    the same run, and looking at it now and then changes nothing.
+
+    >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
+    >>> needed = session.running.request.times[0]
+    >>> feed(session, [[1.0] * needed, [0.0]]).missing == {1: needed - 1}
+    True
+    """
+    return Feeding(session).more(recorded)
+
+
+def with_batch(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with the batches of recorded rewards, where the algorithm has such an option and nothing else is said."""
+    algorithm = settings.get("algorithm") or default_algorithm(settings)
+    least = {"batch": RECORDED_BATCH} if "batch" in options_of(entry_of(algorithm)) else {}
+    return {**least, **settings}
+
+
+def heeding_all(found: Result, rewards: Sequence[FloatArray]) -> Result:
+    """A result that is not certified against rows that were left over: neither by their evidence nor by the means of all rows.
+
+    To certify less never makes errors more frequent. The means that are told are then those of all rows.
+    """
+    used = found.pulls_per_arm.tolist()
+    if not found.certified or len(rewards) < 2 or sum(used) == sum(map(len, rewards)):
+        return found
+    scale = found.problem.scale
+    units = [scale.to_unit(np.asarray(values, float)) for values in rewards]
+    if not any(_contradicted(found, units, [values[k:] for values, k in zip(units, used, strict=True)])):
+        return found
+    return replace(
+        found,
+        certified=False,
+        reason=LEFT_OVER,
+        means=scale.from_unit(np.array([values.mean() for values in units])),
+        verdicts=None if found.verdicts is None else (0,) * len(found.verdicts),
+        contender_indices=None,
+        apart=None,
+        achieved_delta=None,
+        epsilon_certified=None,
+        intervals=None,
+        differences_told=None,
+        lead_bounds=None,
+    )
+
+
+def _contradicted(found: Result, units: list[FloatArray], left: list[FloatArray]) -> Iterator[bool]:
+    """Of each comparison that the verdict makes, whether all rows, or those left over, speak against it."""
+    asked, means = found.problem.question, np.array([values.mean() for values in units])
+    slack = found.epsilon / found.problem.scale.width
+    signs = dict(enumerate(found.verdicts or ()))
+    if asked.kind == "above":
+        yield from (sign * (means[arm] - asked.bar) < -slack for arm, sign in signs.items())
+        return
+    if asked.kind == "control":
+        ahead = [(arm, asked.control, 0.0) for arm, sign in signs.items() if sign > 0]
+        ahead += [(asked.control, arm, asked.margin) for arm, sign in signs.items() if sign < 0]
+    else:  # the weakest arm chosen, and the strongest that was not
+        others = np.delete(np.arange(len(means)), found.indices)
+        if not len(others):
+            return
+        ahead = [(min(found.indices, key=means.__getitem__), int(others[means[others].argmax()]), slack)]
+    digests = Digests(len(left))
+    for arm, values in enumerate(left):
+        digests.add(np.full(len(values), arm), values)
+    for better, worse, allowed in ahead:
+        yield bool(means[worse] - means[better] > allowed + 1e-12)
+        yield lead_of(digests, worse, better, found.delta)().low > allowed

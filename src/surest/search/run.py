@@ -1,0 +1,193 @@
+"""The one runner behind every front door: what keeps the rewards of a search, who looks on, and what came of it.
+
+A door says what is asked and who answers. A `Run` watches, ends in good order at `Stop` and Ctrl-C, and tells what was found:
+functions that are called and functions that are awaited differ in one line between ``with`` and ``found``.
+"""
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from surest.algorithms import lookup
+from surest.core.problem import Problem, default_algorithm, problem_of
+from surest.core.procedure import Running
+from surest.core.protocol import Answer
+from surest.errors import Interrupted, Stop, UsageError
+from surest.result.data import Result
+from surest.result.making import result_of
+from surest.search.call import Calls
+from surest.search.desk import Desk, SessionDesk
+from surest.search.executor import keep_busy
+from surest.search.failures import failing
+from surest.search.interrupts import Pressed
+from surest.search.loading import resolved
+from surest.search.looks import history as history_hook
+from surest.search.session import Session
+from surest.search.watching import Watch
+
+if TYPE_CHECKING:
+    from surest.study.study import Study
+
+    Book = Session | Study | Running[Answer]
+
+
+class Run:
+    """A search under way.
+
+    Parameters
+    ----------
+    book : Session, Study or Running
+        What hands out evaluations and keeps what came of them.
+    problem : Problem
+        What is asked, with the caller's own labels.
+    watch : Watch
+        Who looks on.
+    items : sequence, optional
+        What the caller calls the items of a list.
+    history : bool
+        Whether to keep evidence over time.
+    record : bool
+        Whether a study is to tell what was asked and answered. (A session was told when it began.)
+    retries, on_failure
+        What becomes of an evaluation that fails.
+    calls : Calls, optional
+        The functions that answer a `Running`: not all of what they gave may count yet.
+
+    Examples
+    --------
+    >>> from surest.search.executor import Inline, drive
+    >>> with Run.begun(["a", "b"], {"delta": 0.1}, Watch()) as run:
+    ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), Inline(), in_flight=1)
+    >>> run.found().best
+    'b'
+    """
+
+    def __init__(
+        self, book: "Book", problem: Problem, watch: Watch, *, items: Sequence[Any] | None = None,
+        history: bool = False, record: bool = False, retries: int | None = None, on_failure: float | None = None,
+        calls: Calls | None = None,
+    ) -> None:  # fmt: skip
+        self.book, self.problem, self.watch, self.items = book, problem, watch, items
+        self.history, self.record, self.retries, self.on_failure = history, record, retries, on_failure
+        self.calls = calls
+        self._looks = history_hook() if history else None
+        if self._looks is not None and isinstance(book, Session | Running):  # a study's log tells it afterwards
+            watch.hooks.insert(0, self._looks)
+        self.stopped: str | None = None
+        """Why it ended before its time, if it did."""
+        self._began = time.perf_counter()
+
+    @classmethod
+    def begun(
+        cls, labels: Sequence[Any], settings: Mapping[str, Any], watch: Watch, *, in_flight: int = 1,
+        seed: int | None = None, fresh: int | None = None, items: Sequence[Any] | None = None, storage: Any = None,
+        name: str | None = None, **how: Any,
+    ) -> "Run":  # fmt: skip
+        """A run on a new session or, where `storage` is named, on a study, made if it is not there.
+
+        `fresh` is the seed where none is given: a random one, unless told. A study that is there has its own.
+        """
+        count = None if items is None else len(items)
+        if in_flight != 1:
+            algorithm = settings.get("algorithm") or default_algorithm({**settings, "items": count})
+            settings = keep_busy(algorithm, in_flight, settings)
+        book: Session | Study
+        if storage is None and name is None:
+            drawn = fresh if fresh is not None else secrets.randbits(32)
+            problem = problem_of(labels, seed=drawn if seed is None else seed, items=count, **resolved(settings))
+            book = Session.of(problem, record=how.get("record", False))
+            book.item_names = items
+            return cls(book, problem, watch, items=items, **how)
+        if storage is None or name is None:
+            raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='buttons'")
+        from surest.study.study import open_study
+
+        own: dict[str, Any] = {"seed": seed, "items": None if items is None else item_keys(items)}
+        own |= failing(how.get("on_failure"), how.get("retries"))
+        book = open_study(storage, name, [str(label) for label in labels], **own, **settings)
+        problem = msgspec.structs.replace(book.settings.problem, labels=tuple(labels))
+        return cls(book, problem, watch, items=items, **how)
+
+    def __enter__(self) -> "Run":
+        self.watch.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
+        self.watch.__exit__(kind, error, tb)
+        if not isinstance(error, Stop | Pressed):
+            return False
+        self.watch.interrupted = self.watch.interrupted or isinstance(error, Pressed)
+        self.stopped = "interrupted" if isinstance(error, Pressed) else str(error) or "stopped"
+        return True
+
+    @property
+    def session(self) -> Session:
+        """The session, where nothing is kept."""
+        assert isinstance(self.book, Session)
+        return self.book
+
+    @property
+    def desk(self) -> Desk:
+        """What a driver needs of it. A study knows what a failure counts as."""
+        if isinstance(self.book, Session):
+            return SessionDesk(self.book, self.retries, self.on_failure, self.watch)
+        from surest.study.work import StudyDesk
+
+        assert not isinstance(self.book, Running)
+        return StudyDesk(self.book, self.retries, self.watch)
+
+    def found(self) -> Result:
+        """What came of it; where Ctrl-C ended it, `Interrupted` with that."""
+        seconds = time.perf_counter() - self._began
+        points = () if self._looks is None else tuple(self._looks.points)
+        kept = False
+        if isinstance(self.book, Session):
+            found = self.book.result(points, items=self.items, stopped=self.stopped)
+        elif isinstance(self.book, Running):
+            standing = lookup(self.problem.algorithm).standing
+            found = result_of(self.book, self.problem, standing=standing, history=points, stopped=self.stopped)
+            if self.calls is not None:
+                found = replace(found, evaluations=self.calls.made, health={})
+        else:
+            found, kept = self._kept(self.book), True
+        return ended(replace(found, seconds=seconds), self.watch, kept)
+
+    def _kept(self, study: "Study") -> Result:
+        """What a study came to, with the caller's own labels and items."""
+        from surest.study.outcome import events_of
+
+        found = study.result(history=self.history, record=self.record)
+        own, theirs = self.problem.labels, found.problem.labels
+        labels = (*own, *theirs[len(own) :])  # others may have added arms
+        found = replace(found, problem=msgspec.structs.replace(found.problem, labels=labels))
+        if self.stopped is not None and found.reason == "still running":
+            found = replace(found, reason=self.stopped)
+        if found.listed is not None and self.items is not None:
+            found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events_of(study))
+        return found
+
+
+def ended(found: Result, watch: Watch, kept: bool = False) -> Result:
+    """The result; where Ctrl-C ended the search before it was certified, `Interrupted` with it."""
+    if watch.interrupted and not found.certified:
+        raise Interrupted(found, kept=kept)
+    return found
+
+
+def item_keys(items: Sequence[Any]) -> list[str]:
+    """What a study calls items: their text, or, where that is long or not one of its kind, position and digest.
+
+    >>> item_keys(["q1", "q2"]), item_keys([1, 1])
+    (['q1', 'q2'], ['0-6b86b273ff34', '1-6b86b273ff34'])
+    """
+    texts = [str(item) for item in items]
+    plain = len(set(texts)) == len(texts) and all(0 < len(text) <= 200 and text.isprintable() for text in texts)
+    if plain and all(text.strip() for text in texts):
+        return texts
+    return [f"{i}-{sha256(text.encode(errors='replace')).hexdigest()[:12]}" for i, text in enumerate(texts)]

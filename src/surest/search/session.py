@@ -1,0 +1,392 @@
+"""A procedure seen as ask and tell: it hands out tickets, takes rewards and keeps them in order. No input or output here.
+
+Rewards count in the order in which they were asked for, whatever the order in which they are told.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from math import isnan, nan
+from secrets import randbits
+from typing import Any, SupportsFloat
+
+import msgspec
+import numpy as np
+
+from surest.algorithms import lookup, start_on
+from surest.algorithms.entry import Script
+from surest.core.problem import Problem, labels_of, problem_of, takes_settings
+from surest.core.procedure import Running
+from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
+from surest.errors import RewardError, TicketError, UsageError
+from surest.result.data import Event, Result
+from surest.result.making import listed_of, result_of, status_of
+from surest.search.loading import resolved
+from surest.search.queues import ArmTickets
+from surest.search.tickets import Cell, CellTickets, PullTickets, Tickets, check_size
+from surest.search.tickets import Ticket as Ticket
+
+
+def may_grow(problem: Problem) -> bool:
+    """Whether arms may be added while a search runs: its algorithm can, and a part of δ was kept for them if it needs one."""
+    entry = lookup(problem.algorithm)
+    return entry.growing and (entry.reserve is None or bool(problem.options.get(entry.reserve)))
+
+
+class Session:
+    """Ask what to evaluate, tell what came of it, in any order and from any number of workers.
+
+    Parameters
+    ----------
+    arms : int or sequence of labels
+        How many arms there are, or their labels.
+    delta : float
+        The allowed probability of a wrong answer.
+    record : bool
+        Keep what was asked and answered in ``session.running.transcript``.
+    items : int, optional
+        The length of the list of items that all arms are compared on. Tickets then name an item too, and the seed, which draws
+        their order, is fresh unless given.
+    **settings
+        The other settings of `surest.Problem` (epsilon, budget, algorithm, bounds, minimise, seed), and the algorithm's own
+        options.
+
+    Examples
+    --------
+    >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
+    >>> ticket, = session.ask()
+    >>> ticket
+    Ticket(id=0, arm=0, label='a')
+    >>> session.tell(ticket.id, 0.75)
+    >>> session.tell(ticket.id, 7)
+    Traceback (most recent call last):
+        ...
+    surest.errors.RewardError: reward 7 for ticket 0 (arm 'a') is not a number in [0, 1]; state the range of the rewards ...
+    """
+
+    @takes_settings
+    def __init__(
+        self, arms: int | Sequence[Any], delta: float = 0.05, *, record: bool = False, **settings: Any
+    ) -> None:
+        if settings.get("items") is not None and settings.get("seed") is None:
+            settings["seed"] = randbits(32)  # the guarantee on a list rests on an order that nobody knows beforehand
+        self._begin(problem_of(arms, delta=delta, **resolved(settings)), record)
+
+    @classmethod
+    def of(cls, problem: Problem, *, record: bool = False, script: Script = ()) -> "Session":
+        """A session on a problem that is stated already; its first requests are those of `script`, if there is one."""
+        session = cls.__new__(cls)
+        session._begin(problem, record, script)
+        return session
+
+    def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
+        self.problem, self.scale = problem, problem.scale
+        self.scripted = len(script) > 0
+        """Whether it was told what its first requests are to be."""
+        self._arrivals: list[Any] = []
+        self.running = Running(
+            start_on(problem, self._arrivals, script),
+            len(problem.labels),
+            budget=problem.budget,
+            record=record,
+            name=lookup(problem.algorithm).name,
+            items=problem.items,
+        )
+        self.item_names: Sequence[Any] | None = None
+        """What messages call the items; by their positions, unless told."""
+        self.health: dict[str, dict[str, int]] = {}
+        """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
+        self.events: list[Event] = []
+        """The same, one by one."""
+        self._tickets = self._books()
+        self._move_on()
+
+    def _books(self) -> Tickets:
+        """What keeps the books of tickets."""
+        if self.problem.items is not None:
+            return CellTickets(may_go_ahead=self.problem.budget is None)
+        if has_queues(self.problem):
+            return ArmTickets(len(self.problem.labels), self.problem.options["workers"])
+        return PullTickets()
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The arms' labels, in order."""
+        return self.problem.labels
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to ask: decided, or budget spent."""
+        return self.running.request is None
+
+    @property
+    def pending(self) -> int:
+        """How many tickets are handed out and not yet told."""
+        return self._tickets.pending
+
+    @property
+    def evaluations(self) -> int:
+        """How many rewards were taken, counted yet or not."""
+        return self._tickets.evaluations
+
+    def ask(self, k: int = 1) -> list[Ticket]:
+        """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise UsageError(f"asked for {k!r} tickets; ask for a whole number, at least one")
+        if self.finished:
+            return []
+        again, fresh = self._tickets.ask(int(k))
+        for number in again:
+            self.note(number, "retried")
+        numbers, labels = [*again, *fresh], self.labels
+        return [
+            Ticket(number, arm, labels[arm], item)
+            for number, (arm, item) in zip(numbers, self._tickets.cells(numbers), strict=True)
+        ]
+
+    def tell(self, ticket: int, reward: SupportsFloat) -> None:
+        """Say what an evaluation gave. What cannot be counted is refused, and changes nothing."""
+        value = self._value(ticket, reward)
+        if self._agrees(ticket, value):
+            return
+        self._tickets.put(int(ticket), value)
+        self._move_on()
+
+    def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
+        """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
+        if len(tickets) != len(rewards):
+            raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
+        fresh: dict[int, float] = {}
+        for ticket, value in zip(tickets, self._values(tickets, rewards), strict=True):
+            if fresh.setdefault(ticket.id, value) != value:
+                raise TicketError(f"ticket {ticket.id} is told two rewards at once")
+            if self._agrees(ticket.id, value):
+                del fresh[ticket.id]
+        for number, value in fresh.items():
+            self._tickets.put(number, value)
+        self._move_on()
+
+    def tell_cell(self, arm: int, item: int, reward: SupportsFloat) -> None:
+        """Say what is known of a cell of a list of items, whoever evaluated it. No ticket is needed."""
+        cells = self._list
+        known = cells.values.get((arm, item))
+        if type(reward) is float and self.scale.low <= reward <= self.scale.high:
+            value = self.scale.to_unit(reward)  # most cells of a long log need no words
+        else:
+            value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r}{self.on_item(item)}"))
+        if known is not None and known != value:
+            raise TicketError(f"arm {self.labels[arm]!r}{self.on_item(item)} was already told another reward")
+        if known is None:
+            cells.know((arm, item), value)
+            self._move_on()
+
+    def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
+        """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
+        return self._list.wanted(k, taken, len(taken))
+
+    @property
+    def _list(self) -> CellTickets:
+        """The books of a list of items."""
+        assert isinstance(self._tickets, CellTickets)
+        return self._tickets
+
+    def feed(self, rewards: FloatArray) -> None:
+        """Answer the whole current request at once, with its rewards in the order of the tickets.
+
+        >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
+        >>> session.feed(np.ones(session.running.request.total))
+        >>> session.running.rounds
+        1
+        """
+        request = self.running.request
+        if not isinstance(request, Pull) or not self._tickets.untouched or len(rewards) != request.total:
+            total = 0 if request is None else request.total
+            raise TicketError(f"{len(rewards)} rewards at once for {total} tickets, {self.pending} of them out")
+        self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
+        self._move_on()
+
+    def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray) -> list[int]:
+        """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), and items, if there is a list.
+
+        Returns their numbers here. No request is answered by that: `answer` does it.
+        """
+        told = ~np.isnan(rewards)
+        values = np.full(len(rewards), nan)
+        values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
+        numbers: list[int] = self._tickets.adopt(arms, values, items).tolist()
+        return numbers
+
+    def hear(self, ticket: int, reward: SupportsFloat) -> None:
+        """Take the reward of a ticket that has none, without answering a request."""
+        self._tickets.put(ticket, self._value(ticket, reward))
+
+    @property
+    def answerable(self) -> bool:
+        """Whether all rewards of the current request are there."""
+        return self._tickets.complete
+
+    @property
+    def missing(self) -> int:
+        """How many rewards the current request lacks."""
+        return 0 if self.finished else self._tickets.missing
+
+    def answer(self) -> None:
+        """Answer the current request, whose rewards are all there, and go on to the next one."""
+        self.running.send(self._tickets.reply())
+        self._open()
+
+    def items_met(self, out: Collection[Cell] = ()) -> int:
+        """On a list of items: how many of them, in the algorithm's order, have a cell that is told, asked for or `out`."""
+        return self._list.met(self.problem.items or 0, out)
+
+    def grow(self, labels: Sequence[Any], after: int | None = None) -> None:
+        """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
+
+        On a list of items they take part `after` so many items, those that have a cell by now (`items_met`) unless told, and
+        catch up on these. Refused by algorithms whose guarantee would not hold.
+        """
+        entry = lookup(self.problem.algorithm)
+        if not entry.growing:
+            raise UsageError(f"{entry.name} cannot take in new arms while it runs; start again with all arms")
+        if entry.reserve is not None and not self.problem.options.get(entry.reserve):
+            raise UsageError(
+                f"nothing of delta was kept for arms that come later; start with {entry.reserve}=0.1 "
+                f"(--option {entry.reserve}=0.1) to allow them"
+            )
+        if self.finished:
+            raise UsageError("the search has ended; start a new one with all arms")
+        self.problem = msgspec.structs.replace(self.problem, labels=labels_of((*self.labels, *labels)))
+        self.running.grow(len(labels))
+        if self.problem.items is None:
+            self._arrivals.append(len(labels))
+        else:
+            self._arrivals.append((len(labels), self.items_met() if after is None else after))
+
+    def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
+        """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
+        self._check_ticket(ticket)
+        if not isnan(self._tickets.reward(int(ticket))):
+            why = f" ({reason})" if reason else ""
+            raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
+        if self._tickets.fail(int(ticket)):
+            self.note(int(ticket), kind)
+
+    def note(self, ticket: int, kind: str) -> None:
+        """Count what happened to a ticket of the current request, for the health line."""
+        ((arm, item),) = self._tickets.cells([ticket])
+        place = self._tickets.place(ticket, self.running.pulls_per_arm)
+        self.events.append((kind, place, arm, item))
+        of_arm = self.health.setdefault(str(self.labels[arm]), {})
+        of_arm[kind] = of_arm.get(kind, 0) + 1
+
+    def status(self) -> Status:
+        """What the algorithm can say of its state now."""
+        status = status_of(self.running)
+        return Status(leader=self.result().index) if status is None else self.scale.status(status)
+
+    def result(
+        self, history: tuple[Point, ...] = (), *, items: Sequence[Any] | None = None, stopped: str | None = None
+    ) -> Result:
+        """The verdict; before the end, the answer so far, not certified.
+
+        `history` is evidence over time, if it was kept. `items` says what the items of a list are called; `stopped` says why
+        the search ends before its end.
+        """
+        health = {label: dict(of_arm) for label, of_arm in self.health.items()}
+        standing = lookup(self.problem.algorithm).standing
+        found = result_of(
+            self.running,
+            self.problem,
+            standing=standing,
+            history=history,
+            health=health,
+            evaluations=self.evaluations,
+            stopped=stopped,
+            events=self.events,
+        )
+        if self.problem.items is None:
+            return found
+        names = range(self.problem.items) if items is None else items
+        return replace(found, listed=listed_of(self.running, self.problem, names, self._cells()))
+
+    def _cells(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Arms, items and rewards of all cells so far, in the user's units."""
+        known = self._list.values
+        places = np.array(list(known), np.int64).reshape(-1, 2)
+        return places[:, 0], places[:, 1], self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
+
+    def _move_on(self) -> None:
+        """Answer the procedure's requests as long as all their rewards are there."""
+        running, tickets = self.running, self._tickets
+        if tickets.request is running.request and not tickets.complete:
+            return
+        while tickets.complete:
+            self.answer()
+        if tickets.request is not running.request:
+            self._open()
+
+    def _open(self) -> None:
+        request = self.running.request
+        if request is not None and isinstance(request, Cells) != isinstance(self._tickets, CellTickets):
+            what = "items" if isinstance(request, Pull) else "fresh pulls"
+            raise UsageError(f"{self.running.name} does not work on {what}; 'surest algorithms' says which do")
+        if isinstance(request, Pull):
+            check_size(request, self.running.name)
+        self._tickets.open(request, self.running.announced)
+
+    def _check_ticket(self, ticket: int) -> None:
+        if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
+            raise TicketError(f"ticket {ticket!r} is not a ticket's id; tell the ids that ask() gave")
+        if not self._tickets.is_out(int(ticket)):
+            raise TicketError(f"ticket {ticket} was never handed out; tell the ids that ask() gave")
+
+    def _agrees(self, ticket: int, value: float) -> bool:
+        """Whether a ticket was told this reward before. Another one is refused."""
+        earlier = self._tickets.reward(int(ticket))
+        if isnan(earlier):
+            return False
+        if value != earlier:
+            was, now = self.scale.from_unit(earlier), self.scale.from_unit(value)
+            raise TicketError(f"ticket {ticket} was already told {was}; it cannot become {now}")
+        return True
+
+    def _value(self, ticket: int, reward: object) -> float:
+        """The reward on [0, 1]."""
+        self._check_ticket(ticket)
+        if (
+            isinstance(reward, float | int) and self.scale.low <= reward <= self.scale.high
+        ):  # the message below costs time
+            return self.scale.to_unit(float(reward))
+        return self.scale.to_unit(self.scale.number(reward, self._named(int(ticket))))
+
+    def _named(self, ticket: int) -> str:
+        """What a message calls a ticket."""
+        if not self._tickets.is_current(ticket):
+            return f"ticket {ticket}"
+        ((arm, item),) = self._tickets.cells([ticket])
+        return f"ticket {ticket} (arm {self.labels[arm]!r}{self.on_item(item)})"
+
+    def on_item(self, item: int | None) -> str:
+        """What a message says of an item: its text where it is known, else its position."""
+        if item is None:
+            return ""
+        return f" on item {item}" if self.item_names is None else f" on item {self.item_names[item]!r:.80}"
+
+    def _values(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> list[float]:
+        """The rewards on [0, 1]: at once where an array holds them and all is well, else one by one for the message."""
+        if isinstance(rewards, np.ndarray) and rewards.ndim == 1 and rewards.dtype.kind in "fiub":
+            numbers = rewards.astype(np.float64)
+            inside = (self.scale.low <= numbers) & (numbers <= self.scale.high)
+            if inside.all() and all(self._tickets.is_out(ticket.id) for ticket in tickets):
+                values: list[float] = self.scale.to_unit(numbers).tolist()
+                return values
+        return [self._value(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
+
+
+def has_queues(problem: Problem) -> bool:
+    """Whether each arm has a queue of rewards, so that idle workers may go ahead: for several workers and fresh pulls.
+
+    Not under a budget, where nothing is evaluated that may not count, nor where arms may be added.
+    """
+    workers = problem.options.get("workers")
+    several = isinstance(workers, int) and workers > 1
+    return several and problem.items is None and problem.budget is None and not may_grow(problem)

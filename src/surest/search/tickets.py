@@ -1,0 +1,396 @@
+"""Which evaluations a request stands for, which of them are out, and what came back: `Tickets`, one for each kind of request.
+
+Tickets are handed out by number, and rewards taken on [0, 1]. Rewards count in the order of the request, whatever the order in
+which they come.
+"""
+
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from math import isnan, nan
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from surest.core.procedure import statistic_of
+from surest.core.protocol import Cells, FloatArray, IntArray, Pull, Reply
+from surest.errors import PullLimitError, TicketError
+
+MOST_TICKETS = 10**8
+"""Rewards of one request that are kept in memory until the last of them has come."""
+AHEAD = 2
+"""Cells evaluated before the algorithm asks for them: at most so many times the evaluations under way."""
+
+Cell = tuple[int, int]
+"""An arm and an item, by position."""
+
+
+class Ticket(NamedTuple):
+    """One evaluation to make: evaluate `arm` (on `item`, if there is a list of them), and tell the reward under `id`."""
+
+    id: int
+    arm: int
+    label: str
+    item: int | None = None
+    draw: int | None = None
+    """Of a study whose arms have queues: the number of arms times the place in its queue, plus the arm. Seeds are made of it."""
+
+    def __repr__(self) -> str:
+        on = "" if self.item is None else f", item={self.item!r}"
+        return f"Ticket(id={self.id}, arm={self.arm}, label={self.label!r}{on})"
+
+
+class Tickets(Protocol):
+    """The books of a search's tickets. Rewards are on [0, 1], and NaN where nothing was told."""
+
+    @property
+    def request(self) -> Pull | Cells | None:
+        """What the procedure waits on."""
+
+    @property
+    def missing(self) -> int:
+        """How many rewards the request lacks."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the request can be answered."""
+
+    @property
+    def pending(self) -> int:
+        """How many tickets are out."""
+
+    @property
+    def evaluations(self) -> int:
+        """Rewards taken so far."""
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing is handed out that was not counted, so that the request may be answered at once."""
+
+    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
+        """Prepare for the request that the procedure now waits on, and for those that it has announced."""
+
+    def ask(self, k: int) -> tuple[list[int], list[int]]:
+        """Up to k tickets: those to be handed out again, and fresh ones."""
+
+    def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
+        """Take in tickets that others handed out, in that order; their numbers here. No request is answered by that."""
+
+    def is_out(self, number: int) -> bool:
+        """Whether a ticket was ever handed out."""
+
+    def cells(self, numbers: Sequence[int]) -> "Sequence[tuple[int, int | None]]":
+        """The arms and items of current tickets."""
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
+
+    def is_current(self, number: int) -> bool:
+        """Whether a ticket has not been counted yet."""
+
+    def reward(self, number: int) -> float:
+        """What a ticket was told."""
+
+    def put(self, number: int, value: float) -> None:
+        """Take the reward of a ticket that has none."""
+
+    def fail(self, number: int) -> bool:
+        """Let a ticket be handed out again; False if that is so already."""
+
+    def fill(self, values: FloatArray) -> None:
+        """Answer the whole request at once, where it is `untouched`."""
+
+    def reply(self) -> Reply:
+        """What the request wants. Its tickets are history from then on."""
+
+
+class PullTickets:
+    """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request.
+
+    Tickets of announced requests are handed out after those of the current one. Numbers do not depend on whether they are.
+    """
+
+    def __init__(self) -> None:
+        self.request: Pull | None = None
+        self.first = self.end = 0  # the tickets of the current request
+        self.rewards = array("d")  # of all tickets that there are, by number; NaN where nothing was told yet
+        self.handed = 0  # tickets handed out so far
+        self.taken = 0  # rewards taken so far
+        self.missing = 0  # rewards that the current request lacks
+        self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
+        self.adopted = array("q")  # the arms of tickets that others handed out, by number; -1 where we did
+        self.arms = np.empty(0, np.int64)  # of the current request, then of those announced …
+        self.ends = np.empty(0, np.int64)  # … and where the tickets of each end
+
+    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
+        """Prepare for the request that the procedure now waits on, and for those that it has announced."""
+        assert not isinstance(request, Cells)
+        self.request = request
+        if request is None:
+            return
+        requests = [request, *announced]
+        self.arms = np.concatenate([each.arms for each in requests])
+        self.ends = self.first + np.cumsum(np.concatenate([each.times for each in requests]))
+        self.end = self.first + request.total
+        self.rewards.extend(array("d", [nan]) * (int(self.ends[-1]) - len(self.rewards)))
+        self.missing = request.total
+        if self.taken > self.first:  # some were evaluated beforehand
+            self.missing = sum(map(isnan, self.rewards[self.first : self.end]))
+
+    @property
+    def pending(self) -> int:
+        """How many tickets are out."""
+        return self.handed - len(self.again) - self.taken
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no ticket of the current request was handed out."""
+        return self.handed <= self.first
+
+    @property
+    def complete(self) -> bool:
+        """Whether the request can be answered."""
+        return self.request is not None and not self.missing
+
+    @property
+    def evaluations(self) -> int:
+        """Rewards taken so far."""
+        return self.taken
+
+    def ask(self, k: int) -> tuple[list[int], list[int]]:
+        """Up to k tickets: those to be handed out again, and fresh ones."""
+        again = taken(self.again, k)
+        fresh = range(self.handed, min(self.handed + k - len(again), len(self.rewards)))
+        self.handed += len(fresh)
+        return again, list(fresh)
+
+    def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
+        """Take in tickets that others handed out: they follow those that are known, for requests to come too."""
+        start, self.handed = self.handed, self.handed + len(values)
+        self.adopted.extend(array("q", [-1]) * (start - len(self.adopted)))
+        self.adopted.frombytes(arms.astype(np.int64).tobytes())
+        self.rewards.extend(array("d", [nan]) * (self.handed - len(self.rewards)))
+        self.rewards[start : self.handed] = array("d", values.tobytes())
+        told = np.flatnonzero(~np.isnan(values)) + start
+        self.taken += len(told)
+        self.missing -= int(np.searchsorted(told, self.end) - np.searchsorted(told, self.first))
+        return np.arange(start, self.handed)
+
+    def is_out(self, number: int) -> bool:
+        """Whether a ticket was ever handed out."""
+        return 0 <= number < self.handed
+
+    def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
+        """The arms of tickets of the current request, and of those announced."""
+        arms = self.arms[np.searchsorted(self.ends, numbers, side="right")]
+        return [(arm, None) for arm in arms.tolist()]
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
+        k = int(np.searchsorted(self.ends, number, side="right"))
+        starts = np.concatenate([[self.first], self.ends[:-1]])
+        earlier = (self.ends - starts)[:k][self.arms[:k] == self.arms[k]].sum()
+        return int(counted[self.arms[k]] + earlier + number - starts[k])
+
+    def is_current(self, number: int) -> bool:
+        """Whether a ticket belongs to the current request, or to one that was announced."""
+        return number >= self.first
+
+    def reward(self, number: int) -> float:
+        """What a ticket was told; NaN if nothing."""
+        return self.rewards[number]
+
+    def put(self, number: int, value: float) -> None:
+        """Take the reward of a ticket that has none."""
+        self.again.pop(number, None)  # where it failed, and then came after all
+        self.rewards[number] = value
+        self.taken += 1
+        self.missing -= number < self.end
+
+    def fail(self, number: int) -> bool:
+        """Let a ticket be handed out again; False if that is so already."""
+        if number in self.again:
+            return False
+        self.again[number] = None
+        return True
+
+    def fill(self, values: FloatArray) -> None:
+        """Answer the whole request at once: nothing of it was handed out."""
+        self.rewards[self.first : self.end] = array("d", values.tobytes())
+        self.handed = self.taken = self.end
+        self.missing = 0
+
+    def reply(self) -> Reply:
+        """The statistic that the request wants. Its tickets are history from then on."""
+        assert self.request is not None
+        claimed = np.array(self.adopted[self.first : self.end], np.int64)
+        if ((claimed >= 0) & (claimed != np.repeat(self.request.arms, self.request.times)[: len(claimed)])).any():
+            raise TicketError(f"the tickets from {self.first} on do not fit their request")
+        rewards = np.array(self.rewards[self.first : self.end])
+        self.first = self.end
+        return statistic_of(self.request, rewards)
+
+
+class CellTickets:
+    """Tickets of cells: each cell of arms × items is evaluated once, asked for by the algorithm or ahead of it."""
+
+    def __init__(self, *, may_go_ahead: bool = True) -> None:
+        self.may_go_ahead = may_go_ahead  # not under a budget: what is evaluated ahead may never count
+        self.values: dict[Cell, float] = {}
+        self.sums: dict[int, float] = {}  # of each arm's values
+        self.tickets: list[Cell] = []  # by number
+        self.numbers: dict[Cell, int] = {}
+        self.again: dict[int, None] = {}
+        self.told = 0  # tickets, not cells: some cells are known without one
+        self.open(None)
+
+    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
+        """Prepare for the request that the procedure now waits on; it says itself which items come next."""
+        assert not isinstance(request, Pull)
+        self.request = request
+        wanted = () if request is None else _block(request.arms.tolist(), request.items.tolist())
+        self._lacking = {cell for cell in wanted if cell not in self.values}
+
+    @property
+    def missing(self) -> int:
+        """How many cells of the request have no reward."""
+        return len(self._lacking)
+
+    @property
+    def pending(self) -> int:
+        """How many tickets are out."""
+        return len(self.tickets) - len(self.again) - self.told
+
+    @property
+    def complete(self) -> bool:
+        """Whether the request can be answered."""
+        return self.request is not None and not self.missing
+
+    @property
+    def evaluations(self) -> int:
+        """Rewards taken so far, those of known cells included."""
+        return len(self.values)
+
+    def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
+        """The first k cells, of those not taken and not known, that the algorithm needs now or, with others under way, next.
+
+        Who evaluates one at a time never goes ahead: it would only be wasted on arms that drop out.
+        """
+        if self.request is None:
+            return []
+        arms, found = self.request.arms.tolist(), list[Cell]()
+        limit, early = AHEAD * (k + under_way) if k + under_way > 1 and self.may_go_ahead else 0, 0
+        for place, item in enumerate([*self.request.items.tolist(), *self.request.ahead.tolist()]):
+            if place == len(self.request.items):  # who is behind may be out before it is needed
+                arms = sorted(arms, key=lambda arm: -self.sums.get(arm, 0.0))
+            for arm in arms:
+                early += place >= len(self.request.items)
+                if early > limit:
+                    return found
+                if (arm, item) not in taken and (arm, item) not in self.values:
+                    found.append((arm, item))
+                    if len(found) == k:
+                        return found
+        return found
+
+    def met(self, length: int, out: Collection[Cell] = ()) -> int:
+        """How many of all items, in the algorithm's order, have a cell that is told, asked for or out.
+
+        The request's items and those ahead are the end of that order, or all of it.
+        """
+        if self.request is None:
+            return length
+        order = [*self.request.items.tolist(), *self.request.ahead.tolist()]
+        touched = {item for cells in (self.values, self.tickets, out) for _, item in cells}
+        touched.update(self.request.items.tolist())
+        return length - len(order) + max(place for place, item in enumerate(order) if item in touched) + 1
+
+    def ask(self, k: int) -> tuple[list[int], list[int]]:
+        """Up to k tickets: those to be handed out again, and fresh ones."""
+        again = taken(self.again, k)
+        out = self.pending
+        cells = self.wanted(k - len(again), self.numbers, out) if k > len(again) else []
+        fresh = list(range(len(self.tickets), len(self.tickets) + len(cells)))
+        self.tickets += cells
+        self.numbers.update(zip(cells, fresh, strict=True))
+        return again, fresh
+
+    untouched = False  # cells are known one by one
+
+    def fill(self, values: FloatArray) -> None:
+        """Cells are known one by one."""
+        raise NotImplementedError
+
+    def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
+        """Take in the cells that others were told. They need no tickets here, and have no numbers."""
+        for arm, item, value in zip(arms.tolist(), items.tolist(), values.tolist(), strict=True):
+            if not isnan(value) and (arm, item) not in self.values:
+                self.know((arm, item), value)
+        return np.full(len(arms), -1)
+
+    def is_out(self, number: int) -> bool:
+        """Whether a ticket was ever handed out."""
+        return 0 <= number < len(self.tickets)
+
+    def cells(self, numbers: Sequence[int]) -> list[Cell]:
+        """The arms and items of tickets."""
+        return [self.tickets[number] for number in numbers]
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """A cell is known by its item."""
+        return 0
+
+    def is_current(self, number: int) -> bool:
+        """Cells are current as long as the search runs."""
+        return True
+
+    def reward(self, number: int) -> float:
+        """What a ticket was told; NaN if nothing."""
+        return self.values.get(self.tickets[number], nan)
+
+    def put(self, number: int, value: float) -> None:
+        """Take the reward of a ticket that has none."""
+        self.again.pop(number, None)
+        self.told += 1
+        self.know(self.tickets[number], value)
+
+    def know(self, cell: Cell, value: float) -> None:
+        """Take the reward of a cell that has none."""
+        self.values[cell] = value
+        self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
+        self._lacking.discard(cell)
+
+    def fail(self, number: int) -> bool:
+        """Let a ticket be handed out again; False if that is so already."""
+        if number in self.again:
+            return False
+        self.again[number] = None
+        return True
+
+    def reply(self) -> Reply:
+        """The rewards of the request's cells, a row an arm."""
+        assert self.request is not None
+        items = self.request.items.tolist()
+        return np.array([[self.values[arm, item] for item in items] for arm in self.request.arms.tolist()])
+
+
+def taken(again: dict[int, None], k: int) -> list[int]:
+    """Take the first k, at most, of the tickets to be handed out again."""
+    found = list(islice(again, k))
+    for number in found:
+        del again[number]
+    return found
+
+
+def check_size(request: Pull, name: str) -> None:
+    """Refuse a request whose rewards do not fit into memory."""
+    if request.total > MOST_TICKETS:
+        raise PullLimitError(
+            f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
+            f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
+        )
+
+
+def _block(arms: Sequence[int], items: Sequence[int]) -> Iterator[Cell]:
+    """The cells of a block, item by item."""
+    return ((arm, item) for item in items for arm in arms)

@@ -1,0 +1,414 @@
+"""HTTP for workers and programs: one table of endpoints, from which routes and the OpenAPI document are made."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from surest.algorithms import lookup
+from surest.errors import UsageError
+from surest.server import bodies
+from surest.server.auth import needs
+from surest.server.desk import Desk
+from surest.server.errors import Refused
+from surest.server.events import refuse_if_full, watched
+from surest.server.exporting import exported
+from surest.server.lanes import ASKED
+from surest.server.limits import left
+from surest.server.names import check_name
+from surest.server.studies import Studies, taken
+from surest.server.tokens import Role
+from surest.study.batch import Handed
+from surest.study.leases import give_back, renew
+from surest.study.log import Store
+from surest.study.study import Study
+from surest.study.telling import Failure, check_worker
+from surest.study.transfer import import_study
+
+HEALTH_SECONDS = 5.0
+"""In which the database must answer."""
+MOST_NOTE = 2000
+"""Characters of a study's note."""
+Answer = Callable[[Request], Awaitable[Any]]
+
+
+class Endpoint(NamedTuple):
+    """What can be asked for: how, by whom, and what it does."""
+
+    method: str
+    path: str
+    role: Role | None
+    """None for what anybody may ask."""
+    answer: Answer
+    summary: str
+    body: Any = None
+    """The form of its body, or forms, if it has one."""
+    status: int = 200
+    query: tuple[tuple[str, str], ...] = ()
+    """Names and descriptions of what may follow a question mark."""
+    kind: str = "application/json"
+    gives: Any = None
+    """The form of its answer, where it is described."""
+    heavy: bool = False
+    """Whether it may take long: then it has few threads of its own."""
+
+
+def studies_of(request: Request) -> Studies:
+    """The studies of the service."""
+    found: Studies = request.app.state.studies
+    return found
+
+
+def worker_of(request: Request, given: str | None) -> str:
+    """What the log calls a worker: what it says itself, or else its token's name and its address."""
+    check_worker(given)
+    address = "?" if request.client is None else request.client.host
+    return f"{request.state.who.name}@{address}"[:500] if given is None else given
+
+
+async def list_studies(request: Request) -> Any:
+    """All studies by name."""
+    return {"studies": await studies_of(request).names()}
+
+
+async def create(request: Request) -> Any:
+    """Make a study."""
+    form = await bodies.read(request, bodies.CreateForm, request.app.state.limits.upload)
+    settings = dict(form.settings)
+    check_settings(settings)
+    items: Any = form.items
+    if isinstance(items, list):
+        items = [(item.key, item.payload) if isinstance(item, bodies.ItemForm) else item for item in items]
+    made = await studies_of(request).create(form.name, form.arms, items=items, **settings)
+    return facts_of(made)
+
+
+def check_settings(settings: dict[str, Any]) -> None:
+    """Refuse settings that would run a file of the service's machine, or that are no settings."""
+    if not isinstance(settings.get("options", {}), dict):
+        raise UsageError("options must be an object of names and values")
+    settings.update(settings.pop("options", {}))
+    own = {"name", "arms", "items", "storage", "load_if_exists"} & settings.keys()
+    if own:
+        raise UsageError(f"{', '.join(sorted(own))} cannot be given as settings")
+    check_harmless(settings)
+
+
+def check_harmless(settings: dict[str, Any]) -> None:
+    """Refuse a note that nobody would read, and an algorithm that would run a file of the service's machine."""
+    algorithm, note = settings.get("algorithm"), settings.get("note")
+    if isinstance(note, str) and len(note) > MOST_NOTE:
+        raise UsageError(f"the note has {len(note):,} characters; at most {MOST_NOTE:,} are taken")
+    if algorithm is not None:
+        if not isinstance(algorithm, str) or ".py" in algorithm:
+            raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
+        lookup(algorithm)
+
+
+def facts_of(study: Study) -> dict[str, Any]:
+    """What of a study never changes, and its arms."""
+    return {
+        "name": study.name,
+        "arms": list(study.labels),
+        "items": len(study.items),
+        "settings": msgspec.json.decode(study.settings.text()),
+        "lease_seconds": study.lease_seconds,
+    }
+
+
+def _looked_at(study: Study) -> dict[str, Any]:
+    finished, paused = study.finished, study.paused
+    return {**facts_of(study), "finished": finished, "paused": paused}
+
+
+async def import_(request: Request) -> Any:
+    """Put an exported study into the store."""
+    data = await bodies.json_of(request, request.app.state.limits.upload)
+    studies, name = studies_of(request), request.query_params.get("name")
+    there = await studies.names()
+    return {"name": await studies.call(_imported, studies.store, data, name, there)}
+
+
+def _imported(store: Store, document: bytes, name: str | None, there: list[str]) -> str:
+    found = bodies.decoded(document, Any)
+    settings = found.get("settings") if isinstance(found, dict) else None
+    if isinstance(settings, dict):
+        check_harmless(settings)
+    if isinstance(found, dict):
+        called = str(found.get("name")) if name is None else name
+        check_name(called)
+        if called in there:
+            raise taken(called)
+    return import_study(store, document, name)
+
+
+async def look(request: Request) -> Any:
+    """A study's settings and arms, and whether it is finished."""
+    return await studies_of(request).with_study(name_of(request), _looked_at)
+
+
+def name_of(request: Request) -> str:
+    """The study that the address names."""
+    return str(request.path_params["name"])
+
+
+async def items(request: Request) -> Any:
+    """The items of a study."""
+    return await studies_of(request).with_study(name_of(request), _items)
+
+
+def _items(study: Study) -> Response:
+    with study.at_one_moment():  # another process may have deleted the study and made it anew
+        items = study.items
+    listed = [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in items]
+    return json_response({"items": listed})
+
+
+def json_response(found: Any, status: int = 200) -> Response:
+    """An answer as JSON. What may be large is written in a thread."""
+    return Response(msgspec.json.encode(found), status, media_type="application/json")
+
+
+async def delete(request: Request) -> Any:
+    """Delete a study."""
+    await studies_of(request).delete(name_of(request))
+    return {"deleted": name_of(request)}
+
+
+async def _desk(request: Request) -> Desk:
+    """The desk of a study that there is."""
+    studies, name = studies_of(request), name_of(request)
+    await studies.study(name)
+    return studies.desk(name)
+
+
+async def ask(request: Request) -> Any:
+    """Take tickets."""
+    form = await bodies.read(request, bodies.AskForm)
+    name, studies = name_of(request), studies_of(request)
+    wait = min(form.wait, request.app.state.limits.wait)
+    desk = await _desk(request)
+    asked = asyncio.ensure_future(desk.ask(form.k, worker_of(request, form.worker), wait, form.held))
+    handed = await _unless_gone(request, asked) if wait else await asked
+    study = await studies.study(name)
+    if request.headers.get("accept", "").startswith("text/plain"):
+        return PlainTextResponse(ticket_lines(study, handed))
+    return {
+        "tickets": [ticket_json(study, ticket) for ticket in handed.tickets],
+        "finished": handed.finished,
+        "paused": handed.paused,
+        "lease_seconds": study.lease_seconds,
+    }
+
+
+async def _unless_gone(request: Request, asked: "asyncio.Future[Handed]") -> Handed:
+    """Wait for tickets as long as whoever asked is there."""
+    leaves = asyncio.ensure_future(left(request.receive))
+    try:
+        tasks: set[asyncio.Future[Any]] = {asked, leaves}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise Refused(499, "the worker left")
+        return asked.result()
+    finally:
+        for task in (asked, leaves):
+            task.cancel()
+
+
+def ticket_json(study: Study, ticket: Any) -> dict[str, Any]:
+    """A ticket: its number, the arm to evaluate, and the item with what its evaluation needs to know, if there is one."""
+    row = {"ticket": ticket.id, "index": ticket.arm, "arm": ticket.label}
+    if ticket.draw is not None:
+        row["draw"] = ticket.draw
+    item = study.item_of(ticket)
+    if item is not None:
+        row |= {"item": item.key, "item_index": ticket.item}
+        if item.payload is not None:
+            row["payload"] = msgspec.Raw(item.payload.encode())
+    return row
+
+
+def ticket_lines(study: Study, handed: Handed) -> str:
+    """Tickets for a shell: on each line a number, the arm and the item, with tabs between; ``finished`` at the end."""
+    rows = ((ticket, study.item_of(ticket)) for ticket in handed.tickets)
+    lines = ["\t".join([str(t.id), t.label, *([] if item is None else [item.key])]) for t, item in rows]
+    return "\n".join(["finished"] if handed.finished else lines) + "\n"
+
+
+async def tell(request: Request) -> Any:
+    """Tell rewards."""
+    form = await bodies.read(request, bodies.TellForm)
+    tickets, rewards = form.both()
+    await (await _desk(request)).tell(tickets, rewards, form.worker)
+    return {"tickets": tickets, "rewards": rewards}
+
+
+async def fail(request: Request) -> Any:
+    """Say that an evaluation gave no reward."""
+    form = await bodies.read(request, bodies.FailForm)
+    worker = worker_of(request, form.worker)
+    failure = Failure(form.ticket, form.reason, form.reward, form.kind, worker)
+    await (await _desk(request)).fail(failure)
+    return {"ticket": form.ticket}
+
+
+async def lengthen(request: Request) -> Any:
+    """Lengthen leases."""
+    return await _of_held(request, renew)
+
+
+async def _of_held(request: Request, function: Callable[[Study, list[int], str], list[int]]) -> bodies.HeldAnswer:
+    form = await bodies.read(request, bodies.HeldForm)
+    worker = worker_of(request, form.worker)
+    held = await studies_of(request).with_study(name_of(request), function, form.tickets, worker)
+    return bodies.HeldAnswer(held, sorted(set(form.tickets).difference(held)))
+
+
+async def return_tickets(request: Request) -> Any:
+    """Let tickets be handed out again."""
+    answer = await _of_held(request, give_back)
+    studies_of(request).stir(name_of(request))
+    return answer
+
+
+async def add_arms(request: Request) -> Any:
+    """Add arms."""
+    form = await bodies.read(request, bodies.ArmsForm)
+    study = await studies_of(request).add_arms(name_of(request), form.labels)
+    return {"name": study.name, "arms": list(study.labels)}
+
+
+async def pause(request: Request) -> Any:
+    """Hand out no more tickets."""
+    await studies_of(request).pause(name_of(request), True)
+    return {"name": name_of(request), "paused": True}
+
+
+async def resume(request: Request) -> Any:
+    """Hand out tickets again."""
+    await studies_of(request).pause(name_of(request), False)
+    return {"name": name_of(request), "paused": False}
+
+
+def _status(study: Study) -> dict[str, Any]:
+    return {**study.status().to_json(), "paused": study.paused}
+
+
+async def status(request: Request) -> Any:
+    """How a study stands."""
+    return await studies_of(request).with_study(name_of(request), _status)
+
+
+def _result(study: Study, history: bool) -> Response:
+    study = Study(study.store, study.name) if history else study  # its replay keeps nobody waiting
+    return json_response(study.result(history=history).to_json())
+
+
+async def result(request: Request) -> Any:
+    """The verdict."""
+    history = request.query_params.get("history") == "1"
+    if history:
+        ASKED.set(("heavy", request.state.sender))
+    return await studies_of(request).with_study(name_of(request), _result, history)
+
+
+async def export(request: Request) -> Any:
+    """All of a study."""
+    return await exported(studies_of(request), name_of(request))
+
+
+async def events(request: Request) -> Any:
+    """What changes, as it changes."""
+    name = name_of(request)
+    await studies_of(request).study(name)
+    refuse_if_full(request)
+    return StreamingResponse(_lines(request, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _lines(request: Request, name: str) -> AsyncIterator[bytes]:
+    yield b"retry: 2000\n\n"
+    async with contextlib.aclosing(watched(request, name)) as changes:
+        async for moment in changes:
+            yield (
+                b": still here\n\n"
+                if moment is None
+                else b"event: change\ndata: " + msgspec.json.encode(moment.json()) + b"\n\n"
+            )
+
+
+async def healthz(request: Request) -> Any:
+    """Whether the service and its database work."""
+    if not await studies_of(request).answers(HEALTH_SECONDS):
+        raise Refused(503, f"the database did not answer within {HEALTH_SECONDS:g} seconds")
+    return {"status": "ok"}
+
+
+async def metrics(request: Request) -> Any:
+    """For Prometheus."""
+    state = request.app.state
+    return PlainTextResponse(state.metrics.text(state.studies, state.watches), media_type="text/plain; version=0.0.4")
+
+
+async def openapi(request: Request) -> Any:
+    """This document."""
+    return Response(_document(), media_type="application/json")
+
+
+@cache
+def _document() -> bytes:
+    """The document, made once: anybody may ask for it."""
+    from surest.server.openapi import document
+
+    return msgspec.json.encode(document(ENDPOINTS))
+
+
+NAME = ("name", "Another name than it had.")
+HELD, ANY = bodies.HeldForm, dict[str, Any]
+HISTORY = ("history", "1 adds the evidence over time.")
+STUDY = "/api/studies/{name:name}"
+ENDPOINTS = [
+    Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
+    Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201),
+    Endpoint("POST", "/api/import", "administer", import_, "Put an export into the store.", ANY, 201, (NAME,), heavy=True),
+    Endpoint("GET", STUDY, "look", look, "A study's settings and arms, and whether it is finished."),
+    Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all that was told to it."),
+    Endpoint("GET", f"{STUDY}/items", "look", items, "The items of a study.", heavy=True),
+    Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm),
+    Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),
+    Endpoint("POST", f"{STUDY}/fail", "work", fail, "Say that an evaluation gave no reward.", bodies.FailForm),
+    Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", HELD, gives=bodies.HeldAnswer),
+    Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Give tickets back.", HELD, gives=bodies.HeldAnswer),
+    Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, "Add arms while a study runs.", bodies.ArmsForm),
+    Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
+    Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),
+    Endpoint("GET", f"{STUDY}/status", "look", status, "Who leads, how sure that is, how much is out."),
+    Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(HISTORY,)),
+    Endpoint("GET", f"{STUDY}/export", "look", export, "All of a study, as 'surest study export' writes it.", heavy=True),
+    Endpoint("GET", f"{STUDY}/events", "look", events, "Changes as server-sent events.", kind="text/event-stream"),
+    Endpoint("GET", "/healthz", None, healthz, "Whether the service and its database work."),
+    Endpoint("GET", "/metrics", "look", metrics, "Numbers for Prometheus.", kind="text/plain"),
+    Endpoint("GET", "/openapi.json", None, openapi, "This document."),
+]  # fmt: skip
+
+
+def routes() -> list[BaseRoute]:
+    """The endpoints as routes."""
+    return [_route(endpoint) for endpoint in ENDPOINTS]
+
+
+def _route(endpoint: Endpoint) -> Route:
+    async def respond(request: Request) -> Response:
+        found = await endpoint.answer(request)
+        if isinstance(found, Response):
+            return found
+        return json_response(found, endpoint.status)
+
+    respond.__name__ = endpoint.answer.__name__
+    handler = respond if endpoint.role is None else needs(endpoint.role, heavy=endpoint.heavy)(respond)
+    return Route(endpoint.path, handler, methods=[endpoint.method])

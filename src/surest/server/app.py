@@ -1,0 +1,67 @@
+"""The service as an ASGI application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.convertors import register_url_convertor
+from starlette.exceptions import HTTPException
+
+from surest.errors import SurestError
+from surest.server import api
+from surest.server.errors import respond
+from surest.server.events import Watches
+from surest.server.guard import Guard
+from surest.server.limits import Limits
+from surest.server.metrics import Metrics
+from surest.server.names import NameConvertor
+from surest.server.pages import show as pages
+from surest.server.studies import Studies
+from surest.server.tokens import Tokens
+from surest.study.log import Store
+
+
+def make_app(
+    storage: str | Store, *, tokens: Tokens | Path | str | None = None, limits: Limits | None = None
+) -> Starlette:
+    """The service on a store.
+
+    Parameters
+    ----------
+    storage : str or Store
+        As for `open_study`.
+    tokens : Tokens or path, optional
+        Who may do what. Without it, or where it holds none, every request from this machine may do everything, and requests
+        under another name than localhost are refused.
+    limits : Limits, optional
+        How much anybody may send, how fast, and how long anything may take.
+
+    Examples
+    --------
+    >>> app = make_app("memory:docs")
+    >>> str(app.url_path_for("ask", name="prompts/2"))
+    '/api/studies/prompts%2F2/ask'
+    """
+    known = tokens if isinstance(tokens, Tokens) else Tokens(None if tokens is None else Path(tokens))
+    bounds = Limits() if limits is None else limits
+    studies = Studies(storage, bounds)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await studies.prepare()
+        yield
+        studies.close()
+        studies.lanes.close()
+        studies.store.close()
+
+    register_url_convertor("name", NameConvertor())  # before routes are made that use it
+    app = Starlette(
+        routes=[*api.routes(), *pages.routes()],
+        lifespan=lifespan,
+        exception_handlers={SurestError: respond, HTTPException: respond},
+    )
+    app.state.studies, app.state.tokens, app.state.limits = studies, known, bounds
+    app.state.watches, app.state.metrics = Watches(studies), Metrics()
+    app.add_middleware(Guard, tokens=known, limits=bounds, metrics=app.state.metrics)
+    return app

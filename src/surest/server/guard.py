@@ -1,0 +1,185 @@
+"""What every request passes before a handler sees it: who sends it, whether it keeps the limits; and what every response has."""
+
+import asyncio
+import logging
+import time
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from surest.errors import SurestError
+from surest.server.auth import LOCAL, host_of, identify, is_local
+from surest.server.errors import Refused, respond, status_of
+from surest.server.limits import Limits, Rate, left
+from surest.server.logs import log
+from surest.server.metrics import Metrics
+from surest.server.openapi import plain_path
+from surest.server.tokens import Identity, Tokens
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""Of every response. Scripts and styles come from our own files alone."""
+LONGEST_PATH = 8000
+LARGEST_HEADERS = 16_000
+LARGE = 1 << 15
+"""Bytes of a response from which on somebody may be too slow to read it."""
+FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
+"""Headers of proxies: whoever asks may be anywhere."""
+OPEN = {"/healthz", "/openapi.json"}
+"""Open to everybody, whatever token is sent along."""
+METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
+
+
+class Guard:
+    """Stands before the application."""
+
+    def __init__(self, app: ASGIApp, *, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
+        self.app, self.tokens, self.limits, self.metrics = app, tokens, limits, metrics
+        self._rate, self._wrong = Rate(limits.rate), Rate(limits.wrong_tokens, seconds=50.0)
+        self._strangers = Rate(limits.stranger_rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        began, answer = time.monotonic(), _Answer(send, self.limits.send_seconds)
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")  # see `names`
+        request = Request(scope, receive)
+        request.state.who = None
+        self.metrics.running += 1
+        try:
+            self._admit(request)
+            await self._answered(scope, receive, answer)
+        except asyncio.CancelledError:  # by the server, whose time is up
+            await self._failed(request, Refused(503, "the service ends; try again later"), answer)
+        except Exception as error:
+            await self._failed(request, error, answer)
+        finally:
+            self.metrics.running -= 1
+            self._count(request, answer, time.monotonic() - began)
+
+    async def _answered(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        """Let a handler answer. If it only reads, its work is dropped as soon as whoever asked has gone."""
+        if scope["method"] not in ("GET", "HEAD"):
+            return await self.app(scope, receive, answer.send)
+        leaving = asyncio.ensure_future(left(receive))
+        answering = asyncio.ensure_future(self.app(scope, _Heard(leaving).receive, answer.send))
+        try:
+            await asyncio.wait({leaving, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done() and not answer.complete:
+                raise Refused(499, "whoever asked has gone")
+            await answering
+        finally:
+            leaving.cancel()
+            answering.cancel()
+
+    def _admit(self, request: Request) -> None:
+        """Refuse a request that is too much, or find out who sends it."""
+        if len(request.scope["path"]) > LONGEST_PATH:
+            raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
+        if sum(len(name) + len(value) for name, value in request.scope["headers"]) > LARGEST_HEADERS:
+            raise Refused(431, f"the headers are larger than {LARGEST_HEADERS} bytes")
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+            raise Refused(400, "the request states its length in two ways", headers={"Connection": "close"})
+        if request.headers.getlist("host")[1:]:
+            raise Refused(400, "the request has more than one Host")
+        address = request.client.host if request.client is not None else "?"
+        near = host_of(request) in LOCAL and (request.client is None or is_local(address))
+        if not self.tokens and (not near or FORWARDED & set(request.headers)):
+            raise Refused(
+                421,
+                "without tokens only this machine is served: call it localhost, or make a token: surest serve token",
+            )
+        who = None if request.scope["path"] in OPEN else self._identify(request, address)
+        request.state.who = who
+        request.state.sender = f"token {who.name}" if who is not None and self.tokens else address
+        connection = getattr(request.state, "connection", None)
+        if who is not None and connection is not None and not connection.known(request.state.sender):
+            raise Refused(429, "too many connections", retry_after=1, headers={"Connection": "close"})
+        rate = self._strangers if who is None else self._rate
+        if not rate.take(request.state.sender):
+            raise Refused(429, f"more than {rate.rate:g} requests a second; wait a little", retry_after=1)
+
+    def _identify(self, request: Request, address: str) -> Identity | None:
+        try:
+            return identify(request, self.tokens)
+        except Refused:
+            if not self._wrong.take(address):
+                raise Refused(429, "too many wrong tokens; wait", retry_after=1 / self.limits.wrong_tokens) from None
+            raise
+
+    async def _failed(self, request: Request, error: Exception, answer: "_Answer") -> None:
+        """Say what went wrong, if nothing was said yet. A fault of our own goes to the log, with its traceback."""
+        if status_of(error) == 500 and not isinstance(error, TimeoutError | ConnectionError):
+            log("fault", level=logging.ERROR, error=error, path=request.scope["path"])
+        if answer.status is None and status_of(error) != 499:
+            response = await respond(request, error)
+            await response(request.scope, request.receive, answer.send)
+        elif not isinstance(error, SurestError | TimeoutError | ConnectionError):
+            raise error  # the server ends the connection, so that nobody takes half an answer for all of it
+
+    def _count(self, request: Request, answer: "_Answer", seconds: float) -> None:
+        route = plain_path(getattr(request.scope.get("route"), "path", None) or "other")
+        method = request.method if request.method in METHODS else "other"
+        status = answer.status or 499  # who asked has left
+        self.metrics.count(method, route, status, seconds)
+        who = request.state.who
+        log(
+            "request",
+            method=method,
+            path=request.scope["path"][:500],
+            status=status,
+            ms=round(1000 * seconds, 1),
+            who=None if who is None else who.name,
+            client=None if request.client is None else request.client.host,
+        )
+
+
+class _Heard:
+    """What a handler hears that has no body to read: that whoever asked has gone."""
+
+    def __init__(self, leaving: "asyncio.Future[None]") -> None:
+        self._leaving, self._read = leaving, False
+
+    async def receive(self) -> Message:
+        if not self._read:
+            self._read = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await asyncio.wait([self._leaving])
+        return {"type": "http.disconnect"}
+
+
+class _Answer:
+    """What is sent: with the headers that every response has, and not for ever to somebody who does not read it."""
+
+    def __init__(self, send: Send, seconds: float) -> None:
+        self._send, self._seconds = send, seconds
+        self.status: int | None = None
+        self.complete = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        self.complete = message["type"] == "http.response.body" and not message.get("more_body")
+        if message.get("more_body") or len(message.get("body", b"")) > LARGE:
+            async with asyncio.timeout(self._seconds):
+                await self._send(message)
+        else:
+            await self._send(message)

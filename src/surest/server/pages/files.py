@@ -1,0 +1,130 @@
+"""What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from surest.core.problem import Problem
+from surest.decision.chain import Chain
+from surest.decision.write import CHECKABLE, decision_of
+from surest.report.page import to_html, to_markdown
+from surest.report.report import report_of_study, to_json
+from surest.server.auth import Handler, needs
+from surest.server.exporting import exported
+from surest.server.names import quoted
+from surest.study.checks import check_there
+from surest.study.study import Study
+
+FORMS = {"html": (to_html, "text/html"), "md": (to_markdown, "text/markdown"), "json": (to_json, "application/json")}
+"""Forms of a report: how it is written, and what browsers call it."""
+
+
+def as_file(name: str, suffix: str) -> dict[str, str]:
+    """Headers by which a browser keeps a response as a file, and never shows it as a page of ours."""
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}{suffix}"}
+
+
+def report_as(form: str) -> Handler:
+    """A report, as a file of its own: a page with pictures, Markdown or JSON."""
+    write, kind = FORMS[form]
+
+    async def report(request: Request) -> Response:
+        name = request.path_params["name"]
+
+        def made(study: Study) -> bytes:
+            own = Study(study.store, study.name)  # its replay keeps nobody waiting
+            return write(report_of_study(own, service_of(request))).encode("utf-8", "replace")
+
+        data = await request.app.state.studies.with_study(name, made)
+        return Response(data, media_type=kind, headers=as_file(name, f".{form}"))
+
+    return needs("look", heavy=True)(report)
+
+
+@needs("look", heavy=True)
+async def decision(request: Request) -> Response:
+    """The verdict, or what is known so far, with all that it rests on."""
+    name = request.path_params["name"]
+    data = await request.app.state.studies.with_study(name, _decision)
+    return Response(data, media_type="application/gzip", headers=as_file("decision", ".jsonl.gz"))
+
+
+def _decision(study: Study) -> bytes:
+    return gzip.compress(b"".join(decided(study).lines), mtime=0)
+
+
+def is_checkable(problem: Problem) -> bool:
+    """Whether there is a program that checks the decision: on lists, it does not know all options."""
+    beyond = problem.items is not None and {"group", "weights", "reserve"} & set(problem.options)
+    return problem.algorithm in CHECKABLE and not beyond
+
+
+def decided(study: Study) -> Chain:
+    """The decision of a study as it stands."""
+    return decision_of(Study(study.store, study.name).result(record=True))  # its replay keeps nobody waiting
+
+
+@needs("look", heavy=True)
+async def rewards(request: Request) -> Response:
+    """Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
+    name = request.path_params["name"]
+    data = await request.app.state.studies.with_study(name, _rewards)
+    return Response(data, media_type="text/csv", headers=as_file(name, ".csv"))
+
+
+PORTION = 1000
+"""Tickets read at a time."""
+
+
+def _rewards(study: Study) -> bytes:
+    return "".join(csv_of(study)).encode("utf-8", "replace")
+
+
+def csv_of(study: Study) -> Iterator[str]:
+    """The rewards of a study, a portion at a time.
+
+    >>> import surest
+    >>> study = surest.open_study("memory:csv", "demo", ["a, b", "c"], 0.1)
+    >>> ticket, = study.ask(worker="me")
+    >>> study.tell(ticket.id, 0.5)
+    >>> print("".join(csv_of(study)).splitlines()[1].rpartition(",")[0])
+    "a, b",0.5,0,me
+    """
+    heads = ["arm", *(["item"] if study.items else []), "value", "ticket", "worker", "told"]
+    yield _csv([heads])
+    with study.store.reading() as log:
+        labels, items = study.labels, study.items
+        for first in range(0, check_there(study, log).tickets, PORTION):
+            told = [t for t in log.read_tickets(study.id, first, first + PORTION) if t.reward is not None]
+            yield _csv(
+                [
+                    labels[t.arm],
+                    *(() if t.item is None else [items[t.item].key]),
+                    repr(t.reward),
+                    t.number,
+                    t.worker,
+                    t.told,
+                ]
+                for t in told
+            )
+
+
+def _csv(rows: object) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)  # type: ignore[arg-type]
+    return text.getvalue()
+
+
+@needs("look", heavy=True)
+async def export(request: Request) -> Response:
+    """All of a study, as ``surest study export`` writes it."""
+    return await exported(request.app.state.studies, request.path_params["name"])
+
+
+def service_of(request: Request) -> str:
+    """The address of the service, as whoever asks calls it."""
+    return str(request.base_url).rstrip("/")

@@ -1,0 +1,197 @@
+"""Where the marks of a page's pictures go: templates draw them as SVG, styled by classes.
+
+A page is drawn anew while workers work, so its pictures must cost microseconds and need no other package; those of a report,
+which is made once, are drawn by matplotlib (`surest.report.plots`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from surest.core.protocol import Point
+from surest.report.plots import MOST, tick_text
+from surest.result.data import Result
+from surest.result.differences import Leads
+from surest.result.table import ArmTable
+from surest.text import count, shortened, visible
+
+LEFT, RIGHT, ROW, TOP = 118.0, 352.0, 22.0, 8.0
+"""Where the marks of a picture of arms begin and end, and how far its rows are apart."""
+LONGEST = 17
+"""Letters of a label that fit beside a picture."""
+NUMBER = 52.0
+"""Room for a number at the end of a bar."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """An arm in a picture: where its interval begins and ends, and its mean. None is not known."""
+
+    y: float
+    label: str
+    """Cut short."""
+    title: str
+    """What a pointer that rests on it is told."""
+    low: float | None
+    high: float | None
+    mean: float | None
+    chosen: bool
+    out: bool
+    """Whether it cannot be the best any more."""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ArmPicture:
+    """Rows of arms above an axis."""
+
+    rows: list[Row]
+    ticks: list[Tick]
+    line: float | None
+    """Where a vertical line stands: the leader's mean, or zero."""
+    bottom: float
+    rest: int
+    """Arms that are not shown."""
+
+    left, right = LEFT, RIGHT
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Evidence over pulls."""
+
+    points: list[tuple[float, float]]
+    needed: float
+    across: list[Tick]
+    up: list[Tick]
+
+    left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
+
+    @property
+    def path(self) -> str:
+        """The points as SVG's polyline takes them."""
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.points)
+
+
+def intervals(arms: ArmTable) -> ArmPicture | None:
+    """Means with their intervals; None where no mean is known."""
+    shown = arms.leading(MOST)
+    ends = [v for i in shown for v in (arms.rows[i].mean, arms.rows[i].low, arms.rows[i].high) if not math.isnan(v)]
+    if not ends:
+        return None
+    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
+    axis = Axis([*ends, *([] if math.isnan(line) else [line])], LEFT, RIGHT)
+    rows = []
+    for k, i in enumerate(shown):
+        arm = arms.rows[i]
+        bounds = "" if math.isnan(arm.low) else f", {arms.number(arm.low)} – {arms.number(arm.high)}"
+        title = f"{visible(str(arm.label))}: {arms.number(arm.mean)}{bounds}"
+        rows.append(_row(arms, i, k, title, axis, arm.low, arm.high, arm.mean))
+    return _picture(arms, rows, axis, line)
+
+
+def leads(arms: ArmTable, drawn: Leads | None) -> ArmPicture | None:
+    """The lead over each arm, or of each over the control, where bounds of it are known."""
+    if drawn is None:
+        return None
+    shown = drawn.rows[:MOST]
+    axis = Axis([0.0, *(end for row in shown for end in row[1:])], LEFT, RIGHT)
+    rows = []
+    for k, (i, low, high) in enumerate(shown):
+        title = f"{visible(str(arms.rows[i].label))}: {arms.number(low)} – {arms.number(high)}"
+        rows.append(_row(arms, i, k, title, axis, low, high, low if low == high else math.nan))
+    return _picture(arms, rows, axis, 0.0)
+
+
+def has_begun(result: Result) -> bool:
+    """Whether anything has been counted: before that the first arm stands for the leader, which says nothing."""
+    return result.pulls > 0 or result.certified
+
+
+def allocation(arms: ArmTable) -> ArmPicture:
+    """How many evaluations each arm got."""
+    shown = arms.leading(MOST)
+    axis = Axis([0.0, max([arms.rows[i].pulls for i in shown] + [1])], LEFT, RIGHT - NUMBER)
+    rows = []
+    for k, i in enumerate(shown):
+        pulls = arms.rows[i].pulls
+        title = f"{visible(str(arms.rows[i].label))}: {count(pulls)} {arms.counted}"
+        rows.append(_row(arms, i, k, title, axis, 0.0, float(pulls), math.nan, count(pulls)))
+    return _picture(arms, rows, axis, math.nan)
+
+
+def evidence(history: Sequence[Point]) -> Curve | None:
+    """Evidence for the leader where it is weakest, against what a decision needs; None before there is any."""
+    points = [(float(p.pulls), max(p.evidence, 0.0)) for p in history]
+    if not points or not math.isfinite(history[-1].threshold):
+        return None
+    needed = history[-1].threshold
+    across = Axis([0.0, max(points[-1][0], 1.0)], Curve.left, Curve.right)
+    up = Axis([0.0, 1.15 * max([needed, *(y for _, y in points if math.isfinite(y))])], Curve.bottom, Curve.top)
+    return Curve(
+        [(across.place(x), up.place(min(y, up.high))) for x, y in points],  # what is certain has infinite evidence
+        up.place(needed),
+        across.ticks(4, whole=True),
+        up.ticks(4),
+    )
+
+
+def _row(
+    arms: ArmTable, i: int, k: int, title: str, axis: "Axis", low: float, high: float, mean: float, text: str = ""
+) -> Row:
+    label = shortened(visible(str(arms.rows[i].label)), LONGEST)
+    out = arms.contenders is not None and i not in arms.contenders
+    y = TOP + ROW * (k + 0.5)
+    return Row(y, label, title, axis.known(low), axis.known(high), axis.known(mean), i in arms.chosen, out, text)
+
+
+def _picture(arms: ArmTable, rows: list[Row], axis: "Axis", line: float) -> ArmPicture:
+    whole = all(row.text for row in rows)  # numbers of evaluations
+    bottom = TOP + ROW * max(len(rows), 1)
+    return ArmPicture(rows, axis.ticks(5, whole=whole), axis.known(line), bottom, len(arms) - min(len(arms), MOST))
+
+
+class Axis:
+    """Numbers on a line.
+
+    >>> Axis([0.0, 10.0], 100.0, 200.0).place(5.0)
+    150.0
+    """
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        self.low, self.high, self.start, self.end = min(values), max(values), start, end
+        if self.high <= self.low:
+            self.low, self.high = self.low - 0.5, self.high + 0.5
+
+    def place(self, value: float) -> float:
+        """Where a number stands."""
+        return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
+
+    def known(self, value: float) -> float | None:
+        """Where a number stands; None for one that is not known."""
+        return None if math.isnan(value) else self.place(value)
+
+    def ticks(self, most: int, *, whole: bool = False) -> list[Tick]:
+        """Round numbers, at most about so many.
+
+        >>> [tick.text for tick in Axis([0.0, 1.0], 0, 1).ticks(4)]
+        ['0', '0.5', '1']
+        >>> [tick.text for tick in Axis([0, 2], 0, 1).ticks(4, whole=True)]
+        ['0', '1', '2']
+        """
+        rough = (self.high - self.low) / most
+        size = 10.0 ** math.floor(math.log10(rough))
+        step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough * (1 - 1e-9))
+        if whole:
+            step = max(step, 1.0)
+        first = math.ceil(self.low / step - 1e-9)
+        places = [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [Tick(self.place(value), tick_text(value)) for value in places]

@@ -1,0 +1,112 @@
+"""Templates, and what every page needs."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from surest import __version__
+from surest.server.auth import COOKIE, csrf_of, log_out, visited
+from surest.server.names import quoted
+from surest.text import count, counted, shortened, visible
+
+
+def shown(text: object) -> str:
+    """Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
+    return visible(str(text))
+
+
+def moment(at: float) -> str:
+    """A time as pages and programs read it.
+
+    >>> moment(0.0)
+    '1970-01-01 00:00:00Z'
+    """
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):  # an imported log may say anything
+        return "–"
+
+
+def short(text: object) -> str:
+    """A label that fits into the head of a column."""
+    return shortened(visible(str(text)), 24)
+
+
+def clipped(text: object) -> str:
+    """Text of users in a row of a table: what is long is cut in the middle.
+
+    >>> len(clipped("a" * 500))
+    100
+    """
+    return shortened(visible(str(text)), 100)
+
+
+def opening(text: object) -> str:
+    """The beginning of a text that may be long.
+
+    >>> opening("word " * 100)[-11:]
+    ' word word…'
+    """
+    said = visible(str(text))
+    return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
+
+
+def lines(text: object) -> str:
+    """Text of several lines."""
+    return visible(str(text), keep="\n\t")
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("surest.server", "templates"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
+)
+TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment}
+TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted}
+
+
+def root_of(request: Request) -> str:
+    """What stands before every path, where a proxy puts the service below one."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def path_of(request: Request, name: str) -> str:
+    """The path of a study's page."""
+    return f"{root_of(request)}/studies/{quoted(name)}"
+
+
+def page(request: Request, template: str, /, status: int = 200, **values: object) -> Response:
+    """A page, with what every page needs."""
+    app = request.scope.get("app")  # not there yet where a request is refused at the door
+    text = TEMPLATES.get_template(template).render(
+        who=request.state.who,
+        csrf=csrf_of(request),
+        root=root_of(request),
+        version=__version__,
+        has_tokens=app is not None and bool(app.state.tokens),
+        study_path=lambda name: path_of(request, name),
+        **values,
+    )
+    return visited(request, HTMLResponse(text, status))
+
+
+def part(template: str, **values: Any) -> Markup:
+    """A part of a page. What a template makes has everything escaped that a user wrote."""
+    return Markup(TEMPLATES.get_template(template).render(**values))
+
+
+def error_page(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
+    """What went wrong, for people."""
+    words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
+    query = request.url.query
+    back = request.scope["path"] + (f"?{query}" if query else "") if request.method == "GET" else ""
+    if status == 401 and request.method == "GET" and not request.cookies.get(COOKIE):
+        made = page(request, "login.html", status, problem=None, next=back)
+    else:
+        made = page(request, "error.html", status, code=status, words=words, reason=reason, back=back)
+    made.headers.update(headers)
+    return log_out(made) if status == 401 else made  # else a token that was revoked would keep a browser out of /login

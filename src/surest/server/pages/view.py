@@ -1,0 +1,281 @@
+"""What the page of a study shows, as data: one look at its log, and what can be said of it. Templates make it HTML."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from surest.report.page import Report, arm_cells, question, state
+from surest.result.data import Result
+from surest.result.differences import leads_of
+from surest.result.words import verdict
+from surest.search.cells import further
+from surest.server.events import is_idle
+from surest.server.pages.curves import MOST_REPLAYED, Curves, point_of
+from surest.server.pages.plots import has_begun
+from surest.server.pages.render import clipped
+from surest.study.checks import check_there
+from surest.study.health import Progress, last_failures_of, progress_of
+from surest.study.log import Event, StoredTicket, times_told
+from surest.study.study import Study
+from surest.text import at_most
+
+RECENT = 500
+"""Tickets of the end of a log from which a page tells who works and what came last."""
+LAST = 12
+"""Rows of the log, and items of a list, on the page of a study; all of them are on pages of their own."""
+PAGE = 100
+"""Rows on a page of the log or of the table of cells."""
+
+
+class WorkerRow(NamedTuple):
+    """Who works: tickets in hand, rewards told lately, and when the last one came."""
+
+    name: str
+    out: int
+    told: int
+    last: float | None
+
+
+class ArmLine(NamedTuple):
+    """A row of the table of arms."""
+
+    cells: list[str]
+    chosen: bool
+    lead: str
+    """Bounds of the lead over it, or of its lead over the control, where they are known."""
+
+
+class CellTable(NamedTuple):
+    """Items down, arms across."""
+
+    arms: list[str]
+    rows: list[tuple[str, list[str]]]
+    items: int
+    """Items with a cell."""
+    total: int
+
+
+@dataclass(frozen=True)
+class StudyLine:
+    """A study in the list of all."""
+
+    name: str
+    note: str
+    question: str
+    state: str
+    kind: str
+    """running, paused, decided or ended: what a filter asks for."""
+    verdict: str
+    leads: str
+    level: str
+    """The error level so far against the one that was asked for."""
+    share: float | None
+    """How much of the evidence that a decision needs is there."""
+    told: int
+    last: float | None
+    arms: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A study at one moment."""
+
+    study: Study
+    progress: Progress
+    report: Report
+    paused: bool
+    now: float
+    out: list[StoredTicket]
+    recent: list[StoredTicket]
+    workers: list[WorkerRow]
+    idle: bool
+    """Whether no reward came lately."""
+
+    @property
+    def result(self) -> Result:
+        """The verdict, or the answer so far."""
+        return self.report.result
+
+
+def look(study: Study, curves: Curves) -> Seen:
+    """Look at a study.
+
+    Examples
+    --------
+    >>> import surest
+    >>> study = surest.open_study("memory:doc", "demo", ["a", "b"], 0.1)
+    >>> look(study, Curves()).progress.told
+    0
+    """
+    with study.at_one_moment() as (log, seen):
+        progress = progress_of(log, study.id, study.name, seen, study.labels)
+        point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
+        facts, out = check_there(study, log), log.read_tickets(study.id, open_by=math.inf)
+        recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
+        idle, said = is_idle(log, study.id, facts.now), last_failures_of(log, study.id, study.labels)
+    history = curves.seen(study, progress.told, point)
+    result = replace(named(progress.result, study), history=history, health=progress.health)
+    result = further(result) if progress.told <= MOST_REPLAYED else result
+    return Seen(
+        study=study,
+        progress=replace(progress, result=result),
+        report=Report(result, study.name, last_failures=said),
+        paused=facts.paused,
+        now=facts.now,
+        out=out,
+        recent=recent[::-1][:LAST],
+        workers=workers_of(recent, [ticket for ticket in out if ticket.lease > facts.now]),
+        idle=idle,
+    )
+
+
+def named(result: Result, study: Study) -> Result:
+    """A result whose items have their keys."""
+    if result.listed is None:
+        return result
+    return replace(result, listed=replace(result.listed, items=tuple(item.key for item in study.items)))
+
+
+def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> list[WorkerRow]:
+    """Who told rewards lately or has tickets in hand, the last heard of first."""
+    names = {row.worker for row in rows if row.told is not None} | {ticket.worker for ticket in held}
+    found = []
+    for name in names:
+        told = [row.told for row in rows if row.worker == name and row.told is not None]
+        out = sum(ticket.worker == name for ticket in held)
+        found.append(WorkerRow(name, out, len(told), max(told, default=None)))
+    return sorted(found, key=lambda worker: (-(worker.last or math.inf), worker.name))
+
+
+def line_of(study: Study) -> StudyLine:
+    """A study in the list of all."""
+    with study.at_one_moment() as (log, seen):
+        progress = progress_of(log, study.id, study.name, seen, study.labels)
+        last, paused = max(times_told(log, study.id, 20), default=None), check_there(study, log).paused
+    result = named(progress.result, study)
+    problem = result.problem
+    level, share = level_of(result)
+    return StudyLine(
+        name=study.name,
+        note=problem.note,
+        question=question(problem),
+        state=state_words(progress, paused),
+        kind=state_kind(progress, paused),
+        verdict=verdict(result),
+        leads=leaders(result, progress.in_play),
+        level=level,
+        share=share,
+        told=progress.told,
+        last=last,
+        arms=study.labels,
+    )
+
+
+def state_kind(progress: Progress, paused: bool) -> str:
+    """What a filter asks for."""
+    if progress.finished:
+        return "decided" if progress.result.certified else "ended"
+    return "paused" if paused else "running"
+
+
+def state_words(progress: Progress, paused: bool) -> str:
+    """The state of a study in a word or two."""
+    if progress.finished:
+        return state(progress.result)
+    return "Paused" if paused else "Running"
+
+
+def leaders(result: Result, in_play: int | None) -> str:
+    """Who leads, or who may still be the answer."""
+    if not has_begun(result):
+        return "–"
+    chosen = ", ".join(clipped(label) for label in result.chosen[:5]) or "none"
+    more = f" and {len(result.chosen) - 5:,} more" if len(result.chosen) > 5 else ""
+    if result.certified or not in_play or in_play <= len(result.chosen):
+        return chosen + more
+    return f"{chosen}{more} ({in_play:,} of {len(result.labels):,} in play)"
+
+
+def level_of(result: Result) -> tuple[str, float | None]:
+    """The error level so far against δ in words, and as a share of the evidence that is needed.
+
+    Where something is asked of each arm: how many have a verdict.
+    """
+    if result.certified:
+        return f"δ = {result.delta:g} reached", 1.0
+    if result.problem.question.each_arm:
+        known, arms = arms_with_verdict(result)
+        return f"{known:,} of {arms:,} arms have a verdict", known / max(arms, 1)
+    level = result.achieved_delta if has_begun(result) else 1.0
+    if level == 1.0:
+        return f"nothing yet, {result.delta:g} wanted", 0.0
+    if level is None:
+        return "not told before the end", None
+    share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
+    return f"{at_most(level) if level > 0 else '0'} so far, {result.delta:g} wanted", share
+
+
+def arms_with_verdict(result: Result) -> tuple[int, int]:
+    """Arms that have a verdict, of those that get one: the control itself gets none."""
+    arms = len(result.labels) - (result.problem.question.kind == "control")
+    return sum(map(bool, result.verdicts or ())), arms
+
+
+def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
+    """The table of arms with differences: its head, its rows, and how many arms are left out."""
+    head, rows, rest = arm_cells(report)
+    result, arms, leads = report.result, report.arms, leads_of(report.result)
+    ends = {row.arm: f"{arms.number(row.low)} – {arms.number(row.high)}" for row in (leads.rows if leads else ())}
+    begun = has_begun(result)
+    lines = [ArmLine(cells, begun and place in result.indices, ends.get(place, "")) for place, cells in rows]
+    return head, lines, rest
+
+
+def cell_table(result: Result, *, page: int | None = None) -> CellTable | None:
+    """The cells seen so far; without a page, those of the items that came last."""
+    if result.listed is None:
+        return None
+    listed, arms = result.listed, result.arms
+    shown = arms.leading(20)
+    seen = list(dict.fromkeys(listed.places.tolist()[::-1]))
+    chosen = seen[:LAST] if page is None else sorted(seen)[(page - 1) * PAGE : page * PAGE]
+    wanted = set(chosen)
+    values = {
+        (arm, place): value
+        for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True)
+        if place in wanted
+    }
+    rows = [
+        (str(listed.items[place]), [f"{values[i, place]:g}" if (i, place) in values else "" for i in shown])
+        for place in chosen
+    ]
+    return CellTable([str(arms.rows[i].label) for i in shown], rows, len(seen), len(listed.items))
+
+
+def log_page(study: Study, page: int) -> tuple[list[StoredTicket], int]:
+    """A page of the log, the newest tickets first, and how many pages there are."""
+    with study.store.reading() as log:
+        total = check_there(study, log).tickets
+        end = max(total - (page - 1) * PAGE, 0)
+        rows = log.read_tickets(study.id, max(end - PAGE, 0), end)
+    return rows[::-1], pages_for(total)
+
+
+def event_page(study: Study, page: int) -> tuple[list[Event], int]:
+    """A page of what happened to tickets, the newest first, and how many pages there are."""
+    with study.store.reading() as log:
+        check_there(study, log)
+        total = sum(one.times for one in log.count_events(study.id))
+        end = max(total - (page - 1) * PAGE, 0)
+        events = log.read_events(study.id, max(end - PAGE, 0), end)
+    return events[::-1], pages_for(total)
+
+
+def pages_for(rows: int) -> int:
+    """How many pages so many rows take: at least one.
+
+    >>> pages_for(0), pages_for(100), pages_for(101)
+    (1, 1, 2)
+    """
+    return max(math.ceil(rows / PAGE), 1)

@@ -1,0 +1,320 @@
+"""What was found of the times of commands: data, its words, and the tables and documents made from it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surest.speed.evidence import PILOT, Comparisons
+from surest.text import percent, visible
+
+OFTEN_CLIPPED = 0.05
+"""The part of a command's runs beyond the range from which on it is said."""
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+@dataclass(frozen=True)
+class TimesAnswer:
+    """How a comparison ended: the command named, whether it is certified, why it stopped, and all that was counted."""
+
+    arm: int
+    certified: bool
+    reason: str
+    pairs: Comparisons
+
+    def verdict(self, j: int) -> str:
+        """What is known of a command: fastest (or leader), equal within the tolerance, slower than the one named, or open."""
+        if j == self.arm:
+            return "fastest" if self.certified else "leader"
+        if self.pairs.faster[self.arm, j]:
+            return "slower"
+        if self.pairs.faster[:, j].any():
+            return "out"
+        return "equal" if self.pairs.settled[self.arm, j] else "open"
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One command: its times in seconds, and how its runs ended. Runs that do not count, those of the pilot, are apart."""
+
+    label: str
+    command: str
+    times: tuple[float, ...]
+    uncounted: tuple[float, ...]
+    user: float
+    """Mean processor time of a run, its own and the system's; NaN for functions."""
+    system: float
+    exit_codes: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """The plain mean of the times that count."""
+        return float(np.mean(self.times)) if self.times else math.nan
+
+    @property
+    def stddev(self) -> float:
+        """Their sample standard deviation."""
+        return float(np.std(self.times, ddof=1)) if len(self.times) > 1 else math.nan
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The shortest and the longest."""
+        return (min(self.times), max(self.times)) if self.times else (math.nan, math.nan)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of hyperfine's export."""
+        low, high = self.range
+        return {
+            "command": self.label,
+            "mean": self.mean,
+            "stddev": self.stddev,
+            "median": float(np.median(self.times)) if self.times else math.nan,
+            "user": self.user,
+            "system": self.system,
+            "min": low,
+            "max": high,
+            "times": list(self.times),
+            "exit_codes": list(self.exit_codes),
+        }
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Which command is the fastest, by how much, and how sure that is.
+
+    `ratio(j)` has a lower bound, the estimate and an upper bound of how many times as long command j takes as the best one: the
+    median over blocks. All of them hold together with probability at least 1 − δ, apart from the verdict's own δ.
+    """
+
+    commands: tuple[Timed, ...]
+    answer: TimesAnswer
+    seed: int
+    seconds: float
+    shell: str | None = None
+    shell_seconds: float = 0.0
+    """What the start of the shell takes, fixed before the pilot: subtracted from every time."""
+
+    @property
+    def best(self) -> str:
+        """The command named."""
+        return self.commands[self.answer.arm].label
+
+    @property
+    def certified(self) -> bool:
+        """Whether it is the fastest, or equal to it within the tolerance, wrong with probability at most δ."""
+        return self.answer.certified
+
+    @property
+    def runs(self) -> int:
+        """All runs, those that do not count included."""
+        return sum(len(command.times) + len(command.uncounted) for command in self.commands)
+
+    def ratio(self, j: int) -> tuple[float, float, float]:
+        """How many times as long command j takes as the one named, between its bounds."""
+        return (1.0, 1.0, 1.0) if j == self.answer.arm else self.answer.pairs.ratio(self.answer.arm, j)
+
+    def clip(self, j: int) -> tuple[float, float]:
+        """Between which times command j was compared with the one named."""
+        pairs, i = self.answer.pairs, self.answer.arm
+        return float(pairs.low[i, j]), float(pairs.high[i, j])
+
+    def clipped(self, j: int) -> float:
+        """Which part of the runs of command j lay outside of that range; of the one named, the largest part for any other."""
+        others = [j] if j != self.answer.arm else [k for k in range(len(self.commands)) if k != j]
+        times = np.array(self.commands[j].times)
+        ranges = [self.clip(k) for k in others]
+        return (
+            max((float(((times < low) | (times > high)).mean()) for low, high in ranges), default=0.0)
+            if len(times)
+            else 0.0
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make the verdict mean less than it seems to."""
+        found = []
+        begun = max(len(command.uncounted) for command in self.commands) - PILOT
+        if begun > 0:
+            found.append(
+                f"The machine changed while it was measured: the first {begun:,} runs of a command do not count."
+            )
+        for j, command in enumerate(self.commands):
+            name, part = visible(command.label), self.clipped(j)
+            if part > OFTEN_CLIPPED:
+                found.append(
+                    f"{part:.0%} of the runs of {name} lay outside the range that the first {PILOT} suggested, and count as its "
+                    f"nearer end. The plain means are in the table; more --warmup may help."
+                )
+            if self.answer.verdict(j) == "slower" and command.mean <= self.commands[self.answer.arm].mean:
+                found.append(f"The plain mean of {name} is not the larger one: unusually long runs decide it.")
+            if command.times and command.range[0] == 0:
+                found.append(f"{name} takes no longer than the start of the shell; --shell none measures it better.")
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as data. Times are in seconds."""
+        pairs, arm = self.answer.pairs, self.answer.arm
+        return {
+            "question": "fastest",
+            "chosen": [self.best],
+            "indices": [arm],
+            "certified": self.certified,
+            "reason": self.answer.reason,
+            "delta": pairs.delta,
+            "tolerance": pairs.tolerance,
+            "runs": self.runs,
+            "uncounted_runs": sum(len(command.uncounted) for command in self.commands),
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "shell": self.shell,
+            "shell_seconds": self.shell_seconds,
+            "commands": [self._row(j) for j in range(len(self.commands))],
+            "warnings": list(self.warnings),
+        }
+
+    def _row(self, j: int) -> dict[str, Any]:
+        low, middle, high = self.ratio(j)
+        return {
+            **self.commands[j].to_json(),
+            "line": self.commands[j].command,
+            "verdict": self.answer.verdict(j),
+            "relative": middle,
+            "relative_low": low,
+            "relative_high": high,
+            "clip": None if j == self.answer.arm else list(self.clip(j)),
+            "clipped": self.clipped(j),
+        }
+
+
+def verdict(found: Timings) -> str:
+    """The verdict in a sentence."""
+    pairs, name = found.answer.pairs, visible(found.best)
+    if not found.certified:
+        left = [
+            visible(c.label)
+            for j, c in enumerate(found.commands)
+            if found.answer.verdict(j) in ("leader", "open", "equal")
+        ]
+        sure = f" The fastest is one of {_listed(left)}, {percent(1 - pairs.delta)}." if 1 < len(left) < pairs.n else ""
+        return f"Not decided ({found.answer.reason}). {name} leads so far.{sure}"
+    equal = [visible(c.label) for j, c in enumerate(found.commands) if found.answer.verdict(j) == "equal"]
+    wrong, within = f"wrong with probability at most {pairs.delta:g}", f"within {percent(pairs.tolerance)}"
+    if not equal:
+        return f"{name} is the fastest: {wrong}."
+    if pairs.n == 2:
+        return f"{name} and {equal[0]} are equal {within}: {wrong}."
+    return f"{name} is the fastest {within}, and {_listed(equal)} {'is' if len(equal) == 1 else 'are'} equal to it: {wrong}."
+
+
+def comparisons(found: Timings) -> list[str]:
+    """How many times as fast as each other command the one named is."""
+    lines = []
+    for j in sorted(range(len(found.commands)), key=lambda j: found.ratio(j)[1]):
+        if j != found.answer.arm and found.commands[j].times:
+            times, bounds = factor(*found.ratio(j))
+            lines.append(
+                f"{visible(found.best)} is {times} times as fast as {visible(found.commands[j].label)} ({bounds})."
+            )
+    return lines
+
+
+def factor(low: float, middle: float, high: float) -> tuple[str, str]:
+    """A factor and its bounds, which are rounded outwards.
+
+    >>> factor(1.5812, 1.6523, 1.7183), factor(0.0, 1.5, math.inf)
+    (('1.65', '1.58 to 1.72'), ('1.50', 'bounds need more runs'))
+    """
+    if not math.isfinite(high):
+        return f"{middle:.2f}", "bounds need more runs"
+    places = min(max(1 - math.floor(math.log10(max(high - low, 1e-4))), 0), 4)
+    scale = 10.0**places
+    return (
+        f"{middle:.{places}f}",
+        f"{math.floor(low * scale) / scale:.{places}f} to {math.ceil(high * scale) / scale:.{places}f}",
+    )
+
+
+def claim(found: Timings) -> str:
+    """What exactly the verdict and the factors say."""
+    pairs = found.answer.pairs
+    size, unit = unit_of(found)
+    ranges = sorted({found.clip(j) for j in range(len(found.commands)) if j != found.answer.arm})
+    shown = ", ".join(f"{low / size:.3g} to {high / size:.3g} {unit}" for low, high in ranges[:3]) + (
+        ", …" if len(ranges) > 3 else ""
+    )
+    included = ", of times that include the start of the shell" if found.shell else ""
+    return (
+        f"The verdict is about mean times, for each pair over the blocks until it was decided, clipped to the range that {PILOT} "
+        f"runs of each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are "
+        f"medians over blocks; all their bounds hold together, {percent(1 - pairs.delta)}, as long as medians stay as they are."
+    )
+
+
+def cost(found: Timings) -> str:
+    """What it took, and how commands were run."""
+    shell = (
+        f"{visible(found.shell)}, whose start of {1000 * found.shell_seconds:.2g} ms is subtracted"
+        if found.shell
+        else "none"
+    )
+    return f"It took {found.runs:,} runs, {found.seconds:.1f} s. Shell: {shell}. Seed {found.seed}."
+
+
+def unit_of(found: Timings) -> tuple[float, str]:
+    """The unit in which times are shown: that of the shortest mean."""
+    shortest = min((command.mean for command in found.commands if command.times), default=1.0)
+    return next(((size, name) for size, name in UNITS if shortest >= size), UNITS[1] if shortest == 0 else UNITS[-1])
+
+
+def table(found: Timings) -> tuple[list[str], list[list[str]]]:
+    """The heads and the rows of the table that people see, in the order in which the commands were given."""
+    size, unit = unit_of(found)
+
+    def shown(seconds: float) -> str:
+        return "–" if math.isnan(seconds) else f"{seconds / size:.1f}"
+
+    rows = []
+    for j, command in enumerate(found.commands):
+        low, high = command.range
+        rows.append(
+            [
+                visible(command.label),
+                f"{shown(command.mean)} ± {shown(command.stddev)}",
+                f"{shown(low)} … {shown(high)}",
+                f"{len(command.times):,}",
+                relative(found, j),
+                found.answer.verdict(j),
+            ]
+        )
+    return ["command", f"mean ± σ [{unit}]", f"range [{unit}]", "runs", "relative", ""], rows
+
+
+def relative(found: Timings, j: int) -> str:
+    """How many times as long command j takes as the one named, as tables have it."""
+    if j == found.answer.arm:
+        return "1.00"
+    if not found.commands[j].times:
+        return "–"
+    times, bounds = factor(*found.ratio(j))
+    return f"{times} ({bounds})" if " to " in bounds else times
+
+
+def markdown(found: Timings) -> str:
+    """The table that hyperfine exports, with bounds in the column of relative times."""
+    size, unit = unit_of(found)
+    lines = [
+        f"| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] | Relative |",
+        "|:---|---:|---:|---:|---:|",
+    ]
+    for j, command in enumerate(found.commands):
+        low, high = command.range
+        label = visible(command.label).replace("|", "\\|")
+        mean = f"{command.mean / size:.1f} ± {command.stddev / size:.1f}"
+        lines.append(f"| `{label}` | {mean} | {low / size:.1f} | {high / size:.1f} | {relative(found, j)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,281 @@
+"""Which command or function is the fastest, by measuring: `surest.fastest`."""
+
+import contextlib
+import math
+import secrets
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from surest.core.protocol import FloatArray, checked_delta
+from surest.errors import Stop, UsageError
+from surest.speed.evidence import PILOT, Comparisons
+from surest.speed.procedure import Block, undecided
+from surest.speed.procedure import fastest as procedure_for
+from surest.speed.result import Timed, TimesAnswer, Timings
+from surest.speed.timing import NOTHING, Run, Stopwatch, chosen_shell, less, shell_start, words_of
+
+Job = str | Callable[[], Any]
+"""A command line, or a function."""
+Jobs = Job | Sequence[Job] | None
+"""One for all commands, or one for each."""
+_Runs = list[tuple[Comparisons | None, Run]]
+"""The runs of one command, each with the comparisons in which it counts; None in a pilot."""
+SEED_BITS = 31
+
+
+def fastest(
+    commands: Sequence[Job] | Mapping[str, Job],
+    *,
+    delta: float = 0.05,
+    tolerance: float = 0.02,
+    warmup: int = 0,
+    min_runs: int = 10,
+    max_runs: int | None = None,
+    setup: Jobs = None,
+    prepare: Jobs = None,
+    cleanup: Jobs = None,
+    shell: str | None = None,
+    ignore_failure: bool = False,
+    seed: int | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+    on_block: Callable[[Block], None] | None = None,
+) -> Timings:
+    """Find the fastest of several commands or functions by measuring them; docs/fastest.md says what exactly is certified.
+
+    Parameters
+    ----------
+    commands : sequence or mapping of str to command lines or functions
+        At least two. What a name in a mapping stands for is called that; otherwise a command line is its own name.
+    delta : float
+        The allowed probability of a wrong verdict.
+    tolerance : float
+        Commands that differ by no more than this part count as equal. With 0 and equal commands only `max_runs` ends it.
+    warmup : int
+        Runs of each command before anything is measured.
+    min_runs, max_runs : int
+        The fewest and the most runs of a command, five that do not count included.
+    setup, prepare, cleanup : command line or function, or one for each command
+        Run once for each command before the first run, before every run, and once for each command after the last.
+    shell : str, optional
+        What runs command lines; "default" is sh, "none" no shell. Unless told, sh if one of the commands needs a shell.
+    ignore_failure : bool
+        Let runs that fail count like others.
+    seed : int, optional
+        Makes the order of the commands within blocks repeatable.
+    clock : callable
+        What tells the time, in seconds.
+    on_block : callable, optional
+        Called with each block before it runs. It may raise `surest.Stop`.
+
+    Returns
+    -------
+    Timings
+        `best`, `certified`, `ratio(j)`, `warnings`, `to_json()`, and all times.
+
+    Examples
+    --------
+    >>> import itertools, surest
+    >>> now, jitter = [0.0], itertools.cycle([0.0, 0.1, 0.05])
+    >>> def takes(seconds):  # a stand-in for work: it moves the clock
+    ...     def work():
+    ...         now[0] += seconds + next(jitter)
+    ...     return work
+    >>> found = surest.fastest({"old": takes(3), "new": takes(2)}, clock=lambda: now[0], seed=1)
+    >>> found.best, found.certified, found.runs
+    ('new', True, 30)
+    """
+    given = labelled(commands)
+    _check(len(given), delta, tolerance, warmup, max_runs)
+    if seed is not None and not (isinstance(seed, int) and seed >= 0):
+        raise UsageError(f"seed is {seed!r:.60}; give a whole number ≥ 0, such as 7")
+    seed = secrets.randbits(SEED_BITS) if seed is None else seed
+    rng = np.random.default_rng(seed)
+    began = time.perf_counter()
+    with _laboratory(given, shell, ignore_failure, clock) as lab:
+        befores, prepares, afters = (
+            lab.helpers(jobs, what) for jobs, what in ((setup, "setup"), (prepare, "prepare"), (cleanup, "cleanup"))
+        )
+        with _tidied(afters):
+            _do(befores)
+            lab.calibrate()
+            for _ in range(warmup):
+                for j in rng.permutation(len(given)):
+                    lab.measured(j, prepares[j])
+            procedure = procedure_for(
+                len(given),
+                delta,
+                tolerance=tolerance,
+                rng=rng,
+                slack=tolerance * lab.start.seconds,
+                min_runs=min_runs,
+                max_runs=max_runs,
+            )
+            answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block)
+    timed = tuple(
+        _timed(label, job, found, answer.pairs) for (label, job), found in zip(given.items(), runs, strict=True)
+    )
+    return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, lab.start.seconds)
+
+
+def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | None) -> None:
+    """Refuse what makes no sense, before anything runs."""
+    if n < 2:
+        raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
+    checked_delta(delta)
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"the tolerance is {tolerance}; it is a part from 0 up to 1, such as 0.02 for 2 %")
+    if max_runs is not None and max_runs <= PILOT:
+        raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
+    if tolerance == 0 and max_runs is None:
+        raise UsageError(
+            "with a tolerance of 0, two equal commands would run for ever; give the most runs of a command"
+        )
+    if warmup < 0:
+        raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
+
+
+@dataclass
+class _Laboratory:
+    """Where commands are run and timed."""
+
+    jobs: Mapping[str, Job]
+    stopwatch: Stopwatch
+    asked_shell: str | None
+    ignore_failure: bool
+    shell: str | None = None
+    start: Run = NOTHING
+    """What the start of the shell takes."""
+
+    def __post_init__(self) -> None:
+        self.shell = chosen_shell(self.asked_shell, [job for job in self.jobs.values() if isinstance(job, str)])
+        self.named = list(self.jobs.items())
+
+    def calibrate(self) -> None:
+        """Measure the start of the shell."""
+        self.start = shell_start(self.stopwatch, self.shell)
+
+    def measured(self, j: int, prepare: Callable[[], object] | None) -> Run:
+        """One run of a command, after what prepares it."""
+        if prepare is not None:
+            prepare()
+        label, job = self.named[j]
+        if isinstance(job, str):
+            words = words_of(job, self.shell)
+            return less(self.stopwatch.run(label, words, ignore_failure=self.ignore_failure), self.start)
+        began = self.stopwatch.clock()
+        job()
+        return Run(self.stopwatch.clock() - began, math.nan, math.nan, 0)
+
+    def helpers(self, jobs: Jobs, what: str) -> list[Callable[[], object] | None]:
+        """What is run beside the commands, one for each of them."""
+        n = len(self.jobs)
+        if jobs is None:
+            return [None] * n
+        each = [jobs] * n if isinstance(jobs, str) or callable(jobs) else list(jobs)
+        if len(each) == 1:
+            each *= n
+        if len(each) != n:
+            raise UsageError(
+                f"{what} is given {len(each)} times; give it once for all commands, or once for each of {n}"
+            )
+        return [partial(self._help, job, what) if isinstance(job, str) else job for job in each]
+
+    def _help(self, line: str, what: str) -> None:
+        shell = self.shell if self.asked_shell is not None else chosen_shell(None, [line])
+        self.stopwatch.run(f"{what}: {line}", words_of(line, shell))
+
+
+@contextmanager
+def _laboratory(
+    jobs: Mapping[str, Job], shell: str | None, ignore_failure: bool, clock: Callable[[], float]
+) -> Iterator[_Laboratory]:
+    stopwatch = Stopwatch(clock)
+    try:
+        yield _Laboratory(jobs, stopwatch, shell, ignore_failure)
+    finally:
+        stopwatch.close()
+
+
+@contextmanager
+def _tidied(afters: Sequence[Callable[[], object] | None]) -> Iterator[None]:
+    """Clean up in any case. After an error, a clean-up that fails too is not told: the error is what matters."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(UsageError):
+            _do(afters)
+        raise
+    _do(afters)
+
+
+def _do(helpers: Sequence[Callable[[], object] | None]) -> None:
+    for helper in helpers:
+        if helper is not None:
+            helper()
+
+
+def _driven(
+    procedure: Generator[Block, FloatArray, TimesAnswer],
+    measured: Callable[[int], Run],
+    n: int,
+    on_block: Callable[[Block], None] | None,
+) -> tuple[TimesAnswer, list[_Runs]]:
+    """Run blocks until the procedure ends, or is stopped; a block that is broken off does not count."""
+    runs: list[_Runs] = [[] for _ in range(n)]
+    reply, pairs = None, None
+    try:
+        while True:
+            block = next(procedure) if reply is None else procedure.send(reply)
+            pairs = block.pairs or pairs
+            if on_block is not None:
+                on_block(block)
+            found = [measured(int(j)) for j in block.arms]
+            for j, run in zip(block.arms, found, strict=True):
+                runs[j].append((block.pairs, run))
+            reply = np.array([run.seconds for run in found])
+    except StopIteration as end:
+        return end.value, runs
+    except Stop as stop:
+        if pairs is None:
+            raise
+        return undecided(pairs, str(stop)), runs
+
+
+def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons) -> Timed:
+    counted = [run for where, run in runs if where is pairs]
+    return Timed(
+        label,
+        job if isinstance(job, str) else label,
+        tuple(run.seconds for run in counted),
+        tuple(run.seconds for where, run in runs if where is not pairs),
+        fmean([run.user for run in counted] or [math.nan]),
+        fmean([run.system for run in counted] or [math.nan]),
+        tuple(run.status for run in counted),
+    )
+
+
+def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:
+    """Commands by name: those given for the first of them, or else what they are, with a number where it is there already.
+
+    >>> list(labelled(["ls", "ls", "ls -a"])), list(labelled(["ls", "ls -a"], ["plain"]))
+    (['ls', 'ls (2)', 'ls -a'], ['plain', 'ls -a'])
+    """
+    if isinstance(commands, Mapping):
+        return dict(commands)
+    if isinstance(commands, str) or not isinstance(commands, Sequence):
+        raise UsageError(f"commands are {commands!r:.60}; give a list of at least two command lines or functions")
+    if len(names) > len(commands):
+        raise UsageError(f"there are {len(names)} names for {len(commands)} commands; give at most one for each")
+    found: dict[str, Job] = {}
+    for k, job in enumerate(commands):
+        name = names[k] if k < len(names) else job if isinstance(job, str) else getattr(job, "__name__", repr(job))
+        again = 1 + sum(name in (label, label.rpartition(" (")[0]) for label in found)
+        found[name if again == 1 else f"{name} ({again})"] = job
+    return found

@@ -1,0 +1,124 @@
+"""What a person sees of ``surest fastest``: progress while it measures, the verdict and a table at the end."""
+
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+from typing import Any
+
+import click
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from surest.cli.console import Output
+from surest.cli.output import print_json
+from surest.cli.progress import EVERY_LINE
+from surest.cli.reproduce import command_again
+from surest.cli.signals import Terminated
+from surest.cli.streams import say
+from surest.errors import Stop
+from surest.result.table import aligned
+from surest.search.interrupts import handled_by
+from surest.speed.evidence import PILOT
+from surest.speed.procedure import Block, leader, unbeaten
+from surest.speed.result import Timings, claim, comparisons, cost, table, verdict
+from surest.text import shortened, visible
+
+EVERY_LIVE = 0.5
+"""Seconds between two looks on a terminal, at least: drawing warms the processor's caches with other things."""
+SHORTEST = 16
+"""Letters of a name in the table, at least, however narrow the terminal."""
+
+
+class FastestView:
+    """Called with each block before it runs; shows how far it is, on standard error, never while a command runs.
+
+    The first Ctrl-C, or SIGTERM, ends the command that runs, and the answer so far is reported.
+    """
+
+    def __init__(self, labels: Sequence[str], *, quiet: bool) -> None:
+        self.labels, self.quiet = labels, quiet
+        self.live: Live | None = None
+        if sys.stderr.isatty() and not quiet:
+            self.live = Live(console=Output(stderr=True), transient=True, auto_refresh=False)
+        self.stopped_by: int | None = None
+        self.blocks, self.shown = 0, time.monotonic()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Show progress and heed signals meanwhile."""
+        with handled_by(self._signalled), self.live or nullcontext():
+            yield
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        again, self.stopped_by = self.stopped_by is not None, number
+        if again or self.blocks == 0:
+            raise self.interrupt()
+        raise Stop("interrupted")
+
+    def interrupt(self) -> KeyboardInterrupt:
+        """What ends the program when there is no answer to report."""
+        return Terminated() if self.stopped_by == signal.SIGTERM else KeyboardInterrupt()
+
+    def __call__(self, block: Block) -> None:
+        """Show the state, if it is time."""
+        self.blocks += 1
+        every = EVERY_LINE if self.live is None else EVERY_LIVE
+        if self.quiet or time.monotonic() - self.shown < every:
+            return
+        self.shown = time.monotonic()
+        facts, towards = self._facts(block)
+        if self.live is None:
+            say(", ".join(f"{name} {value}" for name, value in facts.items()), err=True)
+            return
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(no_wrap=True, overflow="ellipsis")
+        for name, value in facts.items():
+            grid.add_row(name, Text(value, style="bold" if name == "leader" else ""))
+        grid.add_row("", ProgressBar(total=1.0, completed=towards, width=40))
+        self.live.update(Group(grid, Text("Ctrl-C stops with the answer so far", style="dim")), refresh=True)
+
+    def _facts(self, block: Block) -> tuple[dict[str, str], float]:
+        if block.pairs is None:
+            return {"runs of each": f"{self.blocks - 1:,}", "now": f"a pilot of {PILOT}, which does not count"}, 0.0
+        pairs = block.pairs
+        first = leader(pairs, unbeaten(pairs))
+        towards = pairs.towards(first)
+        return {
+            "runs of each": f"{self.blocks - 1:,}",
+            "leader": visible(self.labels[first]),
+            "in play": f"{len(block.arms)} of {len(self.labels)} commands",
+            "evidence": f"{towards:.0%} of what a decision needs",
+        }, towards
+
+
+def show(found: Timings, given: Mapping[str, Any]) -> None:
+    """The verdict, the factors and the table; with ``--json`` all of it as data."""
+    if given["as_json"]:
+        print_json({**found.to_json(), "command": command_again(click.get_current_context(), found.seed)})
+        return
+    console = Output()
+    console.print(Text(verdict(found), style="bold" if found.certified else "yellow"), soft_wrap=True)
+    for line in comparisons(found):
+        console.print(Text(line), soft_wrap=True)
+    for warning in found.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"), soft_wrap=True)
+    console.print()
+    for k, line in enumerate(table_lines(found, console.width)):
+        console.print(Text(line, style="bold" if k == 0 else ""), soft_wrap=True)
+    console.print(Text(f"\n{claim(found)}\n{cost(found)}", style="dim"))
+
+
+def table_lines(found: Timings, width: int) -> list[str]:
+    """The table, with names as long as the width allows."""
+    heads, rows = table(found)
+    rest = sum(max(map(len, column)) + 2 for column in zip(heads[1:], *(row[1:] for row in rows), strict=True))
+    longest = max(width - rest, SHORTEST)
+    short = [[shortened(label, longest), *cells] for label, *cells in rows]
+    return aligned([heads, *short], right={*heads} - {"command", ""})

@@ -1,0 +1,216 @@
+"""Arms that are added to a comparison on a list of items: when they take part, and that a replay gives the same."""
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from surest import Session, open_study
+from surest.cli import cli
+from surest.errors import UsageError
+from surest.study.study import Study
+from surest.study.transfer import import_study
+
+ITEMS = 60
+MEANS = {"a": 0.45, "b": 0.3, "late": 0.95, "later": 0.5}
+VALUES = {
+    label: [float(random.Random(f"{label} {item}").random() < mean) for item in range(ITEMS)]
+    for label, mean in MEANS.items()
+}
+
+
+@pytest.fixture
+def storage(tmp_path: Any) -> str:
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+def made(storage: str, name: str = "s", **more: Any) -> Study:
+    return open_study(storage, name, ["a", "b"], 0.1, items=ITEMS, seed=5, reserve=0.5, **more)
+
+
+def work(study: Study, cells: int, k: int = 1, chance: random.Random | None = None) -> None:
+    """Evaluate at least so many cells, k handed out at a time, told in any order."""
+    while cells > 0 and not study.finished:
+        tickets = study.ask(k)
+        if not tickets:  # others must tell first
+            return
+        if chance is not None:
+            chance.shuffle(tickets)
+        for ticket in tickets:
+            assert ticket.item is not None
+            study.tell(ticket.id, VALUES[ticket.label][ticket.item])
+        cells -= len(tickets)
+
+
+def course(study: Study) -> list[tuple[list[int], list[int]]]:
+    transcript = study.session(record=True).running.transcript
+    assert transcript is not None
+    return [(request.arms.tolist(), request.items.tolist()) for request, _ in transcript]  # type: ignore[union-attr]
+
+
+def test_new_arms_catch_up_on_the_items_that_had_a_cell(storage: str) -> None:
+    study = made(storage)
+    work(study, 9)  # four items, and one arm on the fifth
+    before = course(study)
+    study.add_arms(["late"])
+    assert study.labels == ("a", "b", "late")
+    work(study, 10**6)
+    rest = course(study)[len(before) :]
+    order = [item for _, items in before for item in items]
+    assert rest[0][0] == [0, 1], "the item that was begun is finished without the new arm"
+    assert rest[1] == ([2], [*order, *rest[0][1]]), "the new arm catches up on the items seen"
+    assert 2 in rest[2][0]
+    result = study.result()
+    assert (result.best, result.certified) == ("late", True)
+    assert result.evaluations <= result.cells == 3 * ITEMS
+
+
+def test_a_replay_and_another_opener_come_to_the_same(storage: str) -> None:
+    study, other = made(storage), open_study(storage, "s")
+    chance = random.Random(1)
+    work(study, 11, 3, chance)
+    (held,) = other.ask()
+    other.add_arms(["late"])
+    work(study, 20, 4, chance)
+    work(other, 7, 2, chance)
+    study.add_arms(["later"])
+    with pytest.raises(UsageError, match="labels must differ"):
+        other.add_arms(["late"])
+    lost = [ticket for ticket in study.ask(4) if ticket.item is not None]
+    study.tell_all(lost, [VALUES[ticket.label][ticket.item or 0] for ticket in lost])
+    assert not study.finished
+    study.tell(held.id, VALUES[held.label][held.item or 0])
+    work(other, 10**6, 3, chance)
+    live = [course(opened) for opened in (study, other, open_study(storage, "s"))]
+    assert live[0] == live[1] == live[2]
+    import_study(storage, json.dumps(study.export()), "copy")
+    copy = open_study(storage, "copy")
+    assert course(copy) == live[0]
+    assert copy.result().best == study.result().best == "late"
+    assert len(study.export()["tickets"]) == study.result().evaluations, "no cell has two tickets"
+
+
+def test_each_addition_has_its_own_part_of_delta_in_a_study_too(storage: str) -> None:
+    """To give each late arm all of δ is a mistake that the thresholds show."""
+    study = made(storage)
+    work(study, 4)
+    study.add_arms(["late"])
+    work(study, 8)
+    study.add_arms(["later"])
+    session = open_study(storage, "s").session()
+    while len(session.problem.labels) == 4 and not session.finished:
+        frame = session.running._procedure.gi_frame.f_locals  # type: ignore[attr-defined]
+        if len(frame["evidence"].standings.threshold) == 4:
+            break
+        ((arm, item),) = session.wanted(1)
+        session.tell_cell(arm, item, 0.5)
+    np.testing.assert_allclose(1 / frame["evidence"].standings.threshold, [0.05, 0.05, 0.025, 0.05 / 6])
+
+
+def test_before_they_take_part_new_arms_are_contenders_of_which_nothing_is_known(storage: str) -> None:
+    study = made(storage)
+    work(study, 9)
+    study.add_arms(["late"])
+    result = study.result()
+    assert result.contenders is not None
+    assert "late" in result.contenders
+    assert result.achieved_delta == 1
+    assert [row.label for row in result.arms] == ["a", "b", "late"]
+    assert result.intervals is not None
+    assert (result.intervals[0][2], result.intervals[1][2]) == (0, 1)
+    assert result.differences is not None
+    assert (result.differences[0][2], result.differences[1][2]) == (-1, 1)
+
+
+def test_a_cell_that_is_out_counts_as_seen(storage: str) -> None:
+    """Who adds arms may know what a worker has found and not told yet."""
+    study = made(storage)
+    tickets = study.ask(2)
+    study.tell_all(tickets, [1.0, 0.0])
+    out = study.ask(2)
+    ahead = study.ask(2)
+    assert len({ticket.item for ticket in (*out, *ahead)}) == 2
+    study.add_arms(["late"])
+    assert study.export()["arms"][-1] == {"label": "late", "added_at": 3}
+
+
+def test_a_session_grows_as_a_study_does() -> None:
+    session = Session(["a", "b"], 0.1, items=ITEMS, seed=5, reserve=0.5, record=True)
+    for _ in range(5):
+        (ticket,) = session.ask()
+        session.tell(ticket.id, 0.5)
+    session.grow(["late"])
+    while not session.finished:
+        (ticket,) = session.ask()
+        session.tell(ticket.id, 1.0 if ticket.label == "late" else 0.5)
+    blocks = [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript or []]  # type: ignore[union-attr]
+    assert blocks[:4] == [([0, 1], 1), ([0, 1], 1), ([0, 1], 1), ([2], 3)]
+    assert session.result().best == "late"
+
+
+def test_with_clusters_arms_wait_for_the_end_of_the_cluster() -> None:
+    session = Session(["a", "b"], 0.1, items=12, seed=5, reserve=0.5, group=[i // 4 for i in range(12)], record=True)
+    (ticket,) = session.ask()
+    session.tell(ticket.id, 0.5)
+    session.grow(["late"])
+    while not session.finished:
+        (ticket,) = session.ask()
+        session.tell(ticket.id, 0.5)
+    blocks = [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript or []]  # type: ignore[union-attr]
+    assert blocks == [([0, 1], 4), ([2], 4), ([0, 1, 2], 4), ([0, 1, 2], 4)]
+
+
+def test_arms_are_refused_without_a_reserve_and_after_the_end(storage: str) -> None:
+    with pytest.raises(UsageError, match="reserve"):
+        open_study(storage, "none kept", ["a", "b"], items=ITEMS).add_arms(["late"])
+    study = made(storage)
+    work(study, 10**6)
+    with pytest.raises(UsageError, match="has ended"):
+        study.add_arms(["late"])
+
+
+def test_from_the_shell(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", storage)
+
+    def run(*words: str) -> str:
+        return CliRunner().invoke(cli, ["study", *words], catch_exceptions=False, standalone_mode=False).output
+
+    items = [f"--item=q{i}" for i in range(6)]
+    run("create", "s", "--arm=a", "--arm=b", *items, "--option=reserve=0.5", "--seed=1")
+    run("ask", "s")
+    run("tell", "s", "0", "1")
+    assert run("add-arms", "s", "late") == "study s: 3 arms\n"
+    while (asked := run("ask", "s", "--json")).strip() not in ("", "[]"):
+        for ticket in json.loads(asked):
+            run("tell", "s", str(ticket["ticket"]), "1" if ticket["arm"] == "late" else "0.5")
+    result = json.loads(run("result", "s", "--json"))
+    assert result["evaluations"] <= result["cells"] == 18
+    assert result["certified"]
+
+
+def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:
+    """With ε > 0 a pair bets from the later birth of its two arms on. To bet from the first unit is wrong in 59 of 60."""
+    tried = wrong = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random((2, 200)) < 0.5).astype(float)
+        session = Session(["a", "b"], 0.1, items=200, epsilon=0.05, reserve=0.5, seed=seed)
+        while not session.finished and session.items_met() < 50:
+            ((arm, item),) = session.wanted(1)
+            session.tell_cell(arm, item, truth[arm, item])
+        if session.finished:
+            continue
+        seen = {item for _, item in session._tickets.values} | set(session.running.request.items.tolist())
+        late = np.array([float(item in seen) for item in range(200)])  # mean 1/4
+        session.grow(["late"])
+        while not session.finished:
+            ((arm, item),) = session.wanted(1)
+            session.tell_cell(arm, item, late[item] if arm == 2 else truth[arm, item])
+        result = session.result()
+        tried += 1
+        wrong += result.certified and result.best == "late"
+    assert tried > 50
+    assert wrong == 0  # at most one in ten on average

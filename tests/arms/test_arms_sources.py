@@ -1,0 +1,368 @@
+"""CSV files and named sources: read exactly, or refused with a message that says what and where."""
+
+import csv
+import gzip
+import re
+import sys
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+import surest
+from calling import in_process
+from surest.arms.files import CHUNK
+from surest.arms.instances import KINDS, parse_source
+from surest.arms.kinds import read_source
+from surest.arms.recorded import InOrder, read_csv, read_in_order, read_instances
+from surest.errors import SourceError, SurestError
+
+UNIMPORTANT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
+PACKED = gzip.compress(PLAIN.encode(), mtime=0)  # the time would make the names of tests differ between workers
+COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
+
+
+def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_one_row_a_reward(tmp_path: Path) -> None:
+    arms = read_csv(write(tmp_path, PLAIN))
+    assert arms.labels == ("a", "b")
+    assert arms.means.tolist() == [0.75, 0.5]
+
+
+def test_counts_and_instances(tmp_path: Path) -> None:
+    path = write(tmp_path, COUNTED)
+    x, y = read_csv(path, "x"), read_csv(path, "y")
+    assert x.labels == ("a", "b")
+    assert y.labels == ("b", "c")
+    assert x.means.tolist() == [0.75, 0.5]
+    assert len(x.law(0)[0]) == 2  # a count of 0 is no atom
+    assert read_instances(path).keys() == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN.replace("\n", "\r\n"),
+        "\ufeff" + PLAIN,
+        PLAIN.replace("arm,value", " Arm , VALUE "),
+        PLAIN.replace("\n", "\n\n"),
+        PLAIN.rstrip("\n"),
+        "value,arm\n1,a\n0.5,b\n0,a\n1,a\n1,a\n",
+        'arm,value\n"a",1\n"b",".5"\na,0\na,1\na,1\n',
+        PACKED,
+    ],
+    ids=["windows", "mark", "header", "blank lines", "no last newline", "columns", "quotes", "gzip"],
+)
+def test_forms_that_say_the_same(tmp_path: Path, content: str | bytes) -> None:
+    arms = read_csv(write(tmp_path, content))
+    assert arms.labels == ("a", "b")
+    assert arms.means.tolist() == [0.75, 0.5]
+
+
+def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
+    path = write(tmp_path, gzip.compress(COUNTED.encode()), "rewards.csv.gz")
+    assert parse_source(str(path), "y").labels == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("arm,value\na,1\nb,nan\n", r"line 3: value 'nan' is not in \[0, 1\]"),
+        ("arm,value\na,1\n\nb,1.5\n", r"line 4: value '1.5' is not in \[0, 1\]; give the range"),
+        ("arm,value\na,-0.1\n", r"line 2: value '-0.1'"),
+        ("arm,value\na,inf\n", r"line 2: value 'inf'"),
+        ("arm,value\na,high\n", r"line 2: value 'high' is not a number"),
+        ("arm,value\na\n", r"line 2: 1 fields where the header has 2"),
+        ("arm,value\na,1,2\n", r"line 2: 3 fields where the header has 2"),
+        ("arm,value\n ,1\n", r"line 2: the arm has no name"),
+        ('arm,value\n"a,1\n', r"line 2: "),
+        ("arm,value,count\na,1,1.5\n", r"line 2: count '1.5' is not a whole number"),
+        ("arm,value,count\na,1,-1\n", r"line 2: count '-1'"),
+        ("arm,value,count\na,1,nan\n", r"line 2: count 'nan'"),
+        ("arm,value,count\na,1,9007199254740992\n", r"line 2: count"),
+        ("arm,value,count\na,1,0\n", r"arm 'a': weights .* positive sum"),
+        ("arm,reward\na,1\n", r"line 1: columns arm, reward; 'value' is missing. Here a file needs arm,value"),
+        ("arm,value,counts\na,1,3\n", r"line 1: is column 'counts' meant to be 'count'\?"),
+        ("arm,value,value\na,1,1\n", r"line 1: columns arm, value, value; 'value' is there twice"),
+        ("arm,value,date,date\na,1,1,1\n", r"line 1: columns .*'date' is there twice"),
+        ("arm,value\na,1\nb\nc,x\n", r"line 3: 1 fields"),
+        ("arm,value\na,x\nb\n", r"line 2: value 'x'"),
+        ('arm,value\n"a\nb\r\nc",1\na,x\n', r"line 5: value 'x'"),
+        ('arm,value\na,x\n"b,1\n', r"line 2: value 'x'"),
+        ("a,1\nb,0\n", r"line 1: columns a, 1"),
+        ("", r"is empty; it needs a header"),
+        ("arm,value\n", r"holds no rewards"),
+        (b"arm,value\n\xff,1\n", r"line 2: not UTF-8"),
+        (PACKED[:-9], r"cannot be read"),
+        (PACKED[:12], r"cannot be read"),
+        (PACKED[:-5] + b"wrong", r"cannot be read"),
+        (b"\x1f\x8b", r"cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(SourceError, match=message) as caught:
+        read_csv(path)
+    if "arm '" not in str(caught.value):
+        assert str(path) in str(caught.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        read_csv(tmp_path / "none.csv")
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_csv(tmp_path)
+    with pytest.raises(SourceError, match="there is no file"):
+        parse_source(str(tmp_path / "none.csv"))
+
+
+def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, COUNTED)
+    with pytest.raises(SourceError, match=r"holds 2 instances \(x, y.*name one with --instance"):
+        read_csv(path)
+    with pytest.raises(SourceError, match="no instance 'z'; did you mean"):
+        read_csv(path, "z")
+    with pytest.raises(SourceError, match="no column 'instance'"):
+        read_csv(write(tmp_path, PLAIN), "x")
+    with pytest.raises(SourceError, match="goes with a CSV file"):
+        parse_source("example1:3", "x")
+    single = write(tmp_path, "instance,arm,value\nonly,a,1\n")
+    assert read_csv(single).labels == read_csv(single, "only").labels == ("a",)
+
+
+def test_named_sources() -> None:
+    assert parse_source("example1:4").means.tolist() == [0.75, 0.5, 0.25, 0]
+    assert parse_source("example1:4").variances[-1] == 0
+    assert parse_source("bernoulli:0.5,0.45").labels == ("1", "2")
+    one = parse_source("lower-bound:0.05,0.08/0.04")
+    assert one.means == pytest.approx([0.5, 0.45, 0.42])
+    assert one.variances == pytest.approx([0.04] * 3)
+    assert parse_source("lower-bound:0.05/0.04,0").variances == pytest.approx([0.04, 0])
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("example1:0", "whole number"),
+        ("example1:-3", "whole number"),
+        ("example1:2.5", "whole number"),
+        ("example1:", "whole number"),
+        ("example1:٣", "whole number"),
+        ("example1:999999999999", "1 to 10,000,000"),
+        ("bernoulli:", "not a list of numbers"),
+        ("bernoulli:0.5,,0.4", "not a list of numbers"),
+        ("bernoulli:0.5,x", "not a list of numbers"),
+        ("bernoulli:0.5,1.1", r"must lie in \[0, 1\]"),
+        ("bernoulli:nan", r"must lie in \[0, 1\]"),
+        ("lower-bound:0.05", "a slash"),
+        ("lower-bound:0.05/0.01,0.01,0.01", "1 gaps need 2 variances"),
+        ("lower-bound:0.2/0.01", "must lie in"),
+        ("lower-bound:0/0.01", "must lie in"),
+        ("lower-bound:0.05/0.1", "must lie in"),
+        ("lower-bound:0.05/-0.01", "must lie in"),
+        ("lower-bound:0.05/nan", "must lie in"),
+        ("bernouli:0.5", "did you mean bernoulli"),
+        ("exampel1:5", "did you mean example1"),
+        ("weather:5", "allowed: example1:N"),
+        ("", "allowed|cannot be read"),
+        ("a" * 5000, "neither a file nor a source"),
+        ("a\0b", "neither a file nor a source"),
+    ],
+)
+def test_sources_that_are_none(source: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        parse_source(source)
+
+
+@given(st.text() | st.tuples(st.sampled_from([*KINDS, "x"]), st.text("0123456789.,/-enaif")).map(":".join))
+@example("lower-bound:/")
+@settings(max_examples=300, deadline=None)
+def test_any_source_is_read_or_refused(source: str) -> None:
+    assume(not re.fullmatch(r"example1:\d{6,}", source))  # read, but slowly
+    with suppress(SurestError):
+        assert len(parse_source(source)) >= 1
+
+
+cells = st.sampled_from(
+    ["a", "b", "0", "1", "0.5", "1e-3", "nan", "inf", "-1", "2", "", '"', '"a"', "é", "\0", "9" * 20]
+)
+tables = st.builds(
+    lambda header, rows: "\n".join([header, *(",".join(row) for row in rows)]),
+    st.sampled_from(
+        ["arm,value", "arm,value,count", "instance,arm,value,count", "value,arm", "arm", "count,arm,value"]
+    ),
+    st.lists(st.lists(cells, min_size=1, max_size=5), max_size=6),
+)
+
+
+@given(st.binary(max_size=200) | tables.map(str.encode) | tables.map(str.encode).map(gzip.compress), st.integers(0, 30))
+@settings(max_examples=400, suppress_health_check=UNIMPORTANT)
+def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes, cut: int) -> None:
+    path = write(tmp_path, content[: len(content) - cut] if cut < 10 else content)
+    instances = {}
+    with suppress(SurestError):
+        instances = read_instances(path)
+        assert instances
+    for arms in instances.values():
+        assert len(arms) >= 1
+        assert ((arms.values >= 0) & (arms.values <= 1)).all()
+        assert ((arms.means >= 0) & (arms.means <= 1)).all()
+
+
+def bomb(path: Path, content: bytes, times: int) -> Path:
+    """A gzipped file of `content` many times over: small on disk."""
+    with gzip.open(path, "wb") as file:
+        file.write(b"arm,value\n")
+        for _ in range(times):
+            file.write(content)
+    return path
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    """The most bytes that Python and NumPy held at a time."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_has_a_limit_and_a_small_file_cannot_fill_the_memory(tmp_path: Path) -> None:
+    path = bomb(tmp_path / "long.csv.gz", b"0" * 2**20, 64)
+
+    def read() -> None:
+        with pytest.raises(SourceError, match="line 2: more than 1,048,576 bytes, the most that a line may have"):
+            read_in_order(path)
+
+    assert path.stat().st_size < 2**17
+    assert peak_of(read) < 2**23
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    few, many = (bomb(tmp_path / f"{times}.csv.gz", b"a,0.5\nb,1\n" * 10_000, times) for times in (4, 40))
+    assert read_csv(many).means.tolist() == [0.5, 1.0]
+    assert peak_of(lambda: read_csv(many)) < 1.2 * peak_of(lambda: read_csv(few))  # a law of two values
+    rewards = read_in_order(many).numbers
+    assert [len(rewards["a"]), len(rewards["b"]), set(rewards["a"])] == [400_000, 400_000, {0.5}]
+
+
+def test_a_quoted_field_may_go_on_in_the_next_block(tmp_path: Path) -> None:
+    rows = [
+        f'"arm {i % 7}, ""the\n{i % 3}th""",0.{i % 90:02d}' if i % 5 == 0 else f"plain,{i % 2}" for i in range(60_000)
+    ]
+    path = write(tmp_path, "arm,value\n" + "\n".join(rows) + "\n")
+    assert path.stat().st_size > 2 * CHUNK
+    read = read_in_order(path).numbers
+    expected: dict[str, list[float]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            expected.setdefault(row["arm"], []).append(float(row["value"]))
+    assert {arm: list(numbers) for arm, numbers in read.items()} == expected
+    path = write(tmp_path, path.read_text() + "plain,x\n")
+    with pytest.raises(SourceError, match=f"line {72_002}: value 'x' is not a number"):
+        read_in_order(path)
+
+
+@given(st.lists(st.from_regex(r"[0-9]{0,9}(\.[0-9]{0,9})?|-1|1e-3| 2|0x1", fullmatch=True), min_size=1, max_size=8))
+@settings(max_examples=300, suppress_health_check=UNIMPORTANT)
+def test_numbers_are_those_of_float(tmp_path: Path, texts: list[str]) -> None:
+    path = write(tmp_path, "value,arm\n" + "".join(f"{text},a\n" for text in texts))
+    try:
+        expected = [float(text) for text in texts]
+    except ValueError:
+        with pytest.raises(SourceError, match="is not a number"):
+            read_in_order(path)
+    else:
+        assert list(read_in_order(path).numbers["a"]) == expected
+
+
+def test_other_names_and_other_columns(tmp_path: Path) -> None:
+    path = write(tmp_path, "Date,Model,Score\nmonday,a,1\ntuesday,b,0.5\n")
+    assert read_csv(path, columns={"arm": "model", "value": "score"}).means.tolist() == [1.0, 0.5]
+    for columns, message in [
+        ({"arm": "model"}, "'value' is missing"),
+        ({"arm": "model", "value": "points"}, "'points' is missing"),
+        ({"arm": "model", "value": "model"}, "cannot be two things"),
+        ({"arms": "model"}, "'arms' is not one of arm, value, instance, count"),
+        ({"arm": ""}, "must be a text"),
+    ]:
+        with pytest.raises(SourceError, match=message):
+            read_csv(path, columns=columns)
+    counted = write(tmp_path, "arm,value,n\na,1,3\na,0,1\n")
+    assert isinstance(read_source(counted, bounds=(0, 1)), InOrder)
+    assert read_source(counted, {"count": "n"}, bounds=(0, 1)).means.tolist() == [0.75]
+
+
+def test_a_last_line_without_an_end_counts_unless_the_file_grows(tmp_path: Path) -> None:
+    path = write(tmp_path, "arm,value\na,1\na,0")
+    assert list(read_in_order(path, growing=False).numbers["a"]) == [1.0, 0.0]
+    assert read_in_order(path, growing=False).unfinished == ()
+    assert read_in_order(path).unfinished == (str(path),)
+
+
+def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
+    """Names of up to eight letters are read as numbers: those that come later, are longer or hold odd letters count too."""
+    names = ["a", "b", "0a", "00a", "aaaaaaaa", " a", "é", "aaaaaaaab", "a\x00", "\x00a"]
+    rows = [names[(k * k + k // 7) % min(len(names), 1 + k // 4000)] for k in range(60_000)]
+    path = write(tmp_path, "arm,value\n" + "".join(f"{name},{k % 10 / 10}\n" for k, name in enumerate(rows)))
+    expected: dict[str, list[float]] = {}
+    for k, name in enumerate(rows):
+        expected.setdefault(name.strip(), []).append(k % 10 / 10)
+    found = read_in_order(path).numbers
+    assert list(found) == list(expected)
+    assert {name: list(numbers) for name, numbers in found.items()} == expected
+
+
+OPENED: list[str] = []
+"""What this process opens while a test of it runs; empty while none does."""
+LISTENS: list[bool] = []
+"""Audit hooks stay for ever, so one is added once."""
+
+
+@pytest.fixture
+def opened() -> list[str]:
+    if not LISTENS:
+        sys.addaudithook(lambda event, facts: OPENED.append(str(facts[0])) if event == "open" and OPENED else None)
+        LISTENS.append(True)
+    OPENED[:] = ["nothing yet"]
+    return OPENED
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("content", "read"),
+    [
+        (PLAIN, surest.identify),
+        (PLAIN, lambda path: surest.identify(path, resample=True, budget=10)),
+        ("arm,clicks,impressions\na,3,50\nb,30,60\n", surest.identify),
+        ("arm,item,value\na,p,1\nb,p,0\na,q,1\nb,q,0.5\n", surest.evaluate),
+        ("item,a,b\np,1,0\nq,1,0.5\n", surest.evaluate),
+        ("arm,value,question\na,1,p\nb,0.5,p\n", ("identify",)),
+        (COUNTED, ("identify", "--instance", "x", "--budget", "10")),
+        ("arm,clicks,impressions\na,3,50\nb,30,60\n", ("identify",)),
+        ("arm,item,value\na,p,1\nb,p,0\na,q,1\nb,q,0.5\n", ("evaluate",)),
+    ],
+)
+def test_a_file_is_opened_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], opened: list[str], content: str, read: object, packed: bool
+) -> None:
+    path = write(tmp_path, gzip.compress(content.encode()) if packed else content, f"rows.csv{'.gz' * packed}")
+    opened[1:] = []
+    if isinstance(read, tuple):
+        assert in_process(capsys)(read[0], str(path), *read[1:], "--quiet")[0] in (0, 3)
+    else:
+        read(str(path))
+    seen = opened.count(str(path))
+    opened.clear()
+    assert seen == 1

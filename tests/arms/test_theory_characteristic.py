@@ -1,0 +1,219 @@
+"""K_inf and T* against primal problems and slow optimisers that share no code with them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from surest.arms.characteristic import characteristic, padded
+from surest.arms.divergence import k_inf_above, k_inf_below, kl_each
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.arms.instances import example1
+
+
+def test_the_numbers_everybody_knows() -> None:
+    first = characteristic(bernoulli([0.5, 0.45, 0.43, 0.4]))
+    assert first.time == pytest.approx(989.8, abs=0.05)
+    assert first.weights == pytest.approx([0.417, 0.390, 0.136, 0.057], abs=5e-4)
+    assert characteristic(bernoulli([0.3, 0.21, 0.2, 0.19, 0.18])).time == pytest.approx(326.6, abs=0.05)
+    assert first.lower_bound(0.1) == pytest.approx(first.time * kl_each(0.1, 0.9))
+    assert first.lower_bound(0.5) == first.lower_bound(0.9) == 0
+
+
+unit = st.floats(1e-9, 1 - 1e-9) | st.sampled_from([0.0, 0.5, 1.0])
+
+
+@given(unit, unit)
+@settings(deadline=None)
+def test_k_inf_of_a_bernoulli_arm_is_kl(p: float, x: float) -> None:
+    values, probabilities = np.array([0.0, 1.0]), np.array([1 - p, p])
+    assert k_inf_above(values, probabilities, x).value == pytest.approx(
+        kl_each(p, x) if x > p else 0, rel=1e-6, abs=1e-12
+    )
+    assert k_inf_below(values, probabilities, x).value == pytest.approx(
+        kl_each(p, x) if x < p else 0, rel=1e-6, abs=1e-12
+    )
+
+
+def primal(values: np.ndarray, probabilities: np.ndarray, x: float) -> float:
+    """min KL(ν, ν') over ν' on ν's atoms and 1 with mean ≥ x, by sequential quadratic programming."""
+    atoms = np.append(values, 1.0)
+
+    def cost(q: np.ndarray) -> float:
+        return float(-(probabilities * np.log(np.maximum(q[:-1], 1e-300))).sum())
+
+    mean = probabilities @ values
+    start = np.append(probabilities, 0) * (1 - (x - mean) / (1 - mean))
+    start[-1] += (x - mean) / (1 - mean)
+    found = minimize(
+        cost,
+        start,
+        method="SLSQP",
+        bounds=[(1e-12, 1)] * len(atoms),
+        constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1}, {"type": "ineq", "fun": lambda q: q @ atoms - x}],
+        options={"ftol": 1e-13, "maxiter": 500},
+    )
+    return float(found.fun + (probabilities * np.log(probabilities)).sum())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_k_inf_solves_its_primal_problem(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.random(4)) * (1 if seed % 3 else 0.6)  # every third law stays far from 1
+    probabilities = rng.dirichlet(np.ones(4))
+    mean = probabilities @ values
+    x = mean + (1 - mean) * rng.uniform(0.05, 0.6)
+    found = k_inf_above(values, probabilities, x)
+    assert found.value == pytest.approx(primal(values, probabilities, x), rel=1e-4)
+    assert k_inf_below(1 - values, probabilities, 1 - x).value == pytest.approx(found.value, rel=1e-12)
+    h = 1e-4
+    beside = [k_inf_above(values, probabilities, x + step).value for step in (-h, h)]
+    assert found.slope == pytest.approx((beside[1] - beside[0]) / (2 * h), rel=1e-4)
+    assert found.curvature == pytest.approx((beside[0] - 2 * found.value + beside[1]) / h**2, rel=1e-2)
+
+
+def test_k_inf_at_the_ends() -> None:
+    sure = np.array([[0.3, 0.3]])
+    half = np.array([[0.5, 0.5]])
+    assert k_inf_above(sure, half, np.array([0.65])).value == pytest.approx(np.log(2))  # half of the mass moves to 1
+    assert k_inf_above(sure, half, np.array([1.0])).value == np.inf
+    assert k_inf_above(np.array([[1.0]]), np.array([[1.0]]), np.array([1.0])).value == 0
+    assert k_inf_above(sure, half, np.array([0.2])).value == 0
+
+
+def on_a_grid(arms: FiniteArms, points: int = 4001) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+    """For each challenger: levels between the means, and both divergences there, by search over a grid of duals."""
+    best = int(arms.means.argmax())
+    levels, ours, theirs = [], [], []
+    for j in range(len(arms)):
+        if j != best:
+            x = np.linspace(arms.means[j], arms.means[best], points)[1:-1]
+            levels.append(x)
+            ours.append(dual_by_search(1 - arms.law(best)[0], arms.law(best)[1], 1 - x))
+            theirs.append(dual_by_search(*arms.law(j), x))
+    return levels, ours, theirs
+
+
+def dual_by_search(values: np.ndarray, probabilities: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """max over λ of E log(1 − λ(X − x)) by golden section, straight from the definition."""
+    low, high = np.zeros_like(x), 1 / (1 - x)
+    golden = (np.sqrt(5) - 1) / 2
+
+    def value(slope: np.ndarray) -> np.ndarray:
+        inside = np.maximum(1 - slope[:, None] * (values - x[:, None]), 1e-300)
+        return np.asarray((probabilities * np.log(inside)).sum(1))
+
+    for _ in range(60):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        rises = value(a) < value(b)
+        low, high = np.where(rises, a, low), np.where(rises, high, b)
+    return value((low + high) / 2)
+
+
+def worth(weights: np.ndarray, best: int, grid: tuple) -> float:
+    """min over challengers and levels of w_1·K⁻ + w_j·K⁺: what `weights` achieve, 1/T* at the most."""
+    _, ours, theirs = grid
+    others = np.delete(weights, best)
+    return min(float((weights[best] * k + w * h).min()) for w, k, h in zip(others, ours, theirs, strict=True))
+
+
+def random_arms(seed: int, n: int) -> FiniteArms:
+    rng = np.random.default_rng(seed)
+    laws = [(rng.random(m) ** rng.choice([0.5, 1, 2]), rng.dirichlet(np.ones(m))) for m in rng.integers(2, 6, n)]
+    laws[0] = (np.round(laws[0][0]), laws[0][1])  # a Bernoulli arm among them
+    if seed % 2:
+        laws[1] = ([0.4], [1])  # and a constant
+    return finite_arms(laws)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_t_star_against_a_slow_optimiser(seed: int) -> None:
+    arms = random_arms(seed, 3)
+    best, grid = int(arms.means.argmax()), on_a_grid(arms)
+
+    def cost(z: np.ndarray) -> float:
+        weights = np.exp(np.append(z, 0) - np.max(np.append(z, 0)))
+        return -worth(weights / weights.sum(), best, grid)
+
+    found = max((-minimize(cost, z, method="Nelder-Mead").fun for z in ([0, 0], [2, 0], [0, 2], [2, 2])), default=0)
+    exact = characteristic(arms)
+    assert exact.time == pytest.approx(1 / found, rel=1e-3)
+    assert worth(exact.weights, best, grid) == pytest.approx(1 / exact.time, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "arms", [random_arms(20, 12), random_arms(21, 12), example1(12)], ids=["even", "odd", "example1"]
+)
+def test_no_other_shares_do_better(arms: FiniteArms) -> None:
+    """The problem is concave, so it is enough that no small move of the shares helps."""
+    best, grid, exact = int(arms.means.argmax()), on_a_grid(arms, 2001), characteristic(arms)
+    assert exact.weights.sum() == pytest.approx(1)
+    reached = worth(exact.weights, best, grid)
+    assert reached == pytest.approx(1 / exact.time, rel=1e-3)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        moved = exact.weights * np.exp(rng.normal(0, 0.05, len(arms)))
+        assert worth(moved / moved.sum(), best, grid) <= reached * (1 + 1e-5)
+
+
+def test_a_law_written_in_other_atoms_is_the_same() -> None:
+    plain = bernoulli([0.6, 0.5, 0.1])
+    extra = finite_arms([([0, 0.5, 1], [0.4, 1e-15, 0.6]), ([0, 1], [1, 1]), ([0, 1], [9, 1])])
+    assert characteristic(extra).time == pytest.approx(characteristic(plain).time, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arms", "time"),
+    [
+        (bernoulli([1.0, 0.0]), 1 / np.log(2)),  # inf over x of log(1/x) + log(1/(1−x)), halved by the shares
+        (bernoulli([0.5]), 0.0),
+        (bernoulli([0.5, 0.5]), np.inf),
+        (bernoulli([0.5, 0.5, 0.1]), np.inf),
+        (bernoulli([0.0, 0.0]), np.inf),
+        (finite_arms([([0.3], [1])] * 3), np.inf),
+    ],
+)
+def test_extreme_instances(arms: FiniteArms, time: float) -> None:
+    assert characteristic(arms).time == pytest.approx(time)
+
+
+def test_constant_arms_by_hand() -> None:
+    """Constants a > b: inf over x of w·log(a/x) + (1−w)·log((1−b)/(1−x)); a fine grid of w and x gives the same."""
+    a, b = 0.6, 0.5
+    w, x = np.linspace(0.001, 0.999, 999)[:, None], np.linspace(b, a, 4001)
+    values = (w * np.log(a / x) + (1 - w) * np.log((1 - b) / (1 - x))).min(1)
+    exact = characteristic(finite_arms([([a], [1]), ([b], [1])]))
+    assert 1 / exact.time == pytest.approx(values.max(), rel=2e-3)
+    assert exact.weights[0] == pytest.approx(w[values.argmax(), 0], abs=2e-3)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7, 1e-10])
+def test_tiny_gaps_approach_the_gaussian_limit(gap: float) -> None:
+    """Two arms of variance σ² and a tiny gap: T* = 8σ²/Δ²."""
+    assert characteristic(bernoulli([0.5, 0.5 - gap])).time * gap**2 == pytest.approx(2, rel=max(2 * gap, 1e-4))
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.floats(0, 1), st.floats(1e-9, 1)), min_size=1, max_size=4), min_size=1, max_size=6)
+)
+@settings(max_examples=150, deadline=None)
+def test_any_instance_has_an_answer(laws: list[list[tuple[float, float]]]) -> None:
+    arms = finite_arms([tuple(zip(*law, strict=True)) for law in laws])
+    found = characteristic(arms)
+    if np.isfinite(found.time):
+        assert found.weights.sum() == pytest.approx(1)
+        assert (found.weights >= 0).all()
+        assert found.time > 0 or len(arms) == 1
+
+
+def test_many_arms_are_quick_and_shares_fall_with_the_gap() -> None:
+    exact = characteristic(example1(10_000))
+    assert exact.time == pytest.approx(157_697.57, rel=1e-6)
+    assert (np.diff(exact.weights) < 0).all()
+
+
+def test_padding_repeats_a_value_without_probability() -> None:
+    values, probabilities = padded(finite_arms([([0.2, 0.7, 1], [1, 1, 2]), ([0.9], [1])]))
+    assert values.tolist() == [[0.2, 0.7, 1], [0.9, 0.9, 0.9]]
+    assert probabilities.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0]]

@@ -1,0 +1,292 @@
+"""Totals of trials: read from files and frames, refused where they cannot be, and judged whatever their order was."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from surest import identify
+from surest.algorithms import lookup
+from surest.algorithms.tally import _lead
+from surest.arms.totals import named_pair, read_totals, totals_of
+from surest.cli import main
+from surest.cli.algorithms import algorithms
+from surest.core.scale import Scale
+from surest.errors import SourceError, UsageError
+from surest.evidence.pulls.betting import above, below
+from surest.evidence.pulls.digest import Digests
+from surest.report.report import read_report
+from surest.search.identify import judge_totals
+
+Run = Callable[..., tuple[int, str, str]]
+COUNTS = {"old": (400, 1000), "new": (500, 1000), "worst": (240, 800)}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def surest(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return surest
+
+
+def written(head: str, rows: dict[str, tuple[int, int]] = COUNTS) -> None:
+    lines = [head, *(f"monday,{arm},{won},{trials}" for arm, (won, trials) in rows.items())]
+    Path("totals.csv").write_text("\n".join(lines) + "\n")
+
+
+def frame(kind: Any, names: tuple[str, str, str]) -> Any:
+    arms, won, trials = list(COUNTS), [w for w, _ in COUNTS.values()], [t for _, t in COUNTS.values()]
+    return kind({names[0]: arms, names[1]: won, names[2]: trials, "day": ["mon"] * 3})
+
+
+@pytest.mark.parametrize("names", [("arm", "successes", "trials"), ("Arm", "Clicks", "Impressions")])
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_frames_files_and_mappings_of_the_same_totals_give_the_same_result(
+    kind: Any, names: tuple[str, str, str], tmp_path: Path
+) -> None:
+    told = identify({arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}, delta=0.1)
+    assert (told.best, told.certified, told.pulls, told.algorithm) == ("new", True, 2800, "tally")
+    path = tmp_path / "totals.csv"
+    frame(pd.DataFrame, names).to_csv(path, index=False)
+    for arms in (frame(kind, names), path, str(path)):
+        found = identify(arms, delta=0.1)
+        assert found.achieved_delta == told.achieved_delta
+        assert found.means.tolist() == told.means.tolist() == [0.4, 0.5, 0.3]
+
+
+def test_columns_of_other_names(run: Run) -> None:
+    written("date,variant,won,shown")
+    status, _, err = run("identify", "totals.csv")
+    assert status == 2
+    assert "--arm-column" in err
+    named = ["--arm-column=variant", "--successes-column=won", "--trials-column=shown"]
+    status, out, _ = run("identify", "totals.csv", *named, "--json")
+    found = json.loads(out)
+    assert (status, found["arm"], found["pulls_per_arm"]) == (0, "new", [1000, 1000, 800])
+    assert "whatever came before" in found["about"]
+    assert identify("totals.csv", columns={"arm": "variant", "successes": "won", "trials": "shown"}).best == "new"
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_report_says_what_is_assumed_and_calls_no_visitor_simulated(form: str, tmp_path: Path) -> None:
+    result = identify({"a": {"successes": 90, "trials": 100}, "b": {"successes": 20, "trials": 100}})
+    read_report(json.dumps(result.to_json())).result.report(tmp_path / f"report.{form}")
+    text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
+    assert "This holds if every trial of an arm had the same chance of success" in text
+    assert "simulated" not in text
+    assert "This holds if" in result._repr_html_()
+    assert (
+        "algorithm=&#x27;tally&#x27;" in text or "algorithm='tally'" in text
+    )  # the call that a report shows, which works:
+    again = identify({"a": {"successes": 90, "trials": 100}, "b": {"successes": 20, "trials": 100}}, algorithm="tally")
+    assert again.best == result.best
+    for elsewhere in (lambda: identify({"a": [1.0], "b": [0.0]}, algorithm="tally"), lambda: lookup("tally")):
+        with pytest.raises(UsageError, match="tally judges totals"):
+            elsewhere()
+    assert "tally  best or ε-optimal arm, proven" in CliRunner().invoke(algorithms).output
+
+
+def test_costs_are_failures_turned_round() -> None:
+    assert (
+        identify({"a": {"successes": 30, "trials": 900}, "b": {"successes": 90, "trials": 900}}, minimise=True).best
+        == "a"
+    )
+
+
+def test_the_other_questions() -> None:
+    told = {arm: {"successes": won, "trials": trials} for arm, (won, trials) in COUNTS.items()}
+    assert set(identify(told, top=2).chosen) == {"new", "old"}
+    assert identify(told, above=0.35, epsilon=0.01).verdicts == (1, 1, -1)
+    assert identify(told, above=0.35, error="fdr", delta=0.1).chosen == ("old", "new")
+    assert identify(told, control="worst").verdicts == (1, 1, 0)
+    with pytest.raises(UsageError, match="zone of ε"):
+        identify(told, above=0.1, epsilon=0.2)
+    with pytest.raises(UsageError, match="no epsilon"):
+        identify(told, control="old", epsilon=0.2)
+
+
+def test_rows_of_an_arm_are_added_up_when_told(run: Run) -> None:
+    written("date,arm,clicks,impressions")
+    with Path("totals.csv").open("a") as file:
+        file.write("tuesday,old,100,300\n")
+    status, _, err = run("identify", "totals.csv")
+    assert status == 2
+    assert "line 5: arm 'old' has a row in line 2 already" in err
+    assert "--sum-rows" in err
+    _, out, _ = run("identify", "totals.csv", "--sum-rows", "--json")
+    assert json.loads(out)["pulls_per_arm"] == [1300, 1000, 800]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arm,successes,trials\na,5,4\n", "line 2: 5 successes of 4 trials"),
+        ("arm,successes,trials\na,1,4\nb,1.5,4\n", "line 3: successes '1.5' is not a whole number"),
+        ("arm,successes,trials\na,-1,4\n", "line 2: successes '-1'"),
+        ("arm,successes,trials\na,1,nan\n", "line 2: trials 'nan'"),
+        ("arm,successes,trials\n ,1,2\n", "line 2: the arm has no name"),
+        ("arm,successes,trials\n", "holds no totals"),
+        ("arm,successes,trials\na,0,0\nb,0,0\n", "none of the arms has a trial yet"),
+        ("arm;successes;trials\na;1;2\n", "separated by commas here, and not by ';'"),
+        ("arm,conversions,sessions\na,1,2\n", "Totals need arm,successes,trials"),
+        ("arm,successes,trials,clicks,impressions\na,1,2,1,2\n", "successes of trials or clicks of impressions"),
+    ],
+)
+def test_what_is_not_a_total(run: Run, text: str, words: str) -> None:
+    Path("bad.csv").write_text(text)
+    status, _, err = run("identify", "bad.csv")
+    assert status == 2
+    assert words in err
+
+
+def test_what_totals_have_no_use_for(run: Run) -> None:
+    written("date,arm,clicks,impressions")
+    for option in ("--resample", "--suggest=3", "--budget=100", "--algorithm=lucb", "--bounds=0,5", "--clip"):
+        status, _, err = run("identify", "totals.csv", option)
+        assert (status, option.partition("=")[0].strip("-") in err) == (2, True)
+    Path("rows.csv").write_text("arm,value\na,1\n")
+    assert "--sum-rows goes with a table of totals only" in run("identify", "rows.csv", "--sum-rows")[2]
+    with pytest.raises(SourceError, match="row 1 of the DataFrame: trials 'x'"):
+        identify(pd.DataFrame({"arm": ["a", "b"], "successes": [1, 1], "trials": [2, "x"]}))
+    with pytest.raises(SourceError, match="several rows for arm 'a'"):
+        identify(pd.DataFrame({"arm": ["a", "a"], "successes": [1, 1], "trials": [2, 2]}))
+    with pytest.raises(SourceError, match="3 successes of 2 trials"):
+        totals_of({"a": (3, 2)})
+
+
+def test_a_value_column_makes_it_a_file_of_rewards() -> None:
+    assert named_pair(["arm", "value", "clicks", "impressions"], None, "this") is None
+    with pytest.raises(SourceError, match="which column holds the trials"):
+        named_pair(["arm", "won"], {"successes": "won"}, "this")
+
+
+def test_totals_can_only_grow() -> None:
+    before = totals_of({"a": (10, 100), "b": (5, 100)})
+    totals_of({"a": (10, 101), "b": (6, 101)}).since(before, "file")
+    for worse in ({"a": (9, 100), "b": (5, 100)}, {"a": (11, 100), "b": (5, 100)}, {"a": (10, 100)}):
+        with pytest.raises(SourceError, match="file: "):
+            totals_of(worse).since(before, "file")
+
+
+def test_the_evidence_is_the_infimum_over_all_levels() -> None:
+    """Compared with both wealths on a fine grid, computed apart."""
+    totals = totals_of({"a": (130, 200), "b": (90, 210), "c": (3, 10)})
+    digests = Digests(3)
+    for arm in range(3):
+        digests.add([arm, arm], [1.0, 0.0], [totals.successes[arm], (totals.trials - totals.successes)[arm]])
+    levels = np.linspace(0.001, 0.999, 4000)
+    for epsilon in (0.0, 0.05):
+        found = _lead(digests, 0, np.array([1, 2]), epsilon)
+        for place, other in enumerate((1, 2)):
+            inside = levels[(levels > 0.001) & (levels + epsilon < 0.999)]
+            grid = [above(digests, x)[0] + below(digests, x + epsilon)[other] for x in inside[::10]]
+            assert found[place] <= min(grid)
+            assert found[place] == pytest.approx(min(grid), abs=0.02)
+
+
+def test_what_is_read_from_a_gzipped_file(tmp_path: Path) -> None:
+    path = tmp_path / "totals.csv.gz"
+    pd.DataFrame({"arm": ["a", "b"], "conversions": [3, 4], "visitors": [50, 60]}).to_csv(path, index=False)
+    assert read_totals(path).bandit(Scale()).labels == ("a", "b")
+
+
+LOOKS = [int(50 * 1.5**k) for k in range(10)]
+"""Trials of each arm at which somebody looks; the test ends at the first look that decides."""
+
+
+def test_the_worse_of_two_arms_is_named_at_any_look_at_most_as_often_as_allowed() -> None:
+    """Two arms that nearly tie, at a high δ: looking often at growing totals must not help the worse one."""
+    delta, runs, wrong = 0.5, 600, 0
+    rng = np.random.default_rng(14)
+    goal = math.log(1 / delta)
+    for _ in range(runs):
+        won = np.zeros(2)
+        for before, now in zip([0, *LOOKS], LOOKS, strict=False):
+            won += rng.binomial(now - before, [0.3, 0.3 - 1e-6])
+            digests = Digests(2)
+            digests.add(np.arange(2), 1.0, won)
+            digests.add(np.arange(2), 0.0, now - won)
+            best = int(won.argmax())
+            if _lead(digests, best, np.array([1 - best]), 0.0)[0] >= goal:
+                wrong += best == 1
+                break
+    assert wrong == 8
+    assert wrong <= delta * runs
+
+
+@pytest.mark.parametrize(("top", "pairs"), [(1, 4), (2, 6), (3, 6)])
+def test_a_set_must_beat_every_arm_outside_at_its_share_of_delta(top: int, pairs: int) -> None:
+    """Any of the m(n − m) pairs may be the one that is wrong. With 6 pairs, evidence that suffices for one does not for all."""
+    totals = {name: (won, 400) for name, won in zip("abcde", (200, 195, 160, 30, 20), strict=True)}
+    status = judge_totals(totals_of(totals), delta=0.1, top=top)[0].value.status
+    assert status.threshold == pytest.approx(math.log(pairs / 0.1))
+    assert status.achieved_delta == pytest.approx(min(1.0, pairs * math.exp(-status.evidence)))
+
+
+@pytest.mark.parametrize("asked", [{}, {"top": 2}, {"above": 0.2}, {"control": "old"}, {"control": "late"}])
+def test_an_arm_without_trials_is_open(asked: dict[str, Any]) -> None:
+    totals = {"old": (100, 1000), "new": (500, 1000), "late": (0, 0)}
+    found = identify({name: {"successes": won, "trials": of} for name, (won, of) in totals.items()}, **asked)
+    assert not found.certified
+    assert math.isnan(found.arms["late"].mean)
+    assert (found.arms["late"].low, found.arms["late"].high) == (0, 1)
+    if not asked:
+        assert found.contenders == ("new", "late")  # old is out, whatever is still to come of late
+
+
+def test_a_single_arm_has_its_mean() -> None:
+    found = identify({"a": {"successes": 30, "trials": 100}})
+    assert (found.certified, found.reason, found.pulls, found.arms["a"].mean) == (True, "the only arm", 100, 0.3)
+    assert 0.1 < found.arms["a"].low < 0.3 < found.arms["a"].high < 0.5
+    assert "nothing to compare" in str(found)
+
+
+def test_rows_may_come_in_another_order_and_no_arm_may_come_later() -> None:
+    before = totals_of({"a": (1, 2), "b": (3, 4)})
+    after = totals_of({"b": (5, 9), "a": (1, 2)}).since(before, "t.csv")
+    assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [1, 5], [2, 9])
+    with pytest.raises(SourceError, match="are a, b, c now; begin a new search"):
+        totals_of({"a": (1, 2), "b": (3, 4), "c": (0, 0)}).since(before, "t.csv")
+
+
+def test_visitors_must_not_count_as_their_outcomes_become_known() -> None:
+    """What docs/questions/totals.md warns of: conversions are known at once, their absence a day later, and one of two equal
+    arms began later. With the visitors of earlier days alone the arms are as equal as they are."""
+    rng, named, runs = np.random.default_rng(5), {"known": 0, "earlier days": 0}, 20
+    for _ in range(runs):
+        converted = rng.binomial(300, 0.1, (2, 8))
+        for way in named:
+            named[way] += any(_named_on(day, converted, way == "known") for day in range(3, 8))
+    assert named["known"] == runs
+    assert named["earlier days"] == 0
+
+
+def _named_on(day: int, converted: Any, as_known: bool) -> bool:
+    found = {}
+    for arm, began in enumerate((0, 3)):
+        early = int(converted[arm, day]) if as_known else 0  # today's conversions, without those who do not convert
+        won = int(converted[arm, began:day].sum()) + early
+        found[f"begun on {began}"] = {"successes": won, "trials": 300 * (day - began) + early}
+    return identify(found).certified
+
+
+@pytest.mark.parametrize(("losers", "told"), [(98, True), (99, False)])
+def test_how_far_contenders_are_apart_is_told_up_to_a_hundred_arms(losers: int, told: bool) -> None:
+    """As for rewards that come one by one."""
+    close = {arm: {"successes": 1000, "trials": 2000} for arm in "ab"}
+    result = identify(close | {f"out {i}": {"successes": 0, "trials": 2000} for i in range(losers)})
+    assert result.contenders == ("a", "b")
+    assert (result.apart is not None) is told

@@ -1,0 +1,283 @@
+"""surest identify with Python arms, bounds, pictures of progress, and Ctrl-C."""
+
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from surest.arms.finite import bernoulli
+from surest.cli import main
+from surest.cli.progress import Watch
+from surest.core.scale import Scale
+from surest.search.identify import identify
+from surest.search.looks import Looks
+from waiting import PATIENCE, line_with, until
+
+ARMS = """
+import random, time
+from helper_of_arms import P
+rng = random.Random(0)
+mapping = {"good": lambda: rng.random() < P, "bad": lambda: rng.random() < 0.2}
+sequence = [lambda: rng.random() < 0.2, lambda: rng.random() < 0.9]
+several = [lambda k: [rng.random() < 0.2 for _ in range(k)], lambda k: [rng.random() < 0.9 for _ in range(k)]]
+stars = {"a": lambda: rng.randint(1, 5), "b": lambda: rng.randint(1, 2)}
+def build(): return mapping
+def boom(): raise RuntimeError("no weights")
+class Box: inner = mapping
+def crash(): raise ZeroDivisionError("by nothing")
+crashing = {"fine": lambda: 1, "crash": crash}
+number = 7
+text = {"a": lambda: "high", "b": lambda: 1}
+def nap():
+    open("napping", "w").close()
+    time.sleep(3600)
+sleepy = {"a": nap, "b": nap}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "arms_of_test.py").write_text(ARMS)
+    (tmp_path / "helper_of_arms.py").write_text("P = 0.9\n")
+    (tmp_path / "faulty_arms.py").write_text("import there_is_no_such_module\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("arms_of_test", "helper_of_arms", "faulty_arms"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["identify", *arguments, "--quiet"])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("source", "best"),
+    [
+        ("arms_of_test:mapping", "good"),
+        ("arms_of_test.py:mapping", "good"),
+        ("./arms_of_test.py:build", "good"),
+        ("arms_of_test:sequence", "1"),
+        ("arms_of_test:Box.inner", "good"),
+    ],
+)
+def test_python_arms(folder: Path, run, source: str, best: str) -> None:
+    status, out, _ = run(source, "--json", "--seed", "1")
+    found = json.loads(out)
+    assert (status, found["arm"], found["certified"]) == (0, best, True)
+    assert 0 < found["achieved_delta"] <= 0.05
+    assert found["epsilon_certified"] == 0
+    assert found["nominees"][-1] == best
+
+
+def test_vectorised_python_arms_and_bounds(folder: Path, run) -> None:
+    assert json.loads(run("arms_of_test:several", "--vectorised", "--json")[1])["arm"] == "1"
+    status, out, _ = run("arms_of_test:stars", "--bounds", "1,5")
+    assert status == 0
+    assert "Arm a is the best" in out
+    status, _, err = run("arms_of_test:stars")
+    assert status == 2
+    assert "is not a number in [0, 1]" in err
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("arms_of_test:maping", ["no 'maping'", "did you mean mapping"]),
+        ("nowhere.py:arms", ["there is no file nowhere.py"]),
+        ("no_such_module_at_all:arms", ["there is no module no_such_module_at_all", "module:attribute"]),
+        ("bernouli:p", ["did you mean bernoulli:…?"]),
+        ("faulty_arms:arms", ["importing faulty_arms raised ModuleNotFoundError", "there_is_no_such_module"]),
+        ("faulty_arms.py:arms", ["raised ModuleNotFoundError"]),
+        ("arms_of_test:boom", ["the function raised RuntimeError: no weights"]),
+        ("arms_of_test:number", ["arms are 7 (int)"]),
+        ("arms_of_test:crashing", ["arm 'crash' raised ZeroDivisionError: by nothing"]),
+        ("arms_of_test:text", ["reward 'high'", "arm 'a'"]),
+    ],
+)
+def test_mistakes_in_python_arms(folder: Path, run, source: str, words: list[str]) -> None:
+    status, out, err = run(source)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_an_instance_does_not_go_with_python(folder: Path, run) -> None:
+    assert run("arms_of_test:mapping", "--instance", "x")[0] == 2
+
+
+@pytest.mark.parametrize("bounds", ["1", "5,1", "a,b", "1,1", "0,inf", "1,2,3", ""])
+def test_bounds_that_are_no_range(run, bounds: str) -> None:
+    status, out, err = run("bernoulli:0.5,0.4", "--bounds", bounds)
+    assert (status, out) == (2, "")
+    assert "the lower first" in err
+
+
+def test_bounds_of_a_file(run, tmp_path: Path) -> None:
+    path = tmp_path / "stars.csv"
+    path.write_text("arm,value,count\nx,1,5\nx,5,5\ny,4,1\n")
+    status, out, _ = run(str(path), "--bounds", "1,5", "--seed", "1")
+    assert status == 0
+    assert "Arm y is the best" in out
+    assert "4.0000" in out
+    status, _, err = run(str(path), "--bounds", "1,4.5")
+    assert status == 2
+    assert "value '5' is not in [1, 4.5]" in err
+
+
+def test_a_spent_budget_in_numbers(run) -> None:
+    status, out, _ = run("bernoulli:0.5,0.48", "--budget", "4000", "--seed", "1", "--json")
+    found = json.loads(out)
+    assert status == 3
+    assert 0.05 < found["achieved_delta"] <= 1
+    assert 0 < found["epsilon_certified"] <= 1
+    assert set(found["nominees"]) <= {"1", "2"}
+
+
+ENDLESS = [sys.executable, "-m", "surest", "identify", "bernoulli:0.5,0.5,0.4", "--seed", "1"]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_ends_with_the_answer_so_far_and_a_pipe_gets_plain_lines(number: int, status: int) -> None:
+    process = subprocess.Popen(ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == status
+    assert "To do it again:\n  surest identify bernoulli:0.5,0.5,0.4 --seed=1\n" in err
+    assert "Not decided (interrupted). Arm" in out
+    assert "Traceback" not in err
+    assert first.startswith("pulls ")
+    assert "leader" in first
+    assert "contenders 1, 2" in first
+    assert "\x1b" not in first
+
+
+def test_ctrl_c_in_a_slow_arm_does_not_wait(folder: Path) -> None:
+    command = [sys.executable, "-m", "surest", "identify", "arms_of_test.py:sleepy", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((folder / "napping").exists, "an arm is called")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert json.loads(out)["reason"] == "interrupted"
+
+
+def test_python_arms_are_kept_in_a_study_and_gone_on_with(folder: Path, run) -> None:
+    command = [sys.executable, "-m", "surest", "identify", "arms_of_test.py:sleepy", "--study=s", "--seed=1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((folder / "napping").exists, "an arm is called")
+    process.send_signal(signal.SIGTERM)
+    assert line_with("waiting", process) == (
+        "surest: waiting for 1 running evaluation to finish; SIGTERM again to end it\n"
+    )
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    assert "Not decided (interrupted)" in out
+    (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
+    source = folder / "arms_of_test.py"
+    source.write_text(source.read_text() + "\n\nsleepy = {label: (lambda k=k: k) for k, label in enumerate(sleepy)}\n")
+    status, out, _ = run(*shlex.split(line)[2:], "--json")
+    found = json.loads(out)
+    assert (status, found["certified"], found["seed"]) == (0, True, 1)
+    assert sum(of_arm.get("interrupted", 0) for of_arm in found["health"].values()) == 1
+    for given in (["bernoulli:0.5,0.4"], ["arms_of_test.py:sleepy", "--vectorised"]):
+        assert run(*given, "--study=s")[0] == 2
+
+
+def test_the_first_ctrl_c_lets_a_python_arm_of_a_study_finish(folder: Path) -> None:
+    """What it gives is told: to break it off and call it again would favour rewards that come quickly."""
+    (folder / "slow_arms.py").write_text(
+        "import pathlib, time\n"
+        "def nap():\n"
+        "    pathlib.Path('begun').touch()\n"
+        "    while not pathlib.Path('may end').exists():\n"
+        "        time.sleep(0.01)\n"
+        "    pathlib.Path('ended').touch()\n"
+        "    return 1\n"
+        "arms = {'a': nap, 'b': nap}\n"
+    )
+    command = [sys.executable, "-m", "surest", "identify", "slow_arms.py:arms", "--study=s", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((folder / "begun").exists, "an arm is called")
+    process.send_signal(signal.SIGINT)
+    waits = line_with("waiting", process)
+    (folder / "may end").touch()
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (folder / "ended").exists()
+    assert process.returncode == 130
+    assert waits == "surest: waiting for 1 running evaluation to finish; Ctrl-C again to end it\n"
+    assert re.search(r"^surest: \d+ rewards? (is|are) kept in sqlite:///surest.db. To go on:", err, re.MULTILINE)
+    assert "Traceback" not in err + out
+
+
+def test_an_output_that_nobody_reads_to_its_end_is_no_fault() -> None:
+    for command in (["algorithms"], ["algorithms", "--json"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "surest", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        assert (process.wait(PATIENCE), err) == (0, b"")
+
+
+def test_a_terminal_shows_a_live_view() -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(ENDLESS, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    seen = b""
+    while not (b"forecast" in seen and b"\xe2\x94\x81" in seen):
+        seen += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE)
+    os.close(ours)
+    text = seen.decode(errors="replace")
+    for word in ("leader", "contenders", "1, 2", "interval", "time", "pulls", "forecast", "━", "Ctrl-C"):
+        assert word in text
+    assert process.returncode == 130
+    assert b"\x1b" not in out
+
+
+def test_looking_takes_a_twentieth_of_the_time() -> None:
+    """A clock of our own: a round takes 10 ms, a look 200 ms."""
+    now = [0.0]
+
+    class Slow:
+        pulls, request = 0, None
+
+    def show(*_: object) -> None:
+        now[0] += 0.2
+
+    looks = Looks(show, every=0.1, clock=lambda: now[0])
+    rounds = 20_000
+    for _ in range(rounds):
+        now[0] += 0.01
+        looks(Slow)  # type: ignore[arg-type]
+    assert 0.9 * 0.05 < (now[0] - 0.01 * rounds) / now[0] < 1.1 * 0.05
+
+
+def test_a_quiet_watch_never_looks() -> None:
+    with Watch(("0", "1"), Scale(), quiet=True) as watch:
+        identify(bernoulli([0.9, 0.1]), seed=1, on_request=watch)
+    assert watch.looks is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,229 @@
+"""``surest evaluate``, as a user calls it."""
+
+import csv
+import io
+import json
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surest
+from surest.cli import main, progress
+from waiting import PATIENCE, line_with, until
+
+KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "epsilon_certified", "achieved_delta"} | {
+    *("contenders", "evaluations", "cells", "items", "items_used", "evaluations_per_arm", "means", "target"),
+    *("algorithm", "standing", "seed", "seconds"),
+}
+MEANS = {"wordy": 0.2, "kind": 0.9, "terse": 0.4}
+CHANCE = random.Random(1)
+CELLS = {(arm, f"q{i}"): float(CHANCE.random() < mean) for i in range(60) for arm, mean in MEANS.items()}
+Run = Callable[..., tuple[int, str, str]]
+
+
+def write(path: Path, cells: dict[tuple[str, str], Any], header: str = "arm,item,value") -> str:
+    path.write_text("\n".join([header, *(f"{arm},{item},{value}" for (arm, item), value in cells.items())]) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(["evaluate", *arguments, "--quiet"])
+        said = capsys.readouterr()
+        return int(end.value.code or 0), said.out, said.err
+
+    return call
+
+
+def test_a_complete_table_is_decided(run: Run, tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", CELLS)
+    status, out, _ = run(table, "--seed", "1", "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert set(found) >= KEYS
+    assert (found["arm"], found["index"], found["certified"]) == ("kind", 1, True), "the place of its first appearance"
+    assert found["cells"] == 180
+    assert found["items"] == 60
+    assert sum(found["evaluations_per_arm"]) == found["evaluations"] == 180 > found["needed"]
+    simulated = json.loads(run(table, "--seed", "1", "--simulate", "--json")[1])
+    assert simulated["evaluations"] == found["needed"]
+    assert run(table, "--simulate")[1].startswith("Simulation: ")
+    python = surest.evaluate(table, seed=1)
+    assert (python.best, python.needed) == (found["arm"], found["needed"])
+    status, out, _ = run(table, "--seed", "1")
+    assert status == 0
+    assert "kind" in out
+    assert "items" in out
+
+
+def test_columns_units_and_other_settings(run: Run, tmp_path: Path) -> None:
+    seconds = {cell: 60 * (1 - value) for cell, value in CELLS.items()}
+    table = write(tmp_path / "t.csv", seconds, "solver,instance,seconds")
+    names = ["--arm-column=solver", "--item-column=instance", "--value-column=seconds"]
+    status, out, _ = run(
+        table, *names, "--minimise", "--bounds=0,60", "--seed=1", "--json", "--epsilon=3", "--delta=.1"
+    )
+    found = json.loads(out)
+    assert (status, found["arm"], found["epsilon"], found["delta"]) == (0, "kind", 3.0, 0.1)
+    status, out, _ = run(table, *names, "--minimise", "--bounds=0,60", "--seed=1", "--json", "--budget=6", "--simulate")
+    assert (status, json.loads(out)["reason"]) == (3, "budget spent")
+    status, out, _ = run(table, *names, "--minimise", "--bounds=0,60", "--json", "--target=population")
+    assert json.loads(out)["target"] == "population"
+
+
+def test_following_suggestions_leads_to_the_answer_of_the_complete_table(run: Run, tmp_path: Path) -> None:
+    complete = json.loads(run(write(tmp_path / "all.csv", CELLS), "--json", "--simulate")[1])
+    known: dict[tuple[str, str], Any] = dict.fromkeys(CELLS, "")
+    for _ in range(180):
+        table = write(tmp_path / "known.csv", known)
+        status, out, _ = run(table, "--suggest", "4")
+        if status == 0:
+            break
+        assert status == 3
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert 1 <= len(rows) <= 4
+        for row in rows:
+            assert known[row["arm"], row["item"]] == "", "nothing is asked for twice"
+            known[row["arm"], row["item"]] = CELLS[row["arm"], row["item"]]
+    status, out, _ = run(table, "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert [found[key] for key in ("arm", "reason", "evaluations")] == [
+        complete[key] for key in ("arm", "reason", "evaluations")
+    ]
+
+
+def test_a_table_with_gaps_that_does_not_suffice(run: Run, tmp_path: Path) -> None:
+    known = {cell: value if cell[1] in ("q1", "q2") else "" for cell, value in CELLS.items()}
+    status, out, _ = run(write(tmp_path / "t.csv", known))
+    assert status == 3
+    assert "Not decided" in out
+    assert "--suggest K" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "give a TABLE"),
+        (["missing.csv"], "missing.csv"),
+        (["t.csv", "--delta", "2"], "strictly between 0 and 1"),
+        (["t.csv", "--items", "t.csv"], "goes without a TABLE"),
+        (["t.csv", "--value-column", "score"], "score"),
+        (["--items", "t.csv"], "--command"),
+        (["t.csv", "--target", "people"], "population"),
+    ],
+)
+def test_mistakes_have_status_2(run: Run, tmp_path: Path, words: list[str], said: str) -> None:
+    write(tmp_path / "t.csv", CELLS)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+SCORER = """
+import sys
+text = sys.argv[2] if len(sys.argv) > 2 else sys.stdin.read()
+print(sys.argv[1] if "question" in text else "nothing")
+"""
+
+
+def test_commands_get_the_item_in_its_place_or_on_standard_input(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.txt").write_text("\n".join(f"question {i}" for i in range(30)))
+    python = f"{shlex.quote(sys.executable)} -S -c {shlex.quote(SCORER)}"
+    given = ["--items=items.txt", f"--command=good={python} 0.9 {{item}}", f"--command=bad={python} 0.1"]
+    status, out, err = run(*given, "--workers=2", "--seed=1", "--json")
+    found = json.loads(out)
+    assert (status, found["arm"], found["certified"]) == (0, "good", True), err
+    assert found["evaluations"] <= found["cells"] == 60
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.txt"], "what was kept is gone at the end"
+
+
+def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Path) -> None:
+    (tmp_path / "items.txt").write_text("\n".join(f"question {i}" for i in range(60)))
+    (tmp_path / "score.py").write_text(
+        "import os, sys, time\n"
+        "with open('calls', 'a') as calls: calls.write(sys.argv[2] + chr(10))\n"
+        "while len(open('calls').readlines()) >= 6 and not os.path.exists('go'): time.sleep(.01)\n"
+        "print(sys.argv[1])"
+    )
+    python = f"{shlex.quote(sys.executable)} -S score.py"
+    environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
+    arms = ["--command", f"good={python} 0.6 good-{{item}}", "--command", f"bad={python} 0.4 bad-{{item}}"]
+    given = ["evaluate", "--items", "items.txt", *arms, "--workers", "2", "--json", "--quiet", "--delta", "1e-4"]
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "text": True}
+    first = subprocess.Popen([sys.executable, "-m", "surest", *given], stderr=subprocess.PIPE, **how)
+    calls = tmp_path / "calls"
+    until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
+    first.send_signal(signal.SIGTERM)
+    line_with("waiting", first)
+    (tmp_path / "go").touch()
+    _, said = first.communicate(timeout=PATIENCE)
+    assert first.returncode == 143, said
+    words = shlex.split(next(line for line in said.splitlines() if line.startswith("  surest ")))
+    done = subprocess.run(
+        [sys.executable, "-m", *words, "--json"], capture_output=True, timeout=PATIENCE, check=False, **how
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["arm"] == "good"
+    begun = calls.read_text().split("\n")[:-1]
+    assert len(begun) <= found["evaluations"] + 2, "only what was under way was evaluated again"
+
+
+def test_suggestions_are_json_where_json_is_asked_for(run: Run, tmp_path: Path) -> None:
+    known = {cell: value if cell[1] in ("q1", "q2") else "" for cell, value in CELLS.items()}
+    table = write(tmp_path / "t.csv", known)
+    rows = list(csv.DictReader(io.StringIO(run(table, "--suggest", "4")[1])))
+    status, out, _ = run(table, "--suggest", "4", "--json")
+    found = json.loads(out)
+    assert (status, found["certified"], found["suggestions"]) == (3, False, rows)
+    assert json.loads(run(write(tmp_path / "all.csv", CELLS), "--suggest=4", "--json")[1])["suggestions"] == []
+
+
+def test_an_accuracy_wider_than_the_bounds_is_refused(run: Run, tmp_path: Path) -> None:
+    status, _, err = run(write(tmp_path / "all.csv", CELLS), "--epsilon=1")
+    assert status == 2
+    assert "any arm is that close to the best" in err
+
+
+@pytest.mark.parametrize("content", [b"\x8f\x00\xff garbage", b"hello\n", b""])
+def test_a_log_that_cannot_be_read_is_not_taken_for_a_table(run: Run, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "garbage.eval").write_bytes(content)
+    status, _, err = run("garbage.eval")
+    assert status == 2
+    assert "garbage.eval is not a log of an evaluation that is known here" in err
+
+
+def test_evaluations_on_a_list_are_not_called_pulls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "EVERY_LINE", 0.0)
+    Path("items.txt").write_text("1\n2\n3\n")
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--items", "items.txt", "--command", "a=echo 1", "--command", "b=echo 0"])
+    said = capsys.readouterr()
+    assert said.err.startswith("evaluations 0, time ")
+    assert "pull" not in said.err + said.out
+
+
+def test_an_undecided_verdict_gives_one_bound(run: Run, tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", CELLS)
+    status, out, _ = run(table, "--seed", "1", "--budget", "12", "--simulate")
+    assert status == 3
+    told = " ".join(out.split("\n\n")[0].split()).partition("evaluated. ")[2]
+    assert told.startswith("Not decided (budget spent). Arm kind leads so far. ")
+    assert told.count("(95 %)") <= 2, "who may be the best, and how far from it the leader can be"
+    assert "error level" not in told

@@ -1,0 +1,442 @@
+"""What a newcomer meets: messages that name the right word, output that cannot be misled, secrets that stay secret."""
+
+import asyncio
+import csv
+import decimal
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surest
+from calling import Run, in_process
+from surest.core.scale import Scale
+from surest.errors import RewardError, UsageError
+from surest.result.advice import bounds_too_wide
+from surest.result.json import from_json
+
+ESCAPE = "\x1b[31mred"
+LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUREST_STORAGE", raising=False)
+    return in_process(capsys)
+
+
+def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    words = [sys.executable, "-m", "surest", *arguments]
+    return subprocess.run(words, env={**os.environ, **(env or {})}, timeout=300, **given)
+
+
+# --- standard output -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
+    ids=["latin-1", "C"],
+)
+def test_the_command_prints_in_any_encoding(environment: dict[str, str]) -> None:
+    done = command("identify", "bernoulli:0.9,0.1", "--seed=1", "--quiet", env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert re.search(rb"0\.\d{4} - 0\.\d{4}", done.stdout)
+
+
+def test_a_full_disk_is_told_by_the_command() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = command("identify", "bernoulli:0.9,0.1", "--seed=1", "--quiet", "--json", stdout=full)
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"surest: standard output cannot be written: No space left on device\n",
+    )
+
+
+def test_a_closed_output_is_told_by_the_command() -> None:
+    words = [sys.executable, "-m", "surest", "algorithms"]
+    done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *words], capture_output=True, timeout=300)
+    assert done.returncode == 1
+    assert done.stderr == b"surest: standard output is closed; send it to a file, or to /dev/null\n"
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------
+
+
+def rows(path: str, labels: list[str]) -> str:
+    with Path(path).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["arm", "value"])
+        writer.writerows(
+            [label, int(i % 10 < (9 if k == 0 else 2))] for i in range(60) for k, label in enumerate(labels)
+        )
+    return path
+
+
+@pytest.mark.parametrize("arguments", [["identify"], ["identify", "--resample", "--seed=1", "--quiet"], ["bounds"]])
+def test_labels_are_shown_as_text(run: Run, arguments: list[str]) -> None:
+    status, out, err = run(arguments[0], rows("rows.csv", LABELS), *arguments[1:])
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+    for label in ("model[large]", "[/x]", "\ufffd[31mred", ":smile:"):
+        assert label in out
+
+
+@pytest.mark.parametrize("arguments", [["identify"], ["identify", "--resample"], ["bounds"]])
+def test_labels_are_one_line(run: Run, arguments: list[str]) -> None:
+    status, out, err = run(arguments[0], rows("rows.csv", ["x\n7 fake", "b"]), *arguments[1:])
+    assert (status, out) == (2, "")
+    assert "'x\\n7 fake' has a line break" in err
+
+
+def test_labels_and_names_of_studies_are_shown_as_text(run: Run) -> None:
+    name = f"{ESCAPE}[/x]"
+    assert run("study", "create", "fake", "--arm=x\n7 fake", "--arm=b")[0] == 2
+    said = [run("study", "create", name, *(f"--arm={label}" for label in LABELS))]
+    said.append(run("study", "ask", name, "-k", "8"))
+    tickets = said[-1][1].splitlines()
+    assert [line.split(" ", 1)[1] for line in tickets[::2]] == ["model[large]", "[/x]", "\\x1b[31mred", ":smile:"]
+    said.append(run("study", "fail", name, "1", ESCAPE))
+    said += [run("study", what, name) for what in ("status", "result")]
+    said += [run("report", name, f"--output=r.{form}") for form in ("md", "html", "json")]
+    said += [run("study", "list"), run("study", "result", f"{ESCAPE} nowhere"), run("study", "delete", name, "--yes")]
+    assert [status for status, _, _ in said] == [0, 0, 0, 0, 3, 0, 0, 0, 0, 2, 0]
+    for _, out, err in said:
+        assert "\x1b" not in out + err
+    for form in ("md", "html"):
+        assert "\x1b" not in Path(f"r.{form}").read_text()
+
+
+def test_what_a_command_says_is_shown_as_text(run: Run) -> None:
+    status, _, err = run("identify", "--command=a=echo 1", "--command=b=sh -c 'printf \"\\033[31mno\" >&2; exit 1'")
+    assert status == 2
+    assert "\ufffd[31mno" in err
+    assert "\x1b" not in err
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://bob:s3cret@db/x",
+        "postgresql:/bob:s3cret@db/x",
+        "postgresql://bob:s3cret@db:99x99/x",
+        "bob:s3cret@h",
+        "sqlite://bob:s3cret@h/x",
+    ],
+)
+def test_no_message_has_a_password(run: Run, url: str) -> None:
+    where = ["--storage", url]
+    commands = ["--command=a=echo 1", "--command=b=echo 0"]
+    for arguments in (
+        ["study", "list"],
+        ["study", "create", "n", "--arms=2"],
+        ["report", "n", "--output=o.md"],
+        ["identify", *commands, "--study=n"],
+    ):
+        status, out, err = run(*arguments, *where)
+        assert status == 2
+        assert "***" in err
+        assert "s3cret" not in out + err
+
+
+def test_no_report_has_a_password_and_no_command_inherits_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUREST_STORAGE", "sqlite:///kept.db?password=s3cret")
+    run("study", "create", "n", "--arms=2")
+    for form in ("md", "html", "json"):
+        assert "s3cret" not in "".join(map(str, run("report", "n", f"--output=o.{form}")))
+        assert "s3cret" not in Path(f"o.{form}").read_text()
+    assert run("identify", "--command=a=sh -c 'env > environment; echo 1'", "--command=b=echo 0", "--seed=1")[0] == 0
+    assert "PATH=" in Path("environment").read_text()
+    assert "SUREST_STORAGE" not in Path("environment").read_text()
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def timed(bounds: tuple[float, float]) -> surest.Result:
+    rng = random.Random(3)
+    arms = {"a": lambda: rng.uniform(0.03, 0.05), "b": lambda: rng.uniform(0.035, 0.055)}
+    return surest.identify(arms, bounds=bounds, minimise=True, seed=1)
+
+
+def test_bounds_that_are_too_wide_are_warned_of() -> None:
+    """The price in this test, a few hundred times the pulls, is below the 2,400 that the warning allows for."""
+    wide, narrow = timed((0, 60)), timed((0, 0.1))
+    assert (wide.best, narrow.best) == ("a", "a")
+    assert 100 < wide.pulls / narrow.pulls < 2400
+    assert narrow.warnings == ()
+    (warning,) = wide.warnings
+    assert warning.startswith("Rewards so far lie in [0.03, 0.055], which is 0.042 % of the bounds [0, 60]. ")
+    assert "up to about 2,400 times as many" in warning
+    assert f"Warning: {warning}" in str(wide)
+    assert wide.to_json()["warnings"] == [warning]
+    assert from_json(json.loads(json.dumps(wide.to_json())), "it")["warnings"] == (warning,)
+
+
+def test_rewards_that_fill_the_bounds_or_do_not_tell_are_not_warned_of() -> None:
+    assert bounds_too_wide(Scale(0, 60), 1.0, 3.9, 1000) is not None
+    assert bounds_too_wide(Scale(0, 60), 1.0, 4.1, 1000) is None
+    assert bounds_too_wide(Scale(0, 60), 1.0, 3.9, 19) is None
+    assert bounds_too_wide(Scale(0, 1), 0.0, 0.0, 1000) is None  # rare events that have not happened yet
+
+
+def test_the_command_warns_of_wide_bounds(run: Run) -> None:
+    with Path("times.csv").open("w") as file:
+        file.write("arm,value\n" + "".join(f"a,{0.04 + i % 7 / 1000}\nb,{0.05 + i % 5 / 1000}\n" for i in range(60)))
+    given = ("identify", "times.csv", "--minimise", "--bounds=0,60")
+    assert "Warning: Rewards so far lie in [0.04, 0.054], which is " in run(*given)[1].replace("\n", " ")
+    assert len(json.loads(run(*given, "--json")[1])["warnings"]) == 1
+    assert json.loads(run("identify", "times.csv", "--minimise", "--bounds=0,0.1", "--json")[1])["warnings"] == []
+
+
+def test_a_reward_beyond_stated_bounds_names_a_remedy_that_works(tmp_path: Path) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], bounds=(0, 60))
+    (ticket,) = study.ask()
+    with pytest.raises(RewardError, match=r"count it as the nearer bound: min\(max\(reward, 0\), 60\)"):
+        study.tell(ticket.id, 85)
+    study.tell(ticket.id, min(max(85, 0), 60))
+    assert study.status().told == 1
+
+
+# --- Python ----------------------------------------------------------------------------------------------------------
+
+
+async def one() -> float:
+    return 1.0
+
+
+def coins(seed: int = 0) -> dict[Any, Callable[[], bool]]:
+    rng = random.Random(seed)
+    return {1: lambda: rng.random() < 0.9, 2: lambda: rng.random() < 0.1}
+
+
+def by_identify(**given: Any) -> None:
+    surest.identify(coins(), **given)
+
+
+def by_aidentify(**given: Any) -> None:
+    asyncio.run(surest.aidentify([one, one], **given))
+
+
+def by_session(**given: Any) -> None:
+    surest.Session(["a", "b"], **given)
+
+
+def by_study(**given: Any) -> None:
+    surest.open_study("memory:", "s", ["a", "b"], **given)
+
+
+@pytest.mark.parametrize("made", [by_identify, by_aidentify, by_session, by_study])
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"minimize": True}, "there is no setting 'minimize'; did you mean minimise?"),
+        ({"epsilom": 0.1}, "there is no setting 'epsilom'; did you mean epsilon?"),
+        ({"n_jobs": 2}, "there is no setting 'n_jobs'; did you mean executor and in_flight of identify?"),
+        ({"random_state": 1}, "there is no setting 'random_state'; did you mean seed?"),
+        ({"clip": True}, "did you mean min(max(reward, low), high) in the arm's own function?"),
+        ({"bathc": 4}, "Did you mean batch?"),
+        ({"delta": "0.05"}, "delta is '0.05' (str); give a probability such as 0.05"),
+        ({"budget": "1e4"}, "budget is '1e4' (str); give a number of evaluations such as 10000 or 1e6"),
+        ({"seed": np.random.default_rng(1)}, "the seed itself, not a generator made from it"),
+        ({"seed": random.Random(1)}, "the seed itself, not a generator made from it"),
+        ({"bounds": 60}, "give the lowest and the highest possible reward"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_settings_that_were_meant_otherwise(made: Callable[..., None], given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        made(**given)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arms", "how", "words"),
+    [
+        ([lambda: 85.0, lambda: 2], {}, "bounds=(low, high)"),
+        ([[85.0], [2]], {}, "bounds=(low, high)"),
+        ({"a": one, "b": one}, {}, "surest.aidentify"),
+        ([lambda: one(), lambda: one()], {}, "aidentify"),
+        ([lambda x: x, lambda: 1], {}, "seeded=True"),
+        ([lambda: 1, lambda: 0], {"seeded": True}, "leave seeded=True out, or let it take one"),
+        ([lambda: 1, lambda: 0], {"vectorised": True}, "leave vectorised=True out, or let it take one"),
+        ([lambda: np.ones(3), lambda: 1], {}, "return one number a call, or, with vectorised=True"),
+        ([lambda: None, lambda: 1], {}, "None and NaN are no scores: raise an exception"),
+        ("rewards.csv", {}, "no such file; give a CSV file"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:coroutine")
+def test_arms_that_were_meant_otherwise(arms: Any, how: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        surest.identify(arms, **how)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [
+        ([lambda x: one(), one], "seeded=True passes a seed"),
+        ([[1.0], [0.5]], "arm '0' is [1.0] (list), not a function"),
+        ([lambda: 1, lambda: 0], "aidentify takes async functions only"),
+    ],
+)
+def test_async_arms_that_were_meant_otherwise(arms: Any, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        asyncio.run(surest.aidentify(arms))
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [np.array, np.float16, np.bool_, decimal.Decimal])
+def test_numbers_of_every_kind(kind: Callable[[int], Any]) -> None:
+    assert surest.identify([lambda: kind(1), lambda: kind(0)], seed=1).best == "0"
+
+
+def test_labels_keep_their_type() -> None:
+    assert surest.identify(coins(), seed=1).best == 1
+    found = asyncio.run(surest.aidentify({1: one, 2: lambda: asyncio.sleep(0, 0.0)}, seed=1))
+    assert (found.best, found.labels) == (1, (1, 2))
+    assert surest.Session([1, 2]).ask()[0].label == 1
+
+
+def test_data_frames_are_taken_or_refused_in_one_line() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"good": [1.0] * 40, "bad": [0.0] * 40})
+    assert surest.identify(frame).best == "good"
+    for wrong in (pandas.DataFrame({"x": ["a", "b"], "y": [1, 0]}), frame["good"]):
+        with pytest.raises(UsageError) as refused:
+            surest.identify(wrong)
+        assert "\n" not in str(refused.value)
+
+
+# --- algorithms in files ---------------------------------------------------------------------------------------------
+
+ALGORITHMS = """
+from surest import Pull, Statistic
+def race(arms, delta, *, times=50):
+    means = yield Pull(arms, times, Statistic.MEAN)
+    return int(arms[means.argmax()])
+def late(arms, delta):
+    yield Pull(arms, 5, Statistic.MEAN)
+    return 1 / 0
+def early(arms, delta):
+    raise KeyError("k")
+good, bad = (lambda: 1), (lambda: 0)
+arms = {"good": good, "bad": bad}
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ["bernoulli:0.9,0.1"],
+        ["rows.csv"],
+        ["rows.csv", "--resample"],
+        ["law.csv"],
+        ["mine.py:arms"],
+        ["mine.py:arms", "--study=s"],
+        ["--command=good=echo 1", "--command=bad=echo 0"],
+    ],
+    ids=" ".join,
+)
+def test_an_algorithm_in_a_file_works_on_every_source(run: Run, source: list[str]) -> None:
+    Path("mine.py").write_text(ALGORITHMS)
+    Path("law.csv").write_text("arm,value,count\na,1,9\na,0,1\nb,0,9\nb,1,1\n")
+    rows("rows.csv", ["a", "b"])
+    given = ["identify", *source, "--algorithm=mine.py:race", "--option=times=10", "--quiet", "--seed=1", "--json"]
+    status, out, err = run(*given)
+    found = json.loads(out)
+    assert (status, err, found["index"], found["pulls"], found["standing"]) == (0, "", 0, 20, "yours, unproven")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mine.py:late", "algorithm mine.py:late raised ZeroDivisionError: division by zero (line 8 of mine.py)"),
+        ("mine.py:early", "algorithm mine.py:early raised KeyError: 'k' (line 10 of mine.py)"),
+        ("mine.py:rac", "mine.py has no function rac; did you mean race?"),
+        ("broken.py:race", "broken.py raised ZeroDivisionError: division by zero (line 2 of broken.py)"),
+        ("leaving.py:race", "leaving.py raised SystemExit: 0 (line 1 of leaving.py)"),
+        ("nowhere.py:race", "there is no file nowhere.py"),
+    ],
+)
+def test_mistakes_in_such_a_file_are_its_authors(run: Run, name: str, words: str) -> None:
+    Path("mine.py").write_text(ALGORITHMS)
+    Path("broken.py").write_text("\n1 / 0\n")
+    Path("leaving.py").write_text("raise SystemExit(0)\n")
+    status, out, err = run("identify", "bernoulli:0.9,0.1", f"--algorithm={name}", "--quiet")
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+# --- what a first try gets wrong -------------------------------------------------------------------------------------
+
+
+def test_no_command_shows_the_help_once(run: Run) -> None:
+    for arguments in ((), ("study",)):
+        status, out, err = run(*arguments)
+        assert (status, out) == (2, "")
+        assert err.count("Usage: ") == 1
+        assert "Error" not in err
+        assert "Commands:" in err
+
+
+def test_bounds_as_two_words_are_told_of_the_comma(run: Run) -> None:
+    for arguments in (("identify", "bernoulli:0.5,0.4"), ("gate", "old.csv", "new.csv"), ("evaluate", "t.csv")):
+        status, _, err = run(*arguments, "--bounds", "0", "5")
+        assert status == 2
+        assert "with a comma between them, as in 1,5" in err
+
+
+def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_path: Path) -> None:
+    rows = [f"{arm},q{i},1" for arm in "ab" for i in range(40) if arm == "a" or i < 10]
+    (tmp_path / "t.csv").write_text("\n".join(["arm,item,value", *rows, ""]))
+    status, out, _ = run("evaluate", "t.csv")
+    assert status == 3
+    told = " ".join(out.split())
+    assert (
+        "30 of 80 scores are missing. Items count in one random order up to the first of these: 0 of 40 items." in told
+    )
+    assert "Of the 40 items, 10 items have every score, which is another list. Arms a and b have the same mean" in told
+
+
+def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("arm,item,value\na,q,1\nb,q,0\n")
+    (tmp_path / "plain.csv").write_text("arm,value\na,1\nb,0\n")
+    hint = "compared item by item: surest evaluate items.csv"
+    assert run("identify", "items.csv")[2].endswith(f"{hint}\n")
+    for column in ("question", "fold", "Task_ID"):
+        (tmp_path / "items.csv").write_text(f"model,{column},value\na,q,1\nb,q,0\n")
+        command = f"{hint} --arm-column model --item-column {column.lower()}\n"
+        assert run("identify", "items.csv", "--arm-column", "model")[2].endswith(command)
+        for arms in (pd.read_csv(tmp_path / "items.csv"), tmp_path / "items.csv"):
+            (said,) = surest.identify(arms, columns={"arm": "model"}).warnings
+            assert re.search(rf"surest.evaluate\(…, columns={{'arm': 'model', 'item': '(?i:{column})'}}\)$", said)
+    assert surest.identify(pd.DataFrame({"id": [1.0, 0.0], "task": [0.0, 1.0]})).warnings == ()
+    (tmp_path / "items.csv").write_text("arm,item,value\na,q,1\nb,q,0\n")
+    assert "surest evaluate" not in run("identify", "plain.csv")[2]
+    assert "surest evaluate" not in run("identify", "items.csv", "--arm-column", "item")[2]
+    assert run("evaluate", "plain.csv")[2].endswith("Rewards without items are for surest identify\n")
+    assert "'surest gate' compares two files" in run("evaluate", "items.csv", "plain.csv")[2]
+
+
+def test_an_unknown_control_is_told_the_arms() -> None:
+    with pytest.raises(UsageError, match=r"give the label of one of the arms: 'a', 'b'$"):
+        surest.Session(["a", "b"], control="c")
+    with pytest.raises(UsageError, match=r"'0', '1', '2', '3', '4', …$"):
+        surest.Session(list("012345"), control="c")

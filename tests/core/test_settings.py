@@ -1,0 +1,132 @@
+"""Every setting at every door: a wrong type, a value out of range and a door that would not heed it are refused."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+import surest
+from calling import in_process
+from surest.core.problem import ITEMS_ONLY, SETTINGS
+from surest.errors import SurestError
+from visiting import serving
+
+BAD: dict[str, tuple[Any, ...]] = {
+    "delta": ("soon", -3, 0, 1, True, [0.1]),
+    "epsilon": ("soon", -3, float("inf"), True),
+    "top": ("soon", -3, 0, 1.5, True),
+    "above": ("soon", -3, 7, True),
+    "control": ("nobody", -3),
+    "margin": ("soon", -3, 0.1, True),
+    "error": ("soon", -3, True),
+    "budget": ("soon", -3, 1.5, True),
+    "algorithm": ("soon", -3),
+    "bounds": ("soon", -3, (1, 0), (0, "x")),
+    "minimise": ("soon", -3),
+    "seed": ("soon", 1.5, True),
+    "target": ("soon", -3, True),
+    "repeats": ("soon", -3, 0, 1.5, True),
+    "note": (-3, True, ["x"]),
+}
+"""Of each setting: values of another type, and values that it cannot have."""
+GOOD = {"target": "population", "repeats": 3}
+"""Values that a door must refuse which does not heed them."""
+ITEMS = list(range(20))
+
+
+def score(arm: str, item: int) -> float:
+    return float(arm == "a")
+
+
+async def later() -> float:
+    return 1.0
+
+
+async def scored_later(arm: str, item: int) -> float:
+    return float(arm == "a")
+
+
+FRESH: dict[str, Callable[..., Any]] = {
+    "identify functions": lambda **s: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, progress=False, **s),
+    "identify arrays": lambda **s: surest.identify({"a": [1.0] * 50, "b": [0.0] * 50}, **s),
+    "identify simulated": lambda **s: surest.identify(surest.bernoulli([0.9, 0.1]), progress=False, **s),
+    "aidentify": lambda **s: asyncio.run(surest.aidentify({"a": later, "b": later}, progress=False, **s)),
+    "Session": lambda **s: surest.Session(["a", "b"], **s),
+    "open_study": lambda **s: surest.open_study("memory:", "s", ["a", "b"], **s),
+}
+LISTS: dict[str, Callable[..., Any]] = {
+    "evaluate functions": lambda **s: surest.evaluate(["a", "b"], ITEMS, score=score, progress=False, **s),
+    "evaluate a table": lambda **s: surest.evaluate({"a": [1.0] * 20, "b": [0.0] * 20}, **s),
+    "aevaluate": lambda **s: asyncio.run(surest.aevaluate(["a", "b"], ITEMS, score=scored_later, progress=False, **s)),
+    "Session on items": lambda **s: surest.Session(["a", "b"], items=20, **s),
+    "open_study on items": lambda **s: surest.open_study("memory:", "s", ["a", "b"], items=20, **s),
+}
+COMMANDS = {
+    "identify": ("identify", "{rows}"),
+    "evaluate": ("evaluate", "{table}"),
+    "study create": ("study", "create", "s", "--storage", "memory:", "--arm", "a", "--arm", "b"),
+}
+
+
+def test_every_setting_is_tried() -> None:
+    assert set(BAD) == set(SETTINGS)
+    assert set(GOOD) == set(ITEMS_ONLY)
+
+
+@pytest.mark.parametrize("door", [*FRESH, *LISTS])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_python_refuses_what_a_setting_cannot_be(door: str, name: str) -> None:
+    for value in BAD[name]:
+        with pytest.raises(SurestError, match=rf"(?i)\b{name}\b") as refused:
+            {**FRESH, **LISTS}[door](**{name: value})
+        assert not isinstance(refused.value, surest.Interrupted)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_doors_to_fresh_draws_refuse_what_belongs_to_lists(name: str) -> None:
+    for door in FRESH.values():
+        with pytest.raises(surest.errors.UsageError, match=f"{name} goes with a list of items"):
+            door(**{name: GOOD[name]})
+    with pytest.raises(surest.errors.UsageError, match="repeats goes with functions and items"):
+        LISTS["evaluate a table"](repeats=3)
+
+
+@pytest.mark.parametrize("door", COMMANDS)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_commands_refuse_what_a_setting_cannot_be(
+    door: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, table = tmp_path / "rows.csv", tmp_path / "table.csv"
+    rows.write_text("arm,value\n" + "a,1\nb,0\n" * 40)
+    table.write_text("arm,item,value\n" + "".join(f"a,{i},1\nb,{i},0\n" for i in range(20)))
+    words = [word.format(rows=rows, table=table) for word in COMMANDS[door]]
+    for value in BAD[name]:
+        if name == "note" or isinstance(value, bool):  # any text is a note, and "True" is a text
+            continue
+        text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        if name == "delta" and text == "0.1":
+            continue
+        status, _, said = in_process(capsys)(*words, f"--{name}={text}")
+        assert (status, name in said) == (2, True), (value, said)
+
+
+def test_the_service_refuses_what_a_setting_cannot_be(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/s.db") as address:
+
+        def made(study: str, settings: dict[str, Any]) -> int:
+            body = json.dumps({"name": study, "arms": ["a", "b"], "settings": settings}).encode()
+            try:
+                with urlopen(Request(f"{address}/api/studies", body, {"Content-Type": "application/json"})) as answer:
+                    return int(answer.status)
+            except HTTPError as refused:
+                return refused.code
+
+        assert made("good", {"delta": 0.1}) == 201
+        for name, values in {**BAD, **{name: (value,) for name, value in GOOD.items()}}.items():
+            for value in values:
+                assert 400 <= made("bad", {name: value}) < 500, (name, value)

@@ -1,0 +1,80 @@
+"""Kernels give the same bits compiled, as plain Python and on any processor; they are up to date, and all are in one folder."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import surest
+from surest import kernels
+
+ROOT = Path(surest.__file__).parents[1]
+FOLDER = Path(kernels.__file__).parent
+NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+SEARCH = """
+import json, surest
+from surest.arms.instances import example1
+result = surest.identify(example1(12), seed=1).to_json()
+result.pop("seconds")
+print(json.dumps(result))
+"""
+
+
+def run(*words: str, **variables: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUREST_", "NPY_"))}
+    command = [sys.executable, "-W", "ignore", *words]
+    path = os.pathsep.join([str(ROOT), str(Path(__file__).parents[1])])
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env=kept | {"PYTHONPATH": path} | variables
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def compiled() -> str:
+    return run(str(Path(__file__).with_name("kernel_bits.py"))) + run("-c", SEARCH)
+
+
+@pytest.mark.parametrize("variables", [{"SUREST_PURE_PYTHON": "1"}, {"NPY_DISABLE_CPU_FEATURES": NO_VECTORS}], ids=str)
+def test_the_same_bits_in_every_way_to_run(compiled: str, variables: dict[str, str]) -> None:
+    told = run(str(Path(__file__).with_name("kernel_bits.py")), **variables) + run("-c", SEARCH, **variables)
+    assert told.splitlines() == compiled.splitlines()
+
+
+def test_kernels_are_compiled_here_and_up_to_date() -> None:
+    assert kernels.COMPILED or os.environ.get("SUREST_PURE_PYTHON"), "run `make kernels`"
+    for built in FOLDER.glob("*.so"):
+        for source in FOLDER.glob(f"{built.name.partition('.')[0]}.p*"):
+            assert source.stat().st_mtime <= built.stat().st_mtime, f"{source.name} changed: run `make kernels`"
+
+
+def test_plain_python_says_so_once_and_doctor_says_how_to_change_it() -> None:
+    without = f"""
+import sys, warnings
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
+sys.path_importer_cache[{str(FOLDER)!r}] = FileFinder({str(FOLDER)!r}, (SourceFileLoader, SOURCE_SUFFIXES))
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as said:
+    import surest
+    surest.identify([lambda: 1, lambda: 0], seed=1)
+    surest.identify([lambda: 1, lambda: 0], seed=1)
+print(len(said), said[0].message)
+from surest.cli import main
+main(["doctor"])
+"""
+    told = run("-c", without)
+    assert told.startswith("1 surest was installed without a C compiler and runs as plain Python")
+    assert "kernels: plain Python" in told
+    assert "apt-get install gcc python3-dev" in told
+    assert "kernels: compiled" in run("-m", "surest", "doctor")
+
+
+def test_nothing_else_is_typed_for_c() -> None:
+    for path in sorted((ROOT / "surest").rglob("*")):
+        if path.suffix in (".py", ".pxd") and path.parent != FOLDER and path != ROOT / "surest" / "__init__.pxd":
+            assert path.suffix == ".py", path
+            assert not re.search(r"\b(cython|cimport|numba)\b", path.read_text(encoding="utf-8")), path

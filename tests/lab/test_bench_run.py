@@ -1,0 +1,234 @@
+"""Replications: the same whoever makes them, counted whatever comes of them, kept when interrupted."""
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+
+from surest.algorithms import REGISTRY
+from surest.arms.finite import bernoulli, finite_arms
+from surest.core.protocol import Answer, Pull, Statistic
+from surest.errors import UsageError
+from surest.lab.bench import run as bench_run
+from surest.lab.bench.record import benchmark, name_of
+from surest.lab.bench.run import PATIENCE, Case, cases, order_of, replicate, replications, seed_of, usual_runs
+from surest.lab.bench.suites import Instance, instances_of
+from surest.lab.bench.tables import rows_of, too_often_wrong
+from surest.search.simulate import simulate
+
+EASY = Instance("easy", bernoulli([0.2, 0.8, 0.3]))
+TIE = Instance("tie", bernoulli([0.5, 0.5]))
+
+
+def timeless(done):
+    return {case.key: [replace(r, seconds=0.0) for r in found] for case, found in done.items()}
+
+
+def test_two_processes_and_one_make_the_same_replications_in_any_order_of_cases():
+    names = ["wager", "kl-lucb-heuristic", "naive-best-arm", "sequential-halving"]
+    wanted = cases([EASY, *instances_of("skewed")], names, [0.2], budget=20_000)
+    alone = benchmark(wanted, 5, seed=3)
+    together = benchmark(wanted[::-1], 5, seed=3, workers=2)
+    assert timeless(alone) == timeless(together)
+    assert all([r.run for r in found] == list(range(5)) for found in alone.values())
+
+
+def test_a_seed_depends_on_all_that_it_should_and_is_pinned():
+    base = Case(EASY, "wager", 0.1)
+    changed = [
+        seed_of(1, base, 0),
+        seed_of(0, base, 1),
+        seed_of(0, Case(EASY, "lucb", 0.1), 0),
+        seed_of(0, Case(EASY, "wager", 0.2), 0),
+        seed_of(0, Case(TIE, "wager", 0.1), 0),
+        seed_of(0, Case(Instance("easy", bernoulli([0.2, 0.8])), "wager", 0.1), 0),
+    ]
+    assert len({seed_of(0, base, 0), *changed}) == 7
+    assert seed_of(0, base, 0) == PINNED
+
+
+PINNED = 234221380297293
+
+
+@pytest.mark.parametrize("name", ["lucb", "kl-lucb-heuristic", "track-and-stop-heuristic", "peeking-z-test"])
+def test_machine_code_and_generator_agree(name):
+    case = Case(EASY, name, 0.1, budget=3000)
+    done = replicate(case, 5, 0)
+    seed = seed_of(5, case, 0)
+    order = order_of(seed, 3)
+    slow = simulate(bench_run._procedure(case, seed), EASY.arms.reordered(order).simulate(seed), budget=3000)
+    assert (done.pulls, [done.per_arm[i] for i in order]) == (slow.pulls, slow.pulls_per_arm.tolist())
+    assert done.arm == order[slow.value.arm]
+
+
+def test_an_algorithm_that_always_names_its_first_arm_is_right_by_chance_only(monkeypatch):
+    def first(problem):
+        yield Pull(problem.arms[:1], 1, Statistic.MEAN)
+        return Answer(0, True)
+
+    entry = replace(REGISTRY["naive-best-arm"], start=first)
+    monkeypatch.setitem(REGISTRY, "naive-best-arm", entry)
+    best_first = Instance("best first", bernoulli([0.9, 0.1, 0.1, 0.1]))
+    done = [replicate(Case(best_first, "naive-best-arm", 0.1), 0, run) for run in range(200)]
+    assert sum(r.right for r in done) == 42  # 50 ± 6 are to be expected
+    assert {r.per_arm.index(1) for r in done} == {0, 1, 2, 3}
+    assert all(r.arm == r.per_arm.index(1) for r in done)
+
+
+def test_what_the_budget_stops_is_undecided_and_counted():
+    (row,) = rows_of(benchmark([Case(TIE, "kl-lucb", 0.1, budget=500)], 4))
+    assert (row.runs, row.undecided, row.wrong, row.mean) == (4, 4, 0, 500)
+
+
+def test_a_request_too_large_to_count_ends_a_run_undecided():
+    done = replicate(Case(Instance("close", finite_arms([([0.5], [1]), ([0.5], [1])])), "naive-best-arm", 0.1), 0, 0)
+    assert not done.decided
+    assert done.pulls > 10**15
+
+
+def test_a_tie_needs_a_budget_or_an_epsilon():
+    with pytest.raises(UsageError, match="two best arms"):
+        cases([TIE], ["wager"], [0.1])
+    assert cases([TIE], ["wager"], [0.1], epsilon=0.1)[0].epsilon == 0.1
+    assert cases([TIE], ["wager"], [0.1], budget=100)[0].budget == 100
+
+
+def test_epsilon_goes_to_those_who_take_it_and_judges_their_answers():
+    near = Instance("near", bernoulli([0.5, 0.45, 0.1]))
+    found = {
+        c.algorithm: c for c in cases([near], ["wager", "median-elimination", "naive-best-arm"], [0.1], epsilon=0.1)
+    }
+    assert {name: c.epsilon for name, c in found.items()} == {
+        "wager": 0.1,
+        "median-elimination": 0.1,
+        "naive-best-arm": 0.0,
+    }
+    assert near.is_right(1, 0.1)
+    assert not near.is_right(1, 0.0)
+    assert not near.is_right(2, 0.1)
+    (row,) = rows_of(benchmark([found["wager"]], 3))
+    assert row.lower_bound != row.lower_bound  # T* is about the best arm itself: not a number
+
+
+def test_fixed_budgets_and_patience_have_defaults():
+    found = {c.algorithm: c for c in cases([EASY], ["sequential-halving", "ucb-e", "lucb", "naive-best-arm"], [0.1])}
+    bound = EASY.characteristic.lower_bound(0.1)
+    assert 4 * bound <= found["sequential-halving"].budget <= max(4 * bound + 1, 24)
+    assert found["ucb-e"].budget == found["sequential-halving"].budget
+    assert found["lucb"].budget == PATIENCE
+    assert found["naive-best-arm"].budget is None
+    done = replicate(found["sequential-halving"], 0, 0)
+    assert done.decided
+    assert done.pulls <= found["sequential-halving"].budget
+
+
+def test_what_makes_no_sense_is_refused_or_left_out_and_said():
+    said = []
+    assert cases([EASY], ["median-elimination"], [0.1], left_out=said.append) == []
+    assert len(said) == 1
+    assert "median-elimination" in said[0]
+    with pytest.raises(UsageError, match="epsilon"):
+        cases([EASY], ["median-elimination"], [0.1])
+    with pytest.raises(UsageError, match="did you mean wager"):
+        cases([EASY], ["wagr"], [0.1])
+    with pytest.raises(UsageError, match="delta"):
+        cases([EASY], ["wager"], [1.5])
+    with pytest.raises(UsageError, match="single arm"):
+        cases([Instance("one", bernoulli([0.5]))], ["wager"], [0.1])
+    with pytest.raises(UsageError, match="budget"):
+        cases([EASY], ["wager"], [0.1], budget=0)
+
+
+def test_resuming_gives_what_an_uninterrupted_run_gives(tmp_path):
+    wanted, path = cases([EASY], ["wager", "lucb"], [0.1]), tmp_path / "done.jsonl"
+    whole = timeless(benchmark(wanted, 6, seed=1))
+    benchmark(wanted[:1], 4, seed=1, output=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # as a crash leaves it
+    fresh = []
+    again = benchmark(wanted, 6, seed=1, output=path, resume=True, notice=lambda case, count: fresh.append(count))
+    assert timeless(again) == whole
+    assert fresh[0] == 3
+    assert sum(fresh) == 12
+    assert len(path.read_text().splitlines()) == 12
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_only_replications_of_the_same_thing_are_taken_over(tmp_path):
+    path, wanted = tmp_path / "done.jsonl", cases([EASY], ["wager"], [0.1])
+    benchmark(wanted, 2, seed=1, output=path)
+    benchmark(wanted, 2, seed=2, output=path, resume=True)
+    assert len(path.read_text().splitlines()) == 4
+    benchmark(cases([EASY], ["wager"], [0.1], budget=50), 2, seed=1, output=path, resume=True)
+    assert len(path.read_text().splitlines()) == 6
+    benchmark(wanted, 2, seed=1, output=path, resume=True)
+    assert len(path.read_text().splitlines()) == 6
+
+
+def test_without_resume_an_earlier_file_is_put_aside(tmp_path):
+    path, wanted = tmp_path / "done.jsonl", cases([EASY], ["wager"], [0.1])
+    benchmark(wanted, 2, output=path)
+    before = path.read_text()
+    benchmark(wanted, 1, output=path)
+    assert (tmp_path / "done.jsonl.bak").read_text() == before
+    assert len(path.read_text().splitlines()) == 1
+
+
+def test_a_file_that_is_something_else_is_refused_and_left_as_it_was(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary\n")
+    with pytest.raises(UsageError, match="line 1"):
+        benchmark(cases([EASY], ["wager"], [0.1]), 1, output=path, resume=True)
+    assert path.read_text() == "dear diary\n"
+    with pytest.raises(UsageError, match="--output"):
+        benchmark(cases([EASY], ["wager"], [0.1]), 1, output=tmp_path / "no" / "folder.jsonl")
+
+
+def test_the_file_name_follows_the_arguments():
+    one, other = cases([EASY], ["wager"], [0.1]), cases([EASY], ["wager"], [0.2])
+    assert name_of(one, 0) == name_of(cases([EASY], ["wager"], [0.1]), 0)
+    assert len({name_of(one, 0), name_of(one, 1), name_of(other, 0)}) == 3
+
+
+@pytest.mark.parametrize("workers", [0, -2, "localhost"])
+def test_workers_that_cannot_be(workers):
+    with pytest.raises(UsageError, match="Dask"):
+        list(replications([(Case(EASY, "wager", 0.1), range(1))], workers=workers))
+
+
+def test_the_whole_quick_suite():
+    found = instances_of("quick")
+    wanted = cases(found, list(REGISTRY), [0.05], left_out=lambda message: None)
+    assert len(wanted) == len(found) * sum(
+        entry.goal != "ε-optimal arm" and entry.works_on != "items" and "best" in entry.answers
+        for entry in REGISTRY.values()
+    )
+    rows = rows_of(benchmark(wanted, lambda case: usual_runs(case, 3), seed=7, workers=2))
+    for row in rows:
+        if row.goal == "fixed budget":
+            assert row.max <= row.budget
+            assert row.undecided == 0
+        elif row.standing == "proven":
+            assert (too_often_wrong(row), row.undecided) == (False, 0), row
+            assert row.mean > 0.5 * row.lower_bound, row  # the mean of three runs: far below it something is wrong
+
+
+def test_a_dask_cluster_makes_the_same_replications():
+    distributed = pytest.importorskip("distributed")
+    wanted = cases([EASY], ["naive-best-arm", "lucb"], [0.1])
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**settings, protocol="tcp://") as cluster:
+        far = benchmark(wanted, 4, seed=2, workers=cluster.scheduler_address)
+    assert timeless(far) == timeless(benchmark(wanted, 4, seed=2))
+
+
+@pytest.mark.parametrize("name", ["lil-ucb", "kl-lucb", "track-and-stop"])
+def test_the_benchmark_runs_pull_by_pull_rules_many_times_faster_than_their_generators(name):
+    """A ratio within one run, as machines differ: a generator's pull takes some 20 µs where the benchmark's takes one."""
+    ten = Instance("ten", bernoulli([0.5] + [0.45] * 9))
+    fast, slow = Case(ten, name, 0.1, budget=20_000), Case(ten, name, 0.1, budget=2_000)
+    done = min((replicate(fast, 1, run) for run in range(3)), key=lambda r: r.seconds / r.pulls)
+    began = time.thread_time()
+    pulls = simulate(bench_run._procedure(slow, 1), ten.arms.simulate(1), budget=2_000).pulls
+    assert (time.thread_time() - began) / pulls > 8 * done.seconds / done.pulls

@@ -1,0 +1,112 @@
+"""The benchmark's instances are those that are named."""
+
+import gzip
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surest.errors import SourceError, UsageError
+from surest.lab.bench.suites import SUITES, instances_of
+
+SIMULATED = [name for name in SUITES if name != "real"]
+
+
+@pytest.mark.parametrize("suite", SIMULATED)
+def test_every_instance_has_a_name_of_its_own_and_one_best_arm(suite):
+    found = instances_of(suite)
+    assert len({instance.name for instance in found}) == len(found) >= 4
+    for instance in found:
+        top = np.sort(instance.arms.means)[::-1]
+        assert top[0] > top[1] + 1e-4
+        assert np.isfinite(instance.characteristic.time)
+
+
+@pytest.mark.parametrize(
+    ("name", "time"), [("bernoulli:0.5,0.45,0.43,0.4", 989.8), ("bernoulli:0.3,0.21,0.2,0.19,0.18", 326.6)]
+)
+def test_garivier_and_kaufmann_have_their_published_times(name, time):
+    (instance,) = instances_of("literature", only=[name])
+    assert instance.characteristic.time == pytest.approx(time, abs=0.05)
+
+
+def test_the_skewed_instance_is_the_one_on_which_plug_in_variances_fail():
+    (instance,) = instances_of("skewed")
+    assert instance.arms.law(0)[0].tolist() == [0.5]
+    assert instance.arms.law(1)[0].tolist() == [0.4, 1.0]
+    assert instance.arms.law(1)[1].tolist() == [0.8, 0.2]
+
+
+def test_batched_instances_are_drawn_once_and_for_all():
+    means = [instance.arms.means for instance in instances_of("literature", only=["batched:*"])]
+    assert len(means) == 3
+    for mean in means:
+        assert mean[0] == 0.5
+        assert len(mean) == 10
+        assert ((mean[1:] >= 0.2) & (mean[1:] <= 0.4)).all()
+    assert means[0][1:3].round(6).tolist() == [0.302364, 0.390093]
+
+
+def test_rewards_like_ratings_have_small_variances_and_even_gaps():
+    (instance,) = instances_of("ratings:10")
+    assert np.diff(instance.arms.means) == pytest.approx([-0.02] * 9)
+    assert (instance.arms.variances < 0.08).all()
+
+
+def test_low_variances_are_low():
+    for instance in instances_of("low-variance"):
+        assert np.median(instance.arms.variances) < 0.06, instance.name
+
+
+def test_a_file_may_hold_several_instances_and_a_folder_several_files(tmp_path):
+    (tmp_path / "one.csv").write_text("instance,arm,value,count\nx,a,1,3\nx,b,0,1\ny,a,0.5,1\ny,b,0.25,2\n")
+    with gzip.open(tmp_path / "two.csv.gz", "wt") as file:
+        file.write("arm,value\na,1\nb,0\n")
+    (tmp_path / "statistics.csv").write_text("instance,gap\nx,0.1\n")
+    (tmp_path / "README.md").write_text("no rewards")
+    said = []
+    found = instances_of("real", data=tmp_path, skipped=said.append)
+    assert [instance.name for instance in found] == ["one/x", "one/y", "two"]
+    assert len(said) == 1
+    assert "statistics.csv" in said[0]
+    assert [i.name for i in instances_of(str(tmp_path / "one.csv"))] == ["one/x", "one/y"]
+    assert [i.name for i in instances_of("real", data=tmp_path, only=["*/y", "two"])] == ["one/y", "two"]
+
+
+def test_the_fingerprint_tells_laws_apart(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("arm,value\na,1\nb,0\n")
+    before = instances_of(str(path))[0]
+    path.write_text("arm,value\na,1\na,0\nb,0\n")
+    after = instances_of(str(path))[0]
+    assert before.name == after.name
+    assert before.fingerprint != after.fingerprint
+
+
+@pytest.mark.parametrize("source", ["fast", "quick1", "example2:3", "no/such/file.csv"])
+def test_a_source_that_is_none_is_refused_with_what_is_allowed(source):
+    with pytest.raises(SourceError, match="low-variance"):
+        instances_of(source)
+
+
+def test_mistakes_of_the_suite_real(tmp_path):
+    with pytest.raises(UsageError, match="--data"):
+        instances_of("real")
+    with pytest.raises(UsageError, match="no such folder"):
+        instances_of("real", data=tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="holds no CSV"):
+        instances_of("real", data=tmp_path)
+    with pytest.raises(UsageError, match="no instance that matches"):
+        instances_of("quick", only=["nothing*"])
+
+
+@pytest.mark.parametrize(
+    "script", sorted(Path(__file__).parents[2].glob("benchmarks/*.py")), ids=lambda path: path.stem
+)
+def test_a_benchmark_script_can_be_imported(script: Path) -> None:
+    """They run by hand, so a name that has gone would be noticed late."""
+    spec = spec_from_file_location(f"benchmark_{script.stem}", script)
+    module = sys.modules[spec.name] = module_from_spec(spec)  # dataclasses look for their module there
+    spec.loader.exec_module(module)

@@ -1,0 +1,206 @@
+"""Rows, the reading of them, and pictures."""
+
+import csv
+import io
+import math
+from dataclasses import replace
+from math import comb
+
+import pytest
+
+from surest.arms.finite import bernoulli
+from surest.errors import UsageError
+from surest.lab.bench import pictures
+from surest.lab.bench.reading import reading, summary_rows
+from surest.lab.bench.record import benchmark
+from surest.lab.bench.run import Case, Replication, cases
+from surest.lab.bench.suites import Instance, instances_of
+from surest.lab.bench.tables import (
+    as_csv,
+    as_markdown,
+    cells,
+    chance,
+    from_csv,
+    notes,
+    number,
+    row_of,
+    rows_of,
+    too_often_wrong,
+)
+
+THREE = Instance("three", bernoulli([0.5, 0.4, 0.2]))
+
+
+def replication(run, pulls, *, arm=0, decided=True):
+    return Replication(run, arm, arm == 0, decided, pulls, rounds=1, seconds=0.5, per_arm=(pulls, 0, 0))
+
+
+def row(algorithm, pulls, *, instance=THREE, delta=0.1, arms=(), undecided=0):
+    found = [
+        replication(run, p, arm=dict(enumerate(arms)).get(run, 0), decided=run >= undecided)
+        for run, p in enumerate(pulls)
+    ]
+    return row_of(Case(instance, algorithm, delta), found)
+
+
+def test_a_row_counts_what_happened():
+    found = row("wager", [100, 200, 300, 1000], arms=[1])
+    assert {
+        key: getattr(found, key) for key in ("n", "standing", "runs", "wrong", "undecided", "mean", "median", "max")
+    } == {
+        "n": 3,
+        "standing": "proven",
+        "runs": 4,
+        "wrong": 1,
+        "undecided": 0,
+        "mean": 400.0,
+        "median": 250.0,
+        "max": 1000,
+    }
+    assert found.q95 == pytest.approx(895)
+    assert found.sem == pytest.approx(math.sqrt(((300**2 + 200**2 + 100**2 + 600**2) / 3) / 4))
+    assert found.ratio == pytest.approx(400 / found.lower_bound)
+    assert found.lower_bound == pytest.approx(THREE.characteristic.time * 0.8 * math.log(9))
+    assert (found.seconds, found.microseconds) == (2.0, 1250.0)
+    assert found.wrong_answers == "arm 1 (0.1 below the best) ×1"
+
+
+def test_an_undecided_run_is_neither_wrong_nor_dropped_and_the_mean_is_marked():
+    found = row("wager", [100, 300], arms=[2], undecided=1)
+    assert (found.runs, found.wrong, found.undecided, found.mean) == (2, 0, 1, 200.0)
+    assert cells(found, ["mean", "max"]) == ["≥ 200", "≥ 300"]
+    assert any("undecided" in note for note in notes([found]))
+
+
+@pytest.mark.parametrize(("wrong", "runs", "delta"), [(0, 10, 0.1), (1, 10, 0.1), (4, 30, 0.05), (30, 30, 0.5)])
+def test_the_binomial_bound_is_the_binomial_sum(wrong, runs, delta):
+    exact = sum(comb(runs, k) * delta**k * (1 - delta) ** (runs - k) for k in range(wrong, runs + 1))
+    assert chance(wrong, runs, delta) == pytest.approx(exact)
+
+
+def test_more_wrong_answers_than_delta_allows_are_marked():
+    bad = row("peeking-z-test", [50] * 40, arms=[1] * 20)
+    assert too_often_wrong(bad)
+    assert cells(bad, ["wrong"]) == ["20!"]
+    assert not too_often_wrong(row("peeking-z-test", [50] * 40, arms=[1] * 7))
+
+
+def test_numbers_as_a_person_reads_them():
+    assert [number(x) for x in (0, 7, 1234567, 12345678, 0.5, 99.96, 123.4, 3.2e9, 1e7)] == [
+        "0",
+        "7",
+        "1,234,567",
+        "1.2e7",
+        "0.5",
+        "100",
+        "123",
+        "3.2e9",
+        "1e7",
+    ]
+
+
+def test_csv_and_markdown_hold_every_row():
+    rows = [row("wager", [100, 200]), row("lucb", [1000, 3000])]
+    read = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert [float(r["mean"]) for r in read] == [150.0, 2000.0]
+    assert set(read[0]) == set(rows[0].columns())
+    assert from_csv(as_csv(rows)) == rows
+    lines = as_markdown(rows).splitlines()
+    assert len(lines) == 4
+    assert {line.count("|") for line in lines} == {16}
+
+
+def test_the_reading_says_where_wager_is_first_and_where_not():
+    other = Instance("other", THREE.arms)
+    far, near = row("lucb", [1000, 3000] * 20), row("lucb", [90, 210] * 20, instance=other)
+    few = [row(name, [9, 10], instance=Instance("few", THREE.arms)) for name in ("wager", "lucb")]  # not quoted
+    rows = [row("wager", [100, 220] * 20), far, row("wager", [100, 220] * 20, instance=other), near, *few]
+    text = reading(rows)
+    assert "fewer mean pulls than every proven rival in 1 of 2 comparisons" in text
+    assert "the most 12.5 times (`three`, δ = 0.1, lucb)" in text
+    assert "- `other`, δ = 0.1: wager 160 ± 9.61, lucb 150 ± 9.61, within two standard errors." in text
+
+
+def test_the_reading_names_wrong_answers_and_what_heuristics_cost():
+    rows = [
+        row("wager", [100] * 40),
+        row("kl-lucb", [400] * 40, arms=[2]),
+        row("kl-lucb-heuristic", [80] * 40, arms=[1] * 20),
+        row("peeking-z-test", [10] * 40, arms=[1] * 30),
+    ]
+    text = reading(rows)
+    assert "the proven threshold takes 5 times its pulls" in text
+    assert "20 of 40 runs were wrong, more often than δ allows on kl-lucb-heuristic on `three`" in text
+    assert "In 1 of 1 comparisons (an instance at a δ) some rule without a proof needs fewer" in text
+    assert "| `three` | 0.1 | 100 ± 0 | kl-lucb-heuristic | 80 ± 0 | 1.25 | 20 of 40 |" in text
+    assert "51 of 160 runs gave a wrong answer; proven fixed-confidence algorithms 1 of 80" in text
+    assert "kl-lucb (proven), `three`, δ = 0.1: 1 of 40; it named arm 2 (0.3 below the best) ×1." in text
+    assert "No proven one erred more often" in text
+    assert "peeking-z-test 10 ± 0" not in text  # a control is no rival, though it has the fewest pulls
+    ((instance, *_, _wager, proven, other),) = summary_rows(rows)
+    assert instance == "`three`"
+    assert "kl-lucb, 1 of 40 wrong" in proven
+    assert "kl-lucb-heuristic, 20 of 40 wrong" in other
+
+
+def test_a_proven_algorithm_that_errs_too_often_is_shouted():
+    assert "**A proven algorithm erred more often than δ allows: lucb" in reading(
+        [row("lucb", [9] * 40, arms=[1] * 20)]
+    )
+
+
+@pytest.fixture(scope="module")
+def small():
+    instances = [i for name in ("example1:3", "example1:5", "example1:8") for i in instances_of(name)]
+    return benchmark(cases(instances, ["wager", "kl-lucb-heuristic", "naive-best-arm", "sequential-halving"], [0.1]), 4)
+
+
+def test_pulls_against_n_show_every_algorithm_and_the_bound(small):
+    axes = pictures.pulls_against_n(rows_of(small)).axes[0]
+    named = {text.get_text() for text in axes.texts}
+    assert named == {"lower bound", "wager", "kl-lucb-heuristic", "naive-best-arm"}
+    bound = axes.lines[0].get_ydata()
+    expected = [i.characteristic.lower_bound(0.1) for i in dict.fromkeys(case.instance for case in small)]
+    assert list(bound) == pytest.approx(expected)
+
+
+def test_a_profile_ends_at_the_share_of_instances_that_were_decided(small):
+    rows = [
+        replace(row, undecided=1) if (row.algorithm, row.instance) == ("naive-best-arm", "example1:3") else row
+        for row in rows_of(small)
+    ]
+    figure = pictures.performance_profile(rows)
+    ends = {
+        text.get_text(): line.get_ydata()[-1]
+        for text, line in zip(figure.axes[0].get_legend().get_texts(), figure.axes[0].lines, strict=False)
+    }
+    assert ends == pytest.approx({"wager": 1.0, "kl-lucb-heuristic": 1.0, "naive-best-arm": 2 / 3})
+
+
+def test_stopping_times_and_allocation_of_one_instance(small, tmp_path):
+    first = {case: runs for case, runs in small.items() if case.instance.name == "example1:5"}
+    labels = [tick.get_text() for tick in pictures.stopping_times(first).axes[0].get_yticklabels()]
+    assert set(labels) == {"wager", "kl-lucb-heuristic", "naive-best-arm"}
+    axes = pictures.allocation(first).axes[0]
+    weights = next(iter(first)).instance.characteristic.weights
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx(weights.tolist())
+    for line in axes.lines:
+        assert sum(line.get_ydata()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["auto", "pulls", "profile", "times", "allocation"])
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_every_picture_is_written(small, tmp_path, kind, suffix):
+    path = tmp_path / f"picture.{suffix}"
+    pictures.draw(small, rows_of(small), kind, path)
+    assert path.stat().st_size > 5000
+
+
+def test_pictures_that_cannot_be(small, tmp_path):
+    rows = rows_of(small)
+    with pytest.raises(UsageError, match="several n"):
+        pictures.pulls_against_n([r for r in rows if r.n == 3])
+    with pytest.raises(UsageError, match="no algorithm"):
+        pictures.performance_profile([r for r in rows if r.goal == "fixed budget"])
+    with pytest.raises(UsageError, match="cannot be written"):
+        pictures.draw(small, rows, "profile", tmp_path / "no" / "where.png")

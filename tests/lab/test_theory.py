@@ -1,0 +1,173 @@
+"""Sums, upper-bound expressions, and the lower bound's instances, against what the paper says of them."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surest.arms.divergence import chernoff_information, kl_each
+from surest.arms.finite import FiniteArms, bernoulli
+from surest.arms.instances import example1, lower_bound_instance
+from surest.errors import UsageError
+from surest.lab.theory.complexity import entropy, gap_entropy, hardness, paper_lower_bound
+from surest.lab.theory.lower_bound import first_alternative, law_divergence, second_alternative
+from surest.lab.theory.upper_bounds import UPPER_BOUNDS, upper_bounds
+
+
+def sums(arms: FiniteArms):
+    return hardness(arms.means, arms.variances)
+
+
+def test_sums_by_hand() -> None:
+    hard = hardness([0.2, 0.5, 0.4], [0.16, 0.25, 0.24])
+    assert hard.best == 1
+    assert hard.gaps == pytest.approx([0.3, 0.1, 0.1])
+    assert hard.h == pytest.approx(1 / 0.09 + 100 + 100)
+    assert hard.h_var == pytest.approx(0.16 / 0.09 + 1 / 0.3 + 25 + 10 + 24 + 10)
+    assert paper_lower_bound(hard, 0.05) == pytest.approx(hard.h_var * math.log(20) / 80)
+
+
+def test_example_1_is_as_the_notes_say() -> None:
+    # H_var·ln(1/δ) at δ = 0.1
+    for n, figure in [(2, 11.5), (10, 172), (20, 426), (100, 2963)]:
+        assert sums(example1(n)).h_var * math.log(10) == pytest.approx(figure, rel=0.01)
+
+
+def test_upper_bounds_written_out() -> None:
+    hard = hardness([0.9, 0.6, 0.8], [0.09, 0.24, 0.16])
+    log, tail = math.log(20), [math.log(math.e + math.log(1 / gap)) for gap in (0.1, 0.3, 0.1)]
+    found = upper_bounds(hard, 0.05)
+    assert found.keys() == UPPER_BOUNDS.keys()
+    assert found["median-elimination"] == pytest.approx(3 * 100 * log)
+    assert found["exponential-gap"] == pytest.approx((log + tail[1]) / 0.09 + (log + tail[2]) / 0.01)
+    added = math.log(3) * (1 / 0.09 + 1 / 0.01)
+    assert found["successive-elimination"] == pytest.approx(found["exponential-gap"] + added)
+    share = (1 / 0.09) / (1 / 0.09 + 100)
+    ent = -share * math.log(share) - (1 - share) * math.log(1 - share)  # 0.3 is in [1/4, 1/2), 0.1 in [1/16, 1/8)
+    assert found["entropy"] == pytest.approx((1 / 0.09 + 100) * (log + ent))
+    costs = [9 + 10, 0.24 / 0.09 + 1 / 0.3, 16 + 10]
+    assert found["vd-best-arm-id"] == pytest.approx(sum(c * (log + t) for c, t in zip(costs, tail, strict=True)))
+    assert found["naive-best-arm"] == pytest.approx(found["vd-best-arm-id"] + sum(costs) * math.log(3))
+
+
+def test_lil_klucb_is_the_least_over_levels() -> None:
+    means, delta = np.array([0.7, 0.5, 0.2]), 0.1
+
+    def chernoff(x: float, y: float) -> float:  # straight from its definition
+        z = np.linspace(x, y, 20_001)
+        return float(np.minimum(kl_each(z, x), kl_each(z, y)).max())
+
+    def term(d: float, arms: int) -> float:
+        return (math.log(arms / delta) + math.log(math.e + max(math.log(1 / d), 0))) / d
+
+    levels = np.linspace(0.5, 0.7, 202)[1:-1]
+    least = min(term(chernoff(x, 0.7), 3) + sum(term(chernoff(m, x), 1) for m in (0.5, 0.2)) for x in levels)
+    assert upper_bounds(hardness(means, means * (1 - means)), delta)["lil-klucb"] == pytest.approx(least, rel=1e-3)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+@settings(deadline=None)
+def test_chernoff_information_is_where_both_meet(a: float, b: float) -> None:
+    low, high = min(a, b), max(a, b)
+    z = np.linspace(low, high, 1001)
+    with np.errstate(all="ignore"):
+        rough = np.minimum(kl_each(z, low), kl_each(z, high)).max()
+    exact = float(chernoff_information(low, high))
+    assert exact >= rough * (1 - 1e-6) - 1e-12  # a grid finds no more …
+    if high - low > 1e-3 and low > 0.01 and high < 0.99:
+        assert exact <= rough * 1.01  # … and hardly less
+
+
+def test_example_1_separates_gaps_from_variances() -> None:
+    """The paper's claim: n ln n against n²; from n = 100 to 1000 the sums grow by about 15 and about 100."""
+    small, large = (upper_bounds(sums(example1(n)), 0.1) for n in (100, 1000))
+    assert 90 < large["exponential-gap"] / small["exponential-gap"] < 115
+    assert 90 < large["entropy"] / small["entropy"] < 115
+    assert 10 < large["vd-best-arm-id"] / small["vd-best-arm-id"] < 20
+
+
+@pytest.mark.parametrize("means", [[0.5, 0.5], [0.5, 0.5, 0.2], [0.1 + 0.2, 0.3]])
+def test_equal_best_arms_are_infinitely_hard(means: list[float]) -> None:
+    hard = sums(bernoulli(means))
+    assert hard.h == hard.h_var == math.inf
+    assert set(upper_bounds(hard, 0.1).values()) == {math.inf}
+
+
+def test_a_single_arm_costs_nothing() -> None:
+    hard = sums(bernoulli([0.5]))
+    assert hard.h == hard.h_var == 0
+    assert set(upper_bounds(hard, 0.1).values()) == {0.0}
+
+
+def test_extreme_arms_have_finite_expressions() -> None:
+    assert all(math.isfinite(v) and v > 0 for v in upper_bounds(sums(bernoulli([1, 0, 0.5])), 0.1).values())
+
+
+def test_entropy_of_one_class_is_none() -> None:
+    assert entropy(np.full(10, 0.3)) == 0
+    assert entropy(2.0 ** -np.arange(1, 20)) > 0.5
+
+
+def test_gap_entropy_of_scales_that_weigh_equally_is_their_logarithm() -> None:
+    """4^(5−k) arms at gap 2^−k: every scale has the same part of Σ 1/Δ²."""
+    gaps = np.concatenate([np.full(4 ** (5 - k), 2.0**-k) for k in range(1, 6)])
+    assert gap_entropy(hardness(np.append(1 - gaps, 1.0), np.ones(len(gaps) + 1))) == pytest.approx(math.log(5))
+    assert math.isnan(gap_entropy(sums(bernoulli([0.5, 0.5]))))
+    assert math.isnan(gap_entropy(sums(bernoulli([0.5]))))
+
+
+SMALL_GAPS, LARGE_VARIANCES = [0.004, 0.01, 0.015], [0.09, 0.08, 0.07, 0.099]
+LARGE_GAPS, SMALL_VARIANCES = [0.05, 0.08, 0.099], [0.04, 0.09, 0.0001, 0.0]
+
+
+@pytest.mark.parametrize("arm", range(4))
+def test_first_alternatives(arm: int) -> None:
+    instance = lower_bound_instance(SMALL_GAPS, LARGE_VARIANCES)
+    gap, variance = [0.004, *SMALL_GAPS][arm], LARGE_VARIANCES[arm]
+    assert variance >= 5 * gap  # case 1
+    other = first_alternative(instance, arm)
+    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
+    assert other.divergence == pytest.approx(math.log(1 / (1 - 4 * gap**2 / variance)) / 2)
+    check_alternative(instance, other.arms, arm, 2 * gap)
+
+
+@pytest.mark.parametrize("arm", range(4))
+def test_second_alternatives(arm: int) -> None:
+    instance = lower_bound_instance(LARGE_GAPS, SMALL_VARIANCES)
+    gap = [0.05, *LARGE_GAPS][arm]
+    assert SMALL_VARIANCES[arm] < 5 * gap  # case 2
+    other = second_alternative(instance, arm)
+    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
+    assert other.divergence == pytest.approx(math.log(1 / (1 - (4 if arm == 0 else 2) * gap)))
+    moved = 4 * gap * 0.5 if arm == 0 else 2 * gap * (0.5 + gap)
+    check_alternative(instance, other.arms, arm, moved)
+
+
+def check_alternative(instance: FiniteArms, other: FiniteArms, arm: int, moved: float) -> None:
+    """It differs in one arm, by so much, and another arm is its best: arm 2 where arm 1 fell, else the arm that rose."""
+    assert instance.means.argmax() == 0
+    assert other.means.argmax() == (arm or 1)
+    change = other.means - instance.means
+    assert change[arm] == pytest.approx(-moved if arm == 0 else moved)
+    assert np.delete(change, arm) == pytest.approx(0)
+    assert all(law_divergence(instance, other, j) == 0 for j in range(len(instance)) if j != arm)
+
+
+def test_the_proof_s_bound_holds_arm_by_arm() -> None:
+    """ln(1/2.4δ)/KL is at least 1/80 (best arm) and 1/30 (others) of the arm's share of H_var·ln(1/δ), for δ < 0.1."""
+    for gaps, variances in [(SMALL_GAPS, LARGE_VARIANCES), (LARGE_GAPS, SMALL_VARIANCES)]:
+        instance = lower_bound_instance(gaps, variances)
+        hard = sums(instance)
+        for arm, share in enumerate([1 / 80, 1 / 30, 1 / 30, 1 / 30]):
+            case_1 = variances[arm] >= 5 * hard.gaps[arm]
+            other = (first_alternative if case_1 else second_alternative)(instance, arm)
+            for delta in (0.099, 0.01, 1e-6):
+                needed = math.log(1 / (2.4 * delta)) / other.divergence
+                assert needed >= share * hard.costs[arm] * math.log(1 / delta)
+
+
+def test_a_first_alternative_needs_variance() -> None:
+    with pytest.raises(UsageError, match="σ > 2Δ"):
+        first_alternative(lower_bound_instance([0.05], [0.0001]), 1)

@@ -1,0 +1,222 @@
+"""Pictures: what they show, how many arms, and what is refused. How they look, a person has to see."""
+
+import json
+import sys
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("agg")
+import matplotlib.pyplot as plt
+
+import surest
+from surest.arms.finite import bernoulli
+from surest.cli import main
+from surest.core.protocol import Point
+from surest.errors import UsageError
+from surest.report import plots as plot
+from surest.report.page import Report, to_html
+from surest.report.report import read_report
+from surest.result.data import Result
+from surest.result.differences import leads_of, overlap_note
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return surest.identify(bernoulli([0.5, 0.8, 0.2], ["a", "cost $x_$", "c"]), seed=1, history=True)
+
+
+def many(n: int) -> Result:
+    totals = {f"arm number {i}": {"successes": 5 * i // n, "trials": 5} for i in range(n)}
+    return replace(surest.identify(totals), history=(Point(0, -1.0, 3.0), Point(10, 4.0, 3.0)))
+
+
+def test_intervals_mark_the_leader(result: Result) -> None:
+    ax = result.plot("intervals")
+    labels = ax.get_yticklabels()
+    assert labels[0].get_text() == r"cost \$x_\$"
+    assert [label.get_color() == plot.LEADER for label in labels] == [True, False, False]
+    points = [line for line in ax.lines if line.get_marker() in ("D", "o")]
+    assert [point.get_marker() for point in points] == ["D", "o", "o"]
+    assert points[0].get_xdata()[0] == result.means[1]
+    assert "95 % interval" in ax.get_xlabel()
+    drawn = ax.collections[0].get_segments()[0]
+    assert drawn[:, 0].tolist() == [result.arms[1].low, result.arms[1].high]
+
+
+def test_axes_go_in_and_come_out(result: Result) -> None:
+    _, ax = plt.subplots()
+    assert result.plot("pulls", ax) is ax
+    assert [bar.get_width() for bar in ax.patches] == [result.arms[i].pulls for i in result.arms.leading(3)]
+
+
+def test_evidence_ends_at_the_decision(result: Result) -> None:
+    ax = result.plot("evidence")
+    line, threshold = ax.lines
+    assert threshold.get_ydata()[0] == result.history[-1].threshold
+    assert line.get_xdata()[-1] == result.pulls
+    assert line.get_ydata()[-1] >= result.history[-1].threshold
+    assert min(line.get_ydata()) >= 0
+
+
+def test_history_is_kept_only_when_asked() -> None:
+    result = surest.identify(bernoulli([0.5, 0.8]), seed=1)
+    assert result.history == ()
+    with pytest.raises(UsageError, match="history=True"):
+        result.plot("evidence")
+    with pytest.raises(UsageError, match="'pie'; allowed: leads, intervals, pulls, evidence"):
+        result.plot("pie")
+    with pytest.raises(UsageError, match="nothing is decided yet"):
+        surest.identify(bernoulli([0.5, 0.8]), seed=1, budget=4).plot("leads")
+
+
+def scores(seed: int) -> dict[str, list[float]]:
+    rng = np.random.default_rng(seed)
+    hard = rng.random(300)
+    return {
+        arm: (hard * rng.random(300) ** 0.2 < p) * 1.0 for arm, p in zip("abcd", (0.7, 0.6, 0.55, 0.4), strict=True)
+    }
+
+
+DECIDED = {
+    "pulls": lambda seed: surest.identify(bernoulli([0.6, 0.5, 0.45, 0.3]), seed=seed),
+    "costs": lambda seed: surest.identify(bernoulli([0.2, 0.4, 0.5]), seed=seed, minimise=True, bounds=(0, 5)),
+    "close": lambda seed: surest.identify(bernoulli([0.6, 0.55, 0.3]), seed=seed, epsilon=0.1),
+    "set": lambda seed: surest.identify(bernoulli([0.8, 0.7, 0.4, 0.3]), seed=seed, top=2),
+    "control": lambda seed: surest.identify(bernoulli([0.8, 0.6, 0.4]), seed=seed, control="1"),
+    "bar": lambda seed: surest.identify(bernoulli([0.7, 0.6, 0.3]), seed=seed, above=0.5, error="fdr"),
+    "list": lambda seed: surest.evaluate(scores(seed), seed=seed, simulate=True),
+    "list, set": lambda seed: surest.evaluate(scores(seed), seed=seed, simulate=True, top=2),
+    "list, control": lambda seed: surest.evaluate(scores(seed), seed=seed, simulate=True, control="c", margin=0.05),
+}
+
+
+@pytest.mark.parametrize("kind", DECIDED)
+def test_no_picture_of_what_is_decided_contradicts_it_without_a_word(kind: str) -> None:
+    for seed in range(3):
+        result = DECIDED[kind](seed)
+        assert result.certified
+        page, leads = to_html(Report(result)), leads_of(result)
+        assert (leads is None) == (kind == "bar")
+        if leads is not None:
+            assert page.index(leads.heading) < page.index("Intervals by arm")
+            assert leads_of(read_report(json.dumps(result.to_json())).result) == leads
+            drawn = [segment[:, 0].tolist() for lines in result.plot().collections for segment in lines.get_segments()]
+            assert drawn == [[row.low, row.high] for row in leads.rows]
+        for row in () if leads is None else leads.rows:
+            verdict = 1 if result.verdicts is None else result.verdicts[row.arm]
+            assert row.low < row.high
+            assert row.low >= -result.epsilon if verdict > 0 else row.high <= result.problem.margin
+            low, high = sorted(abs(end) for end in result.differences[str(result.labels[row.arm])])
+            assert {abs(row.low), abs(row.high)} & {low, high}  # at least one end is not the verdict's
+        low, high = result.intervals
+        chosen = [result.labels.index(result.problem.control)] if "control" in kind else list(result.indices)
+        rest = [i for i in range(len(low)) if i not in chosen]
+        sign = -1 if result.minimise else 1
+        overlap = (
+            max(sign * high[rest]) >= min(sign * low[chosen]) if kind != "bar" else any((low < 0.5) & (high > 0.5))
+        )
+        assert bool(overlap_note(result)) >= bool(overlap)
+        assert overlap_note(result) in page
+
+
+@pytest.mark.parametrize("more", [{}, {"top": 2}, {"control": "b", "margin": 0.05}])
+def test_leads_that_are_known_exactly_are_seen(more: dict[str, object]) -> None:
+    """A line from a number to itself has no length: on a complete table the picture was empty."""
+    result = surest.evaluate(scores(1), **more)
+    leads = leads_of(result)
+    assert leads is not None
+    dots = [line.get_xdata().item() for line in result.plot("leads").lines if line.get_marker() == "o"]
+    assert dots == [row.low for row in leads.rows] == [row.high for row in leads.rows]
+    assert (leads.note, overlap_note(result)) == ("All of this is exact.", "")
+
+
+def test_a_page_on_a_simulation_says_so_first() -> None:
+    result = surest.evaluate(scores(1), simulate=True)
+    first, then = str(result).splitlines()[:2]
+    page = to_html(Report(result))
+    assert f"<h1>{first}</h1><p>{then}</p>" in page.replace("\n", "")
+    assert not any("\ufffd" in text for text in (page, result._repr_html_())), "a line break is no letter"
+
+
+def test_history_changes_nothing() -> None:
+    one, other = (
+        surest.identify(bernoulli([0.5, 0.6, 0.4]), seed=7, history=keep, record=True) for keep in (False, True)
+    )
+    assert one.pulls_per_arm.tolist() == other.pulls_per_arm.tolist()
+    assert one.achieved_delta == other.achieved_delta
+    assert all(a.same_as(b) for (a, _), (b, _) in zip(one.transcript, other.transcript, strict=True))
+    assert len(other.history) > 2  # how often it looks depends on how long that takes
+    assert [point.pulls for point in other.history] == sorted({point.pulls for point in other.history})
+
+
+@pytest.mark.parametrize("n", [1, 4, 20, 100, 1000])
+def test_the_picture_fits_any_number_of_arms(n: int) -> None:
+    page = plot.figure(many(n), "verdict")
+    page.canvas.draw()
+    left = page.axes[0]
+    boxes = [label.get_window_extent() for label in left.get_yticklabels()]
+    assert len(boxes) == min(n, plot.MOST)
+    assert all(not a.overlaps(b) for a, b in pairwise(boxes))
+    assert all(page.bbox.containsx(box.x0) and page.bbox.containsy(box.y0) for box in boxes)
+    assert (f"{n - plot.MOST:,} more" in left.get_title(loc="left")) == (n > plot.MOST)
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_a_file_by_its_suffix(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"picture.{suffix}"
+    plot.save(path, many(4))
+    assert path.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
+
+
+def test_words_of_users_are_text() -> None:
+    arms = surest.identify({"a\x1b[31m$x$<b>": [1.0] * 40, "b": [0.0] * 40}, seed=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        picture = plot.figure(arms, "Arm a\x1b[31m$x$\u202e")
+    assert picture.axes[0].get_title(loc="left") == "Lead of a\ufffd[31m\\$x\\$<b> over each other arm"
+    assert picture.axes[1].get_yticklabels()[0].get_text() == "a\ufffd[31m\\$x\\$<b>"
+    assert picture.get_suptitle() == "Arm a\ufffd[31m\\$x\\$\ufffd"
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["identify", "bernoulli:0.8,0.2", "--seed", "1", "--quiet", *arguments])
+    return int(ended.value.code or 0)
+
+
+def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--plot", str(tmp_path / "x.svg")) == 0
+    assert (tmp_path / "x.svg").read_text().rstrip().endswith("</svg>")
+    for bad, words in [("x.gif", ".png, .svg or .pdf"), ("x", ".png"), (str(tmp_path / "no" / "x.png"), "no folder")]:
+        capsys.readouterr()
+        assert run("--plot", bad) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert words in err
+
+
+def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    assert run("--plot", "x.png") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "pip install 'surest[plot]'" in err
+
+
+def test_evaluations_on_a_list_are_called_so_on_an_axis() -> None:
+    listed = surest.evaluate({"a": [1.0] * 40, "b": [0.0] * 40}, seed=1)
+    assert listed.plot("pulls").get_xlabel() == f"evaluations (of {listed.evaluations})"
+    told = surest.identify(bernoulli([0.9, 0.1]), seed=1)
+    assert told.plot("pulls").get_xlabel() == f"pulls (of {told.pulls})"

@@ -1,0 +1,503 @@
+"""Reports: what stands on the page, in which order, whatever the arms are called; and what is refused.
+
+How a page looks, a person has to see; that it fits a phone, follows the colour scheme and prints, a browser tells.
+"""
+
+import html
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surest
+from calling import Run, in_process
+from surest.arms.finite import bernoulli
+from surest.core.protocol import Point
+from surest.errors import UsageError
+from surest.report.page import Report, settings_rows, to_html, to_markdown
+from surest.report.report import read_report, report_of_study, to_json, write_report
+from surest.result.data import Result
+from surest.result.json import from_json
+from surest.result.words import verdict
+from surest.study.study import Study
+from surest_verify import verify
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a|b *c* `d` [e](f) $x_1$",
+    "\u202eabc\x1b[31mnew\x07",
+    '日本語 #d55e00 id="x" &amp;',
+    "x" * 300,
+    "\ud800",
+]
+VOID = {"meta", "br", "img", "link", "input"}
+HEADINGS = ["Lead of new over each other arm", "Intervals by arm", "Evidence over time", "Allocation"]
+HEADINGS += ["Health", "Settings", "Arms", "Do it again"]
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return surest.identify(bernoulli([0.8, 0.3, 0.2], ["new", "old", "none"]), 0.05, seed=1, history=True)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Result:
+    return surest.identify(bernoulli([0.9, *[0.1] * (len(HOSTILE) - 1)], HOSTILE), 0.05, seed=1, history=True)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in an empty folder: its exit status, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUREST_STORAGE", raising=False)
+    return in_process(capsys)
+
+
+class Outline(HTMLParser):
+    """Reads a page strictly: every tag closed in its order, no name given twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "action", "data")]
+        if any(name.startswith("on") for name, _ in attrs):
+            raise AssertionError(f"a handler: {attrs}")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    found.close()
+    assert found.open == []
+    return found
+
+
+def self_contained(page: str, found: Outline) -> None:
+    assert found.tags.isdisjoint({"script", "link", "img", "iframe", "object", "base", "form", "a"})
+    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
+    assert len(set(found.ids)) == len(found.ids)
+    style = "".join(found.texts["style"])
+    assert "@import" not in style
+    assert "url(" not in style
+    assert all(name in found.ids for name in re.findall(r"url\(#([^)]+)\)", page))
+    assert "default-src 'none'" in page
+
+
+def test_the_verdict_comes_first_and_the_rest_in_order(result: Result) -> None:
+    page = to_html(Report(result))
+    found = outline(page)
+    self_contained(page, found)
+    assert found.texts["h1"] == [verdict(result)]
+    assert found.texts["h2"] == HEADINGS
+    assert page.index("<h1>") < page.index("<h2>")
+    assert page.count("<svg") == 4
+    assert 'name="viewport" content="width=device-width' in page
+    assert "".join(found.texts["figcaption"]).count(f"of {result.pulls} pulls") == 1
+
+
+def test_pictures_take_the_colours_of_the_page(result: Result) -> None:
+    pictures = "".join(re.findall(r"<svg.*?</svg>", to_html(Report(result)), re.DOTALL))
+    assert set(re.findall(r"#[0-9a-f]{6}", pictures)) <= {"#b0b0b0"}  # the grid
+    assert {"currentColor", "var(--leader)", "var(--other)"} <= set(re.findall(r"currentColor|var\(--\w+\)", pictures))
+    assert len(re.findall(r"aria-label=\"(?:Lead|Intervals|Evidence|Allocation)", pictures)) == 4
+
+
+def test_labels_are_text_whatever_they_say(hostile: Result) -> None:
+    report = Report(hostile, study=HOSTILE[0], commands={HOSTILE[1]: HOSTILE[0]}, last_failures={"a": HOSTILE[1]})
+    page = to_html(report)
+    found = outline(page)
+    self_contained(page, found)
+    assert HOSTILE[0] in "".join(found.texts["h1"])
+    assert "".join(found.texts["pre"]) == HOSTILE[0]
+    assert HOSTILE[5] in "".join(found.texts["bdi"])
+    assert HOSTILE[4] in "".join(found.texts["bdi"])
+    assert HOSTILE[4] in "".join(found.texts["text"])  # in the pictures: neither a colour nor an id
+    assert not set(page) & set("\u202e\x1b\x00\ud800")
+
+
+def test_markdown_has_the_same_words(result: Result) -> None:
+    text = to_markdown(Report(result))
+    assert text.startswith(f"# {verdict(result)}\n")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
+        *("Lead of new over each other arm", "Intervals by arm, and allocation", "Evidence over time", "Health"),
+        *("Settings", "Do it again"),
+    ]
+    rows = [line for line in text.splitlines() if line.startswith("| new ")]
+    row = result.arms[0]
+    assert rows == [
+        f"| new | {row.mean:.4f} | {row.low:.4f} – {row.high:.4f} | {row.pulls} | {row.pulls / result.pulls:.1%} |"
+    ]
+
+
+def test_markdown_escapes(hostile: Result) -> None:
+    text = to_markdown(Report(hostile, commands={"Run": "x ```` y"}))
+    table = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table if "%" in line}) == 1
+    assert "<script>" not in text
+    assert r"a\|b \*c\* \`d\` \[e\](f) \$x\_1\$" in text
+    assert "`````sh\nx ```` y\n`````" in text
+
+
+def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
+    report = Report(result, "s", {"budget": 7}, {"Run": "surest x"}, {"old": "no memory"})
+    again = read_report(to_json(report))
+    assert to_html(again) == to_html(report)
+    assert to_json(again) == to_json(report)
+    with pytest.raises(UsageError, match="not text"):
+        to_json(replace(report, study="\ud800"))
+
+
+def test_what_an_algorithm_does_not_tell_is_not_shown() -> None:
+    bare = surest.identify(bernoulli([0.9, 0.1]), 0.1, seed=1, algorithm="naive-best-arm")
+    page = to_html(Report(bare))
+    assert "naive-best-arm tells no intervals" in page
+    assert "Evidence over time" not in page
+    assert "Evidence over time" not in to_markdown(Report(bare))
+    assert page.count("<svg") == 2
+    only = to_html(Report(surest.identify([lambda: 1])))
+    assert "nothing had to be pulled" in only
+    assert only.count("<svg") == 1
+
+
+def test_many_arms_are_cut() -> None:
+    many = surest.identify(bernoulli([0.9] + [0.1] * 149), 0.1, seed=1, budget=2000)
+    page = to_html(Report(many))
+    assert "… 50 more arms" in page
+    assert page.count("<tr") == 101
+    assert "… 50 more arms" in to_markdown(Report(many))
+    assert len(json.loads(to_json(Report(many)))["labels"]) == 150
+
+
+def test_a_result_of_the_command_line(run: Run) -> None:
+    status, out, _ = run("identify", "bernoulli:0.8,0.3", "--delta", "0.1", "--json", "--quiet")
+    assert status == 0
+    Path("r.json").write_text(out)
+    for name in ("r.html", "r.md", "again.json"):
+        status, said, _ = run("report", "r.json", "--output", name)
+        assert (status, said.splitlines()[-1]) == (0, f"Written to {name}.")
+    command = json.loads(out)["command"]
+    assert html.escape(command) in Path("r.html").read_text()
+    assert command in Path("r.md").read_text()
+    repeated = json.loads(run(*shlex.split(command)[1:], "--json", "--quiet")[1])
+    assert repeated["pulls_per_arm"] == json.loads(out)["pulls_per_arm"]
+    assert repeated["command"] == command
+    run("report", "again.json", "--output", "again.html")
+    assert Path("again.html").read_text() == Path("r.html").read_text()
+
+
+def test_a_result_from_standard_input(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("in").write_text(json.dumps(result.to_json()))
+    with Path("in").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert run("report", "-", "--output", "r.md")[0] == 0
+    assert "In Python, with the same arms" in Path("r.md").read_text()
+
+
+def test_costs_are_shown_as_costs(run: Run) -> None:
+    arms = ["--command=slow=echo 8", "--command=quick=echo 2"]
+    status, out, err = run("identify", *arms, "--minimise", "--bounds=0,10", "--json", "--quiet", "--delta=0.2")
+    assert status == 0, err
+    found = json.loads(out)
+    assert (found["means"], found["bounds"], found["minimise"]) == (pytest.approx([8, 2]), [0, 10], True)
+    assert all(
+        low <= mean + 1e-9 <= high + 2e-9
+        for low, mean, high in zip(found["low"], found["means"], found["high"], strict=True)
+    )
+    assert found["history"]
+    report = read_report(out)
+    assert report.arms.leading(2) == [1, 0]
+    assert ("costs", "from 0 to 10") in settings_rows(report)
+    assert "mean reward" not in to_html(report)
+
+
+def test_a_study(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = "sqlite:///s.db"
+    study = surest.open_study(
+        storage, "my study", ["fast", "it's  safe"], 0.1, seed=3, budget=500, retries=1, on_failure=0, reserve=0.2
+    )
+    for _ in range(3):
+        study.fail(study.ask()[0].id, "no memory")
+        for ticket in study.ask(2):
+            study.tell(ticket.id, 1.0 - ticket.arm)
+    assert run("report", "my study", "--storage", storage, "--output", "s.html")[0] == 0
+    page = Path("s.html").read_text()
+    found = outline(page)
+    self_contained(page, found)
+    assert "".join(found.texts["p"]).count("failed") >= 1
+    assert "<dt>budget</dt><dd>500</dd>" in page
+    assert "Still running" in page
+    assert "failed last with: no memory" in page
+    replayed, made, written, checked = found.texts["pre"]
+    status, out, _ = run(*shlex.split(replayed)[1:])
+    assert status == 3
+    assert out.startswith("Not decided (still running).")
+    assert run(*shlex.split(written)[1:])[0] == 3
+    _, file, _, known_by = shlex.split(checked)
+    assert "fast" in verify(file, known_by)[-2]
+    with monkeypatch.context() as long:
+        long.setattr("surest.report.report.MOST_RECORDED", 1)
+        long.setattr("surest.report.report.decision_of", None)  # takes too long
+        commands = report_of_study(study).commands
+        assert "surest-verify decision.jsonl.gz" in commands.values()
+    pasted(made)
+    other = surest.open_study(storage, "my study-again")
+    assert (other.settings, other.labels) == (study.settings, study.labels)
+
+
+def pasted(line: str) -> None:
+    """Run a command as a person would who copies it from the page."""
+    script = f'surest() {{ "$PYTHON" -m surest "$@"; }}\n{line}'
+    subprocess.run(["bash", "-c", script], env={"PYTHON": sys.executable, "LC_ALL": "C.UTF-8"}, check=True)
+
+
+def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -> None:
+    def answer(study: Study, until: int) -> None:
+        while not study.finished and study.status().told < until:
+            tickets = study.ask(min(50, until - study.status().told))
+            study.tell_all(tickets, [[0.4, 0.3, 0.9, 0.1][ticket.arm] for ticket in tickets])
+
+    storage = "sqlite:///s.db"
+    study = surest.open_study(storage, "s", 2, 0.1, seed=3, reserve=0.1, batch=10)
+    answer(study, 20)
+    study.add_arms(["the best", "$(worst)"])
+    answer(study, 10**6)
+    assert study.result().best == "the best"
+    assert run("report", "s", "--storage", storage, "--output", "s.json")[0] == 0
+    commands = json.loads(Path("s.json").read_text())["commands"]
+    _, made, added, *check = commands.values()
+    assert [line.split()[0] for line in check] == ["surest", "surest-verify"]
+    (when,) = [int(word) for word in list(commands)[2].split() if word.isdigit()][:1]
+    assert when <= 20
+    pasted(made)
+    again = surest.open_study(storage, "s-again")
+    answer(again, when)
+    pasted(added)
+    answer(again, 10**6)
+    assert again.export()["tickets"][-1][:2] == study.export()["tickets"][-1][:2]
+    assert again.result().to_json() == study.result().to_json()
+
+
+def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, seed=3)
+    while not study.finished:
+        tickets = study.ask(50)
+        study.tell_all(tickets, [1.0 - ticket.arm for ticket in tickets])
+    plain, kept = study.result(), study.result(history=True)
+    assert plain.history == ()
+    assert replace(kept, history=()).to_json() == plain.to_json()
+    assert len(kept.history) > 2
+    assert kept.history[-1].pulls == kept.pulls
+    assert kept.history[-1].evidence >= kept.history[-1].threshold
+
+
+def test_what_is_neither_a_file_nor_a_study(run: Run) -> None:
+    for arguments, words in [
+        (["nothing"], "neither a file nor a study"),
+        (["nothing", "--storage", "sqlite:///no.db"], "no such file"),
+        (["."], "neither a file nor a study"),
+    ]:
+        status, out, err = run("report", *arguments, "--output", "r.html")
+        assert (status, out) == (2, "")
+        assert words in err
+    assert not Path("r.html").exists()
+    assert not Path("no.db").exists()
+
+
+def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run) -> None:
+    Path("s").write_text("{}")
+    surest.open_study("sqlite:///s.db", "s", 2, 0.1)
+    assert run("report", "s", "--output", "r.md")[0] == 2
+    assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
+
+
+def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
+    Path("r.json").write_text(json.dumps(result.to_json()))
+    Path("folder.md").mkdir()
+    for name, words in [
+        ("r.pdf", ".html, .md or .json"),
+        ("no/r.html", "no folder"),
+        ("folder.md", "cannot be written"),
+    ]:
+        status, out, err = run("report", "r.json", "--output", name)
+        assert (status, out) == (2, "")
+        assert words in err
+    assert run("report", "r.json")[0] == 2
+
+
+def test_without_matplotlib(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    Path("r.json").write_text(json.dumps(result.to_json()))
+    assert run("report", "r.json", "--output", "r.md")[0] == 0
+    status, _, err = run("report", "r.json", "--output", "r.html")
+    assert status == 2
+    assert "surest[plot]" in err
+
+
+WRONG: list[tuple[str, Any]] = [
+    ("index", 3), ("index", -1), ("index", 1.5), ("arm", "old"), ("arm", None), ("certified", "yes"), ("delta", 0), ("delta", 1),
+    ("delta", None), ("epsilon", -1), ("pulls", -1), ("pulls", 10**30), ("pulls_per_arm", []), ("pulls_per_arm", [1, 2]),
+    ("pulls_per_arm", ["1", 2, 3]), ("labels", ["new"]), ("labels", None), ("means", [0.5]), ("low", None), ("low", [0.1]),
+    ("bounds", [1, 0]), ("bounds", [0]), ("bounds", [0, 0]), ("history", [[1, 2]]), ("health", []),
+    ("commands", {"a": 1}), ("bounds", [0, 1e-300]),
+    ("means", [1e308, -1e308, 0]), ("high", [2, 1, 1]), ("history", [[0, 1, 0]]), ("history", [[0, 1e300, 1]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_malformed_result_is_refused(run: Run, result: Result, key: str, value: Any) -> None:
+    Path("r.json").write_text(json.dumps({**result.to_json(), key: value}))
+    status, out, err = run("report", "r.json", "--output", "r.md")
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    assert "r.json is not a result" in err or "bounds" in err
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"index": 0}', b"[" * 100_000, b'{"arm": NaN}']
+)
+def test_what_is_no_json_is_refused(run: Run, text: bytes) -> None:
+    Path("r.json").write_bytes(text)
+    status, out, err = run("report", "r.json", "--output", "r.html")
+    assert (status, out) == (2, "")
+    assert "surest identify --json" in err
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("bounds", [-1e300, 1e300]), ("means", [None, None, None]),
+        ("low", [0, None, 1]), ("pulls_per_arm", [2**62, 2**62, 2**62]), ("history", [[0, None, 1]]),
+        ("labels", ["new", "", ""]),
+        ("history", [[2**62, 1e18, 1e-300]]), ("delta", 1e-300), ("epsilon", 1e308), ("achieved_delta", 0), ("seed", 10**40),
+        ("forecast", 1e300), ("reason", ""), ("seconds", -1e300), ("epsilon_certified", 1e-320),
+    ],
+)  # fmt: skip
+def test_odd_numbers_make_a_page(result: Result, key: str, value: Any) -> None:
+    report = read_report(json.dumps({**result.to_json(), "certified": False, key: value}))
+    outline(to_html(report))
+    to_markdown(report)
+    assert read_report(to_json(report)).result.best == "new"
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+MEASURE = """<!doctype html><body>{frames}<script>onload = () => {{ document.title = JSON.stringify(
+  [...document.querySelectorAll("iframe")].map(frame => {{ const d = frame.contentDocument, s = getComputedStyle(d.body);
+  return [d.documentElement.scrollWidth, d.documentElement.clientWidth, s.backgroundColor, s.color,
+    d.querySelectorAll("svg").length, Math.min(...[...d.querySelectorAll("svg text")].map(t => t.getBoundingClientRect().left))];
+  }})) }}</script>"""
+
+
+def browse(folder: Path, *arguments: str) -> str:
+    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder / 'profile'}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium to see pages in a browser")
+def test_in_a_browser(hostile: Result, tmp_path: Path) -> None:
+    """On a phone and on a desk nothing is wider than the screen; colours follow the scheme; it prints."""
+    write_report(Report(hostile, study="s"), tmp_path / "r.html")
+    page = html.escape((tmp_path / "r.html").read_text())
+    frames = [f'<iframe srcdoc="{page}" style="width:{width}px;height:800px"></iframe>' for width in (320, 375, 1200)]
+    (tmp_path / "measure.html").write_text(MEASURE.format(frames="".join(frames)))
+    seen = {}
+    for scheme, number in (("dark", 0), ("light", 1)):
+        dom = browse(
+            tmp_path, f"--blink-settings=preferredColorScheme={number}", "--dump-dom", f"file://{tmp_path}/measure.html"
+        )
+        title = re.search("<title>(.*?)</title>", dom)
+        assert title is not None
+        seen[scheme] = json.loads(html.unescape(title[1]))
+    for scheme, (paper, ink) in {
+        "dark": ("22, 24, 27", "232, 230, 227"),
+        "light": ("255, 255, 255", "28, 28, 28"),
+    }.items():
+        for wide, room, background, colour, pictures, left in seen[scheme]:
+            assert wide <= room
+            assert (background, colour, pictures) == (f"rgb({paper})", f"rgb({ink})", 4)
+            assert left >= 0  # no label is cut
+    browse(tmp_path, f"--print-to-pdf={tmp_path / 'r.pdf'}", f"file://{tmp_path}/r.html")
+    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_the_page_of_the_docs_runs(run: Run) -> None:
+    text = (Path(__file__).parents[2] / "docs/reports.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    for line in block.splitlines():
+        command, _, target = line.partition(" > ")
+        status, out, err = run(*shlex.split(command)[1:])
+        assert status == 0, err
+        if target:
+            Path(target).write_text(out)
+    assert {path.name for path in Path().iterdir()} == {"result.json", "report.html", "report.md", "report.json"}
+
+
+def test_an_undecided_page_has_a_short_heading() -> None:
+    rng = np.random.default_rng(1)
+    table = {name: (rng.random(200) < mean).astype(float) for name, mean in {"a": 0.5, "b": 0.55, "c": 0.1}.items()}
+    open_ = replace(surest.evaluate(table, seed=1, budget=60, simulate=True), resampled=False)
+    text, page = to_markdown(Report(open_)), to_html(Report(open_))
+    heading, first = text.splitlines()[0], text.splitlines()[2]
+    assert heading == f"# Not decided: arm {open_.best} leads so far"
+    assert first.startswith(f"Not decided (budget spent). Arm {open_.best} leads so far. ")
+    assert f"<h1>{heading[2:]}</h1>\n<p>Not decided (budget spent)." in page
+    assert f"<title>{heading[2:]}</title>" in page
+    decided = surest.evaluate(table, seed=1, control="c")
+    assert to_markdown(Report(decided)).splitlines()[0] == "# Better than c: a, b"
+
+
+def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
+    table = {"a": [1.0] * 60, "b": [0.0] * 60}
+    bare = surest.evaluate(table, seed=1)
+    assert "Evidence over time" not in to_html(Report(bare))
+    kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
+    assert "After 10 evaluations: 3 nats" in to_markdown(Report(kept))
+    assert ">pulls<" not in to_html(Report(kept))
+
+
+def test_evidence_over_time_on_a_list_survives_json() -> None:
+    kept = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
+    assert Result(**from_json(kept.to_json(), "it")).history == kept.history
+
+
+def test_rewards_that_came_ahead_survive_json() -> None:
+    result = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
+    data = result.to_json()
+    assert Result(**from_json(data, "it")).evaluations == data["evaluations"] == 1234
+    del data["evaluations"]  # as results of old
+    assert Result(**from_json(data, "it")).evaluations == result.pulls

@@ -1,0 +1,313 @@
+"""The lead of the best arm over the runner-up: its bounds, its sentence, in text, JSON and pages."""
+
+import dataclasses
+import json
+import math
+import pickle
+import re
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surest
+from surest import bernoulli
+from surest.core.question import Question
+from surest.evidence.lists.bars_verdict import EachArm
+from surest.evidence.lists.intervals import differences as on_list
+from surest.evidence.lists.race import Standings
+from surest.evidence.lists.scores import Scores
+from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.units import in_random_order
+from surest.evidence.lists.verdict import Verdict
+from surest.evidence.pulls.apart import lead_of
+from surest.evidence.pulls.bars import differences
+from surest.evidence.pulls.betting import above, below
+from surest.evidence.pulls.digest import Digests
+from surest.report.page import Report, short_answer, to_html, to_markdown
+from surest.report.report import read_report
+from surest.result.lead import Lead, lead_words
+
+ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
+
+
+def digests_of(won: Any, trials: Any) -> Digests:
+    digests, n = Digests(len(won)), len(won)
+    digests.add(np.arange(n), 1.0, won)
+    digests.add(np.arange(n), 0.0, np.asarray(trials) - won)
+    return digests
+
+
+def test_the_bounds_are_where_the_evidence_passes_the_level() -> None:
+    """Compared with the bounds from a control, and with the wealths themselves on a grid."""
+    digests = digests_of([130, 90, 20], [200, 210, 30])
+    for first, second in permutations(range(3), 2):
+        arm, over, low, high = lead_of(digests, first, second, 0.1)()
+        level = math.log(6 / 0.1)
+        less, more = differences(digests, second, level)
+        assert (arm, over) == (first, second)
+        assert low == pytest.approx(less[first], abs=2e-4)
+        assert high == pytest.approx(more[first], abs=2e-4)
+        x = np.linspace(0.005, 0.995, 40)
+        inside = x[(x + low > 0) & (x + low < 1)]
+        reached = [above(digests, level_)[first] for level_ in inside + low]
+        other = [below(digests, level_)[second] for level_ in inside]
+        assert min(np.array(reached) + other) >= level - 1e-6
+
+
+@pytest.mark.parametrize("trials", [3, 400, 5000])
+def test_arms_without_a_success_have_the_bounds_of_arms_without_a_failure(trials: int) -> None:
+    """Bets on an arm whose rewards are all 0 do not depend on the level; a search for the bounds must not end there."""
+    none, all_ = digests_of([0, 0], [trials, trials]), digests_of([trials, trials], [trials, trials])
+    assert lead_of(none, 0, 1, 0.1)()[2:] == pytest.approx(lead_of(all_, 0, 1, 0.1)()[2:], abs=1e-4)
+    for found, mirrored in zip(differences(none, 0, 4.0), differences(all_, 0, 4.0), strict=True):
+        assert found == pytest.approx(mirrored, abs=1e-4)
+    some = digests_of([0, trials // 3], [trials, trials])
+    assert differences(some, 0, 4.0)[1][1] == pytest.approx(-differences(some, 1, 4.0)[0][0], abs=1e-4)
+    assert differences(some, 0, 4.0)[1][1] < (0.5 if trials > 3 else 1.1)
+
+
+def test_a_record_in_two_parts_is_one_record() -> None:
+    whole, early, late = (
+        digests_of([130, 90], [200, 210]),
+        digests_of([30, 40], [50, 80]),
+        digests_of([100, 50], [150, 130]),
+    )
+    assert lead_of(early, 0, 1, 0.1, late)() == lead_of(whole, 0, 1, 0.1)()
+    assert lead_of(Digests(2), 1, 0, 0.1)() == (1, 0, -1.0, 1.0)
+
+
+def test_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
+    """At a very high δ, arms are pulled as their means say, and every pair is looked at again and again."""
+    delta, runs, means, missed = 0.9, 250, np.array([0.5, 0.45, 0.5]), 0
+    rng = np.random.default_rng(41)
+    for _ in range(runs):
+        won, trials = rng.binomial(5, means).astype(float), np.full(3, 5.0)
+        wrong = False
+        for more in (10, 20, 40, 80, 160):
+            often = np.where((won / trials).argmax() == np.arange(3), more, more // 2)
+            won, trials = won + rng.binomial(often, means), trials + often
+            for first, second in permutations(range(3), 2):
+                _, _, low, high = lead_of(digests_of(won, trials), first, second, delta)()
+                wrong |= not low <= means[first] - means[second] <= high
+        missed += wrong
+    assert missed == 8
+    assert missed <= delta * runs
+
+
+def test_a_search_tells_its_lead_everywhere() -> None:
+    result = surest.identify(ARMS, seed=3)
+    lead = result.lead
+    assert lead is not None
+    assert (lead.arm, lead.over) == ("a", "b")
+    assert lead.difference == result.means[0] - result.means[1]
+    assert lead.low < 0.1 < lead.high
+    said = "a is 0.08 ahead of the runner-up b so far (-0.01 to 0.17, 95 %)."
+    assert said in str(result)
+    assert said in result._repr_html_()
+    assert said in to_html(Report(result))
+    assert "a is 0.08 ahead of the runner-up b so far" in to_markdown(Report(result))
+    again = read_report(json.dumps(result.to_json())).result
+    assert lead_words(again) == said
+    assert pickle.loads(pickle.dumps(result)).lead == lead
+
+
+def test_as_many_digits_are_told_as_tell_arms_apart() -> None:
+    """As at the end of a search among 10⁵ arms: 1 and 0.99999 were 1.0000 and 1.0000, and their difference 0.0000."""
+    result = surest.identify({"a": [1.0] * 9, "b": [0.5] * 9, "c": [0.0] * 9}, algorithm="naive-best-arm")
+    close = dataclasses.replace(result, means=np.array([1.0, 0.999976, 0.4]), certified=True)
+    object.__setattr__(close, "lead_told", Lead("a", "b", 2.4e-5, 1e-6, 5e-5))
+    assert lead_words(close) == "a is 0.000024 ahead of the runner-up b so far (0.000001 to 0.000050, 95 %)."
+    assert re.search(r"a +1\.000000 .*\nb +0\.999976 .*\nc +0\.400000 ", str(close))
+    assert "0.9524" in str(dataclasses.replace(result, means=np.array([1.0, 20 / 21, 0.4])))
+
+
+def test_costs_lead_downwards() -> None:
+    result = surest.identify(ARMS, seed=3, minimise=True, bounds=(0, 60))
+    assert result.lead is not None
+    assert (result.lead.arm, result.lead.over) == ("c", "b")
+    assert result.lead.difference > 0
+    assert result.lead.low < 6 < result.lead.high
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"top": 2}, "b, the last of them, is 0.08 ahead of the runner-up c so far (-0.02 to 0.19, 95 %)."),
+        ({"control": "b", "margin": 0.05}, "a is 0.15 ahead of b so far (-0.02 to 0.30, 95 %)."),
+        ({"budget": 300}, "a is 0.05 ahead of b so far (-0.20 to 0.29, 95 %)."),
+        ({"budget": 20}, ""),
+        ({"above": 0.55, "epsilon": 0.03}, ""),
+        ({"algorithm": "lucb"}, "a is 0.11 ahead of the runner-up b so far."),
+    ],
+)
+def test_what_is_said_of_other_questions_and_ends(settings: dict[str, Any], words: str) -> None:
+    assert lead_words(surest.identify(ARMS, seed=3, **settings)) == words
+
+
+def test_on_a_list_the_lead_is_the_difference_of_the_means_that_are_told() -> None:
+    """With this seed the runner-up dropped out before the end: on the items that both saw, the difference is another one."""
+    rng = np.random.default_rng(22)
+    table = {k: (rng.random(200) < p).astype(float) for k, p in {"x": 0.8, "y": 0.6, "z": 0.55}.items()}
+    arms = {label: scores.__getitem__ for label, scores in table.items()}
+    result = surest.evaluate(arms, range(200), seed=22)
+    lead, cells = result.lead, result.table
+    assert lead is not None
+    assert (lead.arm, lead.over, len(cells["x"]), len(cells["y"])) == ("x", "y", 77, 27)
+    assert lead.difference == result.arms["x"].mean - result.arms["y"].mean
+    assert lead_words(result) == "x is 0.19 ahead of the runner-up y so far (-0.03 to 0.57, 95 %)."
+    less, more = result.differences
+    assert (lead.low, lead.high) == (-more[1], -less[1])
+    again = read_report(json.dumps(result.to_json())).result
+    assert again.lead == lead
+    assert surest.evaluate(arms, range(200), seed=1, minimise=True).lead.arm in "yz"
+    control = surest.evaluate(arms, range(200), seed=1, control="y").lead
+    assert (control.arm, control.over) == ("x", "y")
+    assert control.low < control.difference < control.high
+
+
+def test_a_difference_so_far_is_never_outside_of_its_bounds() -> None:
+    """Bounds come from the items that both saw, means from all that each saw."""
+    result = surest.evaluate(
+        {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}, control="c", budget=60, seed=1
+    )
+    assert result.listed is not None
+    away = (np.array([0.2, 0.2, 0.0]), np.array([0.3, 0.3, 0.0]))
+    other = dataclasses.replace(result, listed=dataclasses.replace(result.listed, differences=away))
+    assert other.lead.low == other.lead.difference < 0.2 < other.lead.high == 0.3
+
+
+def test_on_a_list_all_pairs_share_the_level() -> None:
+    """The leader and the runner-up are chosen by the scores, so each of the 6 pairs of 4 arms has a sixth of δ."""
+    scores, weights, delta = np.random.default_rng(4).random((12, 4)), np.ones(40), 0.05
+    race, top, against = (
+        Standings(4, weights, delta, share=0.99),
+        Top(4, 2, weights, delta),
+        EachArm(4, weights, Question("control", control=1, margin=0.2), delta),
+    )
+    for row in scores:
+        race.count(row)
+        top.count(row)
+        against.count(row)
+    assert len(race.play) == len(top.play) == len(against.play) == 4
+    found = [
+        (race.leader, Verdict(race, delta, 0.0, np.full(4, 0.25)).status(), delta / 6),
+        (top.chosen[-1], top.status(), delta / 6),
+        (1, against.status(), delta / 3),
+    ]
+    for arm, status, level in found:
+        assert status.differences is not None
+        for told, right in zip(
+            status.differences, on_list(arm, scores, np.full(4, 12), weights, 40.0, level), strict=True
+        ):
+            assert told.tolist() == right.tolist()
+
+
+def test_on_a_list_all_pairs_hold_at_all_looks_at_least_as_often_as_promised() -> None:
+    """A table of coins with weighted items, at a very high δ, looked at again and again."""
+    rng, delta, runs, missed = np.random.default_rng(6), 0.5, 40, 0
+    table, weights = (rng.random((3, 60)) < 0.5).astype(float), 0.2 + 3 * rng.random(60)
+    means = table @ weights / weights.sum()
+    for _ in range(runs):
+        units = in_random_order(60, rng, weights=weights.tolist())
+        scores, wrong = Scores(3, units.weights), False
+        for t, item in enumerate(units.items):
+            scores.count(np.arange(3), table[:, item])
+            for arm in range(3) if t in (2, 6, 12, 20, 35, 50, 59) else ():
+                low, high = scores.differences(arm, delta / 3)
+                apart = means - means[arm]
+                wrong |= bool(((apart < low - 1e-9) | (apart > high + 1e-9)).any())
+        missed += wrong
+    assert missed == 13
+    assert missed <= delta * runs
+
+
+def test_a_list_that_was_seen_to_its_end_is_exact_and_ties_have_no_lead() -> None:
+    table = {"a": [1.0, 1.0, 0.0, 1.0], "b": [1.0, 0.0, 0.0, 1.0]}
+    assert lead_words(surest.evaluate(table)) == "a is 0.25 ahead of the runner-up b, exactly."
+    third = {"a": [1.0, 1.0, 0.0], "b": [1.0, 0.0, 0.0]}
+    assert (
+        lead_words(surest.evaluate(third))
+        == "a is 0.33 ahead of the runner-up b (rounded; all scores of both are known)."
+    )
+    assert surest.evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0]}).lead is None
+    level = surest.evaluate({"a": [1.0, 0.0, 1.0], "b": [1.0, 0.0, 1.0]}, control="a")
+    assert lead_words(level) == "b and a have the same mean."
+    assert surest.identify({"a": [1.0]}).lead is None
+
+
+def test_differences_of_costs_have_no_negative_zero() -> None:
+    low, high = surest.evaluate({"a": [1.0, 0.0] * 20, "b": [1.0, 1.0] * 20}, minimise=True).differences
+    assert not np.signbit(low[0])
+    assert not np.signbit(high[0])
+
+
+def test_a_certified_arm_of_smaller_mean_has_no_sentence() -> None:
+    result = surest.identify(ARMS, seed=3)
+    object.__setattr__(result, "lead_told", Lead("a", "b", -0.01, -0.2, 0.1))
+    result.__dict__.pop("lead", None)
+    assert lead_words(result) == ""
+
+
+def totals(**pairs: tuple[int, int]) -> dict[str, dict[str, int]]:
+    return {name: {"successes": won, "trials": trials} for name, (won, trials) in pairs.items()}
+
+
+def test_arms_that_are_level_are_not_ahead_of_each_other() -> None:
+    level = totals(a=(300, 1000), b=(300, 1000), c=(100, 1000))
+    assert lead_words(surest.identify(level)).startswith("a and b have the same mean so far (difference -0.")
+    controlled = surest.identify(level, control="a", margin=0.2)
+    assert controlled.certified
+    assert lead_words(controlled).startswith("b and a have the same mean so far (")
+
+
+def test_the_one_best_is_not_the_last_of_them() -> None:
+    one = surest.identify(totals(a=(800, 1000), b=(300, 1000), c=(100, 1000)), top=1)
+    assert lead_words(one).startswith("a is 0.50 ahead of the runner-up b so far (")
+
+
+def test_what_is_said_of_the_leader_does_not_contradict_what_is_said_of_all_contenders() -> None:
+    """Nothing was certified of the leader alone, while all contenders were known to be close to the best."""
+    constant = surest.identify({"a": [0.0] * 150, "b": [0.0] * 150}, seed=1)
+    assert constant.apart is not None
+    assert constant.epsilon_certified is not None
+    assert constant.apart < 0.1 < constant.epsilon_certified
+    said = str(constant)
+    assert f"arm {constant.best} is at most" not in said
+    assert "No arm leads so far. Both arms may still be the best, and neither is more than 0.0" in said
+    costs = surest.identify(totals(a=(100, 1000), b=(110, 1000)), minimise=True)
+    assert "above the best, and neither is more than" in str(costs)
+
+
+def test_an_answer_with_a_smaller_mean_is_not_said_to_lead() -> None:
+    """The leader has more evidence, another arm the better mean: both sentences must agree."""
+    arms = {"a": [0.0, 0.0, 1.0, 1.0] * 100, "b": [1.0, 0.0, 1.0, 0.0] * 100}
+    for sign, minimise, mean in ((-0.01, False, "higher"), (0.01, True, "lower")):
+        spent = surest.identify(arms, minimise=minimise, seed=1)
+        assert not spent.certified
+        best, rival = spent.best, next(label for label in arms if label != spent.best)
+        other = dataclasses.replace(spent, means=np.array([0.5 + sign * (label == best) for label in arms]))
+        assert f"Arm {best} is the answer so far, although {rival} has a {mean} mean. " in str(other)
+        assert f"{rival} is 0.01 ahead of {best} so far (" in str(other)
+        assert short_answer(other) == f"Not decided: arm {best} is the answer so far"
+
+
+def test_a_set_that_another_arm_has_overtaken_is_not_said_to_lead() -> None:
+    kept = surest.identify({"a": [0.0, 1.0] * 50, "b": [1.0, 0.0] * 50, "c": [0.0] * 100}, top=2, seed=1, budget=20)
+    assert not kept.certified
+    assert set(kept.chosen) == {"a", "b"}
+    assert f"Arms {' and '.join(kept.chosen)} lead so far." in str(kept)
+    for mean, words in ((0.9, "a higher mean than "), (0.4, "the same mean as ")):
+        other = dataclasses.replace(kept, means=np.array([0.4, 0.4, mean]))
+        assert f"are the answer so far, although c has {words}" in str(other)
+        assert "All 3 arms may still be among the 2 best." in str(other)
+
+
+def test_bounds_on_the_other_side_of_the_means_are_told_alone() -> None:
+    """Bounds know more than the means so far: the arm ahead is the one that they say, and by no negative amount."""
+    result = surest.evaluate(
+        {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}, control="c", budget=60, seed=1, simulate=True
+    )
+    object.__setattr__(result, "lead_told", Lead("a", "c", math.nan, -0.3, -0.1))
+    assert lead_words(result) == "c is 0.10 to 0.30 ahead of a (95 %)."

@@ -1,0 +1,239 @@
+"""Requests that are announced: evaluated beforehand or not, the transcript is the same; and many workers are kept busy."""
+
+import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulated_workers import Workers
+from surest import open_study
+from surest.algorithms.wager.ahead import window
+from surest.core.procedure import Running
+from surest.core.protocol import Pull, Statistic
+from surest.errors import ContractError, TicketError
+from surest.search.call import work_of
+from surest.search.desk import SessionDesk
+from surest.search.executor import keep_busy
+from surest.search.queues import SPARE
+from surest.search.seeds import seed_of, ticket_seed
+from surest.search.session import Session, Ticket
+from surest.study.transfer import import_study
+from surest.study.work import work_on
+
+MEANS = (0.4, 0.5, 0.6, 0.8)
+
+
+def reward(ticket: Ticket, seed: int) -> float:
+    return float(np.random.default_rng(seed_of(seed, ticket)).random() < MEANS[ticket.arm])
+
+
+class Drawn:
+    """Each arm's rewards, in the order in which its evaluations begin; good ones take long."""
+
+    def __init__(self, seed: int) -> None:
+        self.rngs = [np.random.default_rng([seed, arm]) for arm in range(len(MEANS))]
+        self.times = np.random.default_rng([seed, 9])
+
+    def __call__(self, ticket: Ticket) -> float:
+        return float(self.rngs[ticket.arm].random() < MEANS[ticket.arm])
+
+    def timed(self, ticket: Ticket) -> tuple[float, float]:
+        value = self(ticket)
+        return self.times.lognormal(0, 1) * (1 + 9 * value), value
+
+
+def transcript(running: Running[object]) -> list[tuple[object, ...]]:
+    return [(q.arms.tolist(), q.times.tolist(), r.values.tolist(), r.counts.tolist()) for q, r in running.transcript]
+
+
+def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_beforehand() -> None:
+    found = []
+    for order in range(3):
+        session = Session(4, 0.05, workers=8, seed=3, record=True)
+        rng = np.random.default_rng(order)
+        draw = lambda t, rng=rng: (rng.lognormal(0, 1), reward(t, 3))  # noqa: E731
+        Workers(8, draw).work(SessionDesk(session))
+        found.append(transcript(session.running))
+        assert session.evaluations >= session.running.pulls
+        assert session.health == {}  # what runs at the end is not needed, and was not interrupted
+    alone = Session(4, 0.05, workers=8, seed=3, record=True)
+    while not alone.finished:
+        for ticket in alone.ask(1):
+            alone.tell(ticket.id, reward(ticket, 3))
+    assert found == [transcript(alone.running)] * 3
+
+
+def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_the_same() -> None:
+    """Good rewards take ten times as long, and times have heavy tails: nobody waits, and nothing is selected."""
+    session, draws = Session(4, 0.05, workers=16, seed=3, record=True), Drawn(3)
+    beyond = []  # evaluations under way, or waiting, that no request or announcement speaks of
+
+    def timed(ticket: Ticket) -> tuple[float, float]:
+        running = session.running
+        known = sum(q.total for q in (running.request, *running.announced)) if running.request else 0
+        beyond.append(session.evaluations + session.pending - running.pulls - known)
+        return draws.timed(ticket)
+
+    workers = Workers(16, timed)
+    workers.work(SessionDesk(session))
+    assert workers.utilisation(0.0) == pytest.approx(1)
+    assert max(beyond) > 16  # else this has tested nothing
+    assert session.evaluations > session.running.pulls
+    alone, rewards = Session(4, 0.05, workers=16, seed=3, record=True), Drawn(3)
+    while not alone.finished:
+        for ticket in alone.ask(1):
+            alone.tell(ticket.id, rewards(ticket))
+    assert alone.evaluations == alone.running.pulls  # who works alone never evaluates ahead
+    assert transcript(session.running) == transcript(alone.running)
+
+
+def test_idle_workers_go_ahead_so_far_and_no_further() -> None:
+    session, told = Session(2, 0.05, workers=4, seed=3), 0
+    slowest, *others = session.ask(4)
+    while others:  # one evaluation never comes back
+        for ticket in others:
+            session.tell(ticket.id, 1.0)
+            told += 1
+        others = session.ask(4)
+        assert session.pending <= 4
+    assert (session.running.pulls, session.evaluations, told) == (0, 4 * SPARE - 1, 4 * SPARE - 1)
+    session.fail(slowest.id)
+    assert session.ask(4) == [slowest]  # it is handed out again, with its own number
+    with pytest.raises(TicketError, match="was never handed out"):
+        session.tell(slowest.id + 2 * 4 * SPARE, 1.0)
+    with pytest.raises(TicketError, match=r"was already told 1\.0"):
+        session.tell(slowest.id + 2, 0.0)
+    with pytest.raises(TicketError, match="rewards at once"):
+        session.feed(np.ones(4))
+    session.tell(slowest.id, 1.0)
+    assert session.running.pulls > 50  # what had waited counts at once
+
+
+@pytest.mark.parametrize("order", range(3))
+def test_any_order_of_asking_telling_and_failing_gives_the_same_transcript(order: int) -> None:
+    rng, session, out = np.random.default_rng(order), Session(4, 0.2, workers=6, seed=3, record=True), []
+    while not session.finished:
+        out += session.ask(int(rng.integers(1, 5))) if len(out) < 6 else []
+        assert session.pending == len(out)
+        assert len({ticket.id for ticket in out}) == len(out)
+        ticket = out.pop(rng.integers(len(out)))
+        if rng.random() < 0.2:
+            session.fail(ticket.id)
+        else:
+            session.tell(ticket.id, reward(ticket, 3))
+            session.tell(ticket.id, reward(ticket, 3))  # twice does no harm
+    alone = Session(4, 0.2, workers=6, seed=3, record=True)
+    while not alone.finished:
+        for ticket in alone.ask(1):
+            alone.tell(ticket.id, reward(ticket, 3))
+    assert transcript(session.running) == transcript(alone.running)
+
+
+def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
+    found = []
+    for options in ({}, {"workers": 1}):
+        session = Session(4, 0.05, seed=3, record=True, **options)
+        while not session.finished:
+            assert not session.running.announced
+            for ticket in session.ask(100):
+                session.tell(ticket.id, reward(ticket, 3))
+        assert session.evaluations == session.running.pulls
+        found.append(transcript(session.running))
+    assert found[0] == found[1]
+
+
+def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
+    session = Session(4, 0.001, workers=8, seed=3, budget=100)
+    workers = Workers(8, lambda t: (1.0, reward(t, 3)))
+    workers.work(SessionDesk(session))
+    assert 90 <= session.evaluations == len(workers.busy) <= 100
+
+
+def test_failed_tickets_of_announced_requests_are_handed_out_again() -> None:
+    session = Session(4, 0.05, workers=4, seed=3)
+    first = session.ask(100)
+    session.tell_all(first[:8], [1.0] * 8)
+    later = session.ask(100)
+    assert len(later) == window(4, 8) == 9
+    session.fail(later[-1].id)
+    assert session.pending == len(later) - 1
+    for ticket in later[:-1]:
+        session.tell(ticket.id, reward(ticket, 3))
+    assert later[-1] in session.ask(100)
+    session.tell(later[-1].id, 1.0)
+    assert session.evaluations == 8 + 9
+
+
+def test_what_was_announced_must_follow() -> None:
+    def fickle() -> object:
+        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN)])
+        yield Pull([0], 1, Statistic.MEAN)
+
+    def forgetful() -> object:
+        yield Pull([0], 1, Statistic.MEAN, ahead=[Pull([1], 1, Statistic.MEAN), Pull([0], 2, Statistic.MEAN)])
+        yield Pull([1], 1, Statistic.MEAN)
+
+    with pytest.raises(ContractError, match=r"is not Pull.* announced"):
+        Running(fickle(), 2).send(np.array([0.5]))
+    with pytest.raises(ContractError, match=r"no longer announces Pull.*times=.2."):
+        Running(forgetful(), 2).send(np.array([0.5]))
+
+
+def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+    study = open_study(url, "s", 4, 0.05, workers=4, seed=3)
+    first = study.ask(100)
+    study.tell_all(first, [reward(ticket, 3) for ticket in first])
+    later = study.ask(100)
+    assert len(later) == window(4, 8) == 9
+    study.tell_all(later[1:], [reward(ticket, 3) for ticket in later[1:]])  # the first request waits
+    further = study.ask(100)  # as many as there are workers: one is out
+    assert len(further) == 3
+    study.give_back([ticket.id for ticket in further])
+    copy = open_study(url, import_study(url, json.dumps(study.export()), "copy"))
+    assert copy.status().told == len(first) + len(later) - 1
+    study.tell(later[0].id, reward(later[0], 3))
+    with ThreadPoolExecutor(4) as pool:
+        work_on(study, lambda ticket: (reward, ticket, 3), pool, in_flight=4)
+    alone, place = Session(4, 0.05, workers=4, seed=3), Counter[int]()
+    while not alone.finished:
+        request, rewards = alone.running.request, []
+        for arm in np.repeat(request.arms, request.times).tolist():
+            rewards.append(reward(Ticket(0, arm, "", draw=4 * place[arm] + arm), 3))
+            place[arm] += 1
+        alone.feed(np.array(rewards))
+    assert study.finished
+    again = open_study(url, "s")
+    assert again.ask(100) == []  # what was announced is not needed any more
+    assert (again.status().out, again.status().waiting) == (0, 0)
+    assert again.result().pulls_per_arm.tolist() == alone.result().pulls_per_arm.tolist()
+    assert again.session().finished
+    done = open_study(url, import_study(url, json.dumps(again.export()), "done"))
+    assert done.result().pulls == alone.running.pulls
+
+
+def test_workers_are_busy_and_few_pulls_are_added() -> None:
+    """On a simulated clock: 8 workers, evaluations of 50 to 150 ms, 20 searches."""
+    busy, pulls, one = [], [], []
+    for seed in range(20):
+        rng, rewards = np.random.default_rng(seed), Drawn(seed)
+        session = Session(4, 0.05, seed=seed, **keep_busy("wager", 8, {}))
+        workers = Workers(8, lambda t, rng=rng, rewards=rewards: (rng.uniform(0.05, 0.15), rewards(t)))
+        workers.work(SessionDesk(session))
+        busy.append(workers.utilisation(0.3))
+        pulls.append(session.running.pulls)
+        alone, rewards = Session(4, 0.05, seed=seed), Drawn(seed)
+        while not alone.finished:
+            for ticket in alone.ask(1):
+                alone.tell(ticket.id, rewards(ticket))
+        one.append(alone.running.pulls)
+    assert np.mean(busy) > 0.93
+    assert np.mean(pulls) < 1.15 * np.mean(one)  # the noise of 20 searches is large
+
+
+def test_work_takes_items() -> None:
+    work = work_of([min, max], 7, seeded=True, items=["x", "y"])
+    assert work(Ticket(3, 1, "b", 0)) == (max, "x", ticket_seed(7, 3))

@@ -1,0 +1,452 @@
+"""`evaluate` and `aevaluate`: every form of arms and tables, and what must hold whatever the form."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surest
+from surest import aevaluate, evaluate
+from surest.errors import SurestError, UsageError
+from surest.result.data import Result
+from waiting import PATIENCE, until
+
+LABELS, ITEMS = ("kind", "terse", "wordy"), tuple(f"q{i}" for i in range(120))
+RNG = np.random.default_rng(11)
+TABLE = (RNG.random((3, 120)) < np.array([[0.8], [0.5], [0.3]])).astype(float)
+CELLS = {arm: {item: float(TABLE[a, i]) for i, item in enumerate(ITEMS)} for a, arm in enumerate(LABELS)}
+LONG = [(arm, item, value) for arm, row in CELLS.items() for item, value in row.items()]
+
+
+class Counted:
+    """Scores from the table, and how often each cell was evaluated."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.lock = threading.Lock()
+
+    def __call__(self, arm: str, item: str) -> float:
+        with self.lock:
+            self.calls[arm, item] += 1
+        return CELLS[arm][item]
+
+    def of(self, arm: str) -> Callable[[str], float]:
+        return lambda item: self(arm, item)
+
+
+def same(one: Result, other: Result) -> None:
+    assert (one.best, one.certified, one.reason) == (other.best, other.certified, other.reason)
+    assert one.evaluations == other.evaluations
+    np.testing.assert_array_equal(one.pulls_per_arm, other.pulls_per_arm)
+    np.testing.assert_allclose(one.means, other.means)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Result:
+    return evaluate(CELLS, seed=3, simulate=True)
+
+
+def csv_file(folder: Path) -> str:
+    path = folder / "scores.csv"
+    path.write_text("arm,item,value\n" + "".join(f"{a},{i},{v}\n" for a, i, v in LONG))
+    return str(path)
+
+
+def polars_frame() -> Any:
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(LONG, schema=["arm", "item", "value"], orient="row")
+
+
+FORMS: dict[str, Callable[[Path], Any]] = {
+    "long DataFrame": lambda folder: pd.DataFrame(LONG, columns=["arm", "item", "value"]),
+    "wide DataFrame": lambda folder: pd.DataFrame(CELLS),
+    "lists": lambda folder: {arm: list(row.values()) for arm, row in CELLS.items()},
+    "CSV": csv_file,
+    "path": lambda folder: Path(csv_file(folder)),
+    "polars": lambda folder: polars_frame(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_table_gives_the_same(form: str, tmp_path: Path, reference: Result) -> None:
+    same(evaluate(FORMS[form](tmp_path), seed=3, simulate=True), reference)
+
+
+def test_an_array_has_numbers_as_labels(reference: Result) -> None:
+    result = evaluate(TABLE, seed=3, simulate=True)
+    assert (result.best, result.evaluations) == (0, reference.evaluations)
+    assert result.labels == (0, 1, 2)
+
+
+def test_columns_may_have_other_names(reference: Result) -> None:
+    frame = pd.DataFrame(LONG, columns=["model", "question", "score"])
+    named = {"arm": "model", "item": "question", "value": "score"}
+    same(evaluate(frame, seed=3, columns=named, simulate=True), reference)
+
+
+def test_functions_and_labels_evaluate_no_cell_twice(reference: Result) -> None:
+    for given in ("functions", "labels"):
+        counted = Counted()
+        arms: Any = {arm: counted.of(arm) for arm in LABELS} if given == "functions" else list(LABELS)
+        result = evaluate(arms, ITEMS, seed=3, score=None if given == "functions" else counted)
+        same(result, reference)
+        assert max(counted.calls.values()) == 1
+        assert counted.calls.total() == result.evaluations < result.cells == 360
+        assert {(a, i): v for a, row in result.table.items() for i, v in row.items()} == {
+            (a, i): CELLS[a][i] for a, i in counted.calls
+        }
+
+
+def test_threads_and_async_functions_come_to_the_same(reference: Result) -> None:
+    counted = Counted()
+    with ThreadPoolExecutor(4) as pool:
+        result = evaluate(list(LABELS), ITEMS, score=counted, seed=3, executor=pool, in_flight=4)
+    assert (result.best, result.pulls) == (reference.best, reference.pulls)
+    assert max(counted.calls.values()) == 1
+    assert counted.calls.total() <= result.cells
+
+    async def score(arm: str, item: str) -> float:
+        await asyncio.sleep(0)
+        return counted(arm, item)
+
+    counted.calls.clear()
+    result = asyncio.run(aevaluate(list(LABELS), ITEMS, score=score, seed=3, in_flight=4))
+    assert (result.best, result.pulls) == (reference.best, reference.pulls)
+    assert max(counted.calls.values()) == 1
+
+
+def test_gaps_are_what_is_not_known_yet(reference: Result) -> None:
+    """Filling the cells that are wanted leads to the answer of the complete table."""
+    known: dict[str, dict[str, float]] = {arm: {item: float("nan") for item in ITEMS} for arm in LABELS}
+    result = evaluate(known, seed=3)
+    assert (result.certified, result.reason, result.evaluations) == (False, "more cells needed", 0)
+    while not result.certified:
+        assert result.wanted_cells
+        for arm, item in result.wanted_cells[:3]:
+            assert np.isnan(known[arm][item])
+            known[arm][item] = CELLS[arm][item]
+        result = evaluate(known, seed=3)
+    assert (result.best, result.reason, result.evaluations) == (reference.best, reference.reason, reference.evaluations)
+    assert result.wanted_cells == ()
+
+
+def test_what_a_result_tells(reference: Result) -> None:
+    means = TABLE.mean(axis=1)
+    assert reference.intervals is not None
+    assert reference.differences is not None
+    low, high = reference.intervals
+    assert ((low <= means) & (means <= high)).all()
+    low, high = reference.differences
+    assert ((low <= means - means[0]) & (means - means[0] <= high)).all()
+    assert (low[0], high[0]) == (0, 0)
+    assert reference.contenders == ("kind",)
+    assert reference.achieved_delta is not None
+    assert reference.achieved_delta <= 0.05
+    assert reference.epsilon_certified == 0
+    assert reference.items_used < 120
+    assert not reference.exact
+
+
+def test_small_is_good_and_bounds_are_units(reference: Result) -> None:
+    """The same table in seconds, of which few are good."""
+    seconds = {arm: {item: 60 * (1 - value) for item, value in row.items()} for arm, row in CELLS.items()}
+    result = evaluate(seconds, seed=3, minimise=True, bounds=(0, 60), simulate=True)
+    assert (result.best, result.evaluations) == (reference.best, reference.evaluations)
+    np.testing.assert_allclose(result.means, 60 * (1 - reference.means))
+    assert result.intervals is not None
+    assert result.differences is not None
+    truth = 60 * (1 - TABLE.mean(axis=1))
+    low, high = result.intervals
+    assert ((low <= truth) & (truth <= high)).all()
+    low, high = result.differences
+    assert ((low <= truth - truth[0] + 1e-9) & (truth - truth[0] <= high + 1e-9)).all()
+
+
+def test_ties_identical_arms_one_arm_and_one_item() -> None:
+    twins = evaluate({"a": [1.0, 0, 1, 0], "b": [1.0, 0, 1, 0]}, seed=1)
+    assert (twins.certified, twins.exact, twins.contenders) == (True, True, ("a", "b"))
+    assert "tied" in twins.reason
+    assert twins.evaluations == twins.cells == 8
+    tied = evaluate({"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.0, 0.0]}, seed=1)
+    assert tied.contenders == ("a", "b")
+    alone = evaluate({"a": lambda item: 1.0}, [1, 2], seed=1)
+    assert (alone.best, alone.certified, alone.evaluations) == ("a", True, 0)
+    single = evaluate({"a": lambda item: 0.2, "b": lambda item: 0.3}, ["only"], seed=1)
+    assert (single.best, single.certified, single.exact, single.evaluations) == ("b", True, True, 2)
+
+
+def test_a_budget_is_never_exceeded_and_leaves_contenders() -> None:
+    counted = Counted()
+    result = evaluate(list(LABELS), ITEMS, score=counted, seed=3, budget=10)
+    assert (result.certified, result.reason) == (False, "budget spent")
+    assert counted.calls.total() == result.evaluations <= 10
+    assert result.contenders is not None
+    assert "kind" in result.contenders
+
+
+def test_the_population_and_an_epsilon() -> None:
+    close = np.array([[1.0, 0.0] * 30, [0.0, 1.0] * 29 + [0.0, 0.0]])
+    listed, population = (evaluate(close, seed=1, target=target) for target in ("items", "population"))
+    assert (listed.best, listed.certified, listed.exact) == (0, True, True)
+    assert (population.certified, population.reason) == (False, "all items seen")
+    assert population.exact is False
+    strict = evaluate(TABLE[1:], seed=3, simulate=True)
+    loose = evaluate(TABLE[1:], seed=3, epsilon=0.3, simulate=True)
+    assert loose.certified
+    assert loose.evaluations < strict.evaluations
+
+
+def test_clusters_and_weights_are_options() -> None:
+    group = [i // 4 for i in range(120)]
+    result = evaluate(CELLS, seed=3, group=group, simulate=True)
+    assert result.best == "kind"
+    used = {ITEMS.index(item) for item in result.table["kind"]}
+    assert all({4 * (i // 4) + k for k in range(4)} <= used for i in used)
+    heavy = evaluate(np.array([[1.0] * 10, [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
+    assert heavy.best == 0
+    upset = evaluate(np.array([[1.0] * 9 + [0.0], [0.0] * 9 + [1.0]]), seed=1, weights=[1.0] * 9 + [100.0])
+    assert upset.best == 1
+
+
+def test_repeats_are_averaged() -> None:
+    calls: Counter[tuple[str, int]] = Counter()
+
+    def score(arm: str, item: int) -> float:
+        calls[arm, item] += 1
+        return float(calls[arm, item] % 2) if arm == "b" else 1.0
+
+    result = evaluate(["a", "b"], range(50), score=score, seed=1, repeats=2)
+    assert set(calls.values()) == {2}
+    assert result.best == "a"
+    assert set(result.table["b"].values()) == {0.5}
+    assert asyncio.run(aevaluate({"a": _async_one}, [1], repeats=2)).best == "a"
+
+
+async def _async_one(item: Any) -> float:
+    return 1.0
+
+
+def test_a_failure_is_an_error_or_counts_as_stated() -> None:
+    def fragile(arm: str, item: int) -> float:
+        if arm == "b" and item % 2:
+            raise RuntimeError("no answer")
+        return 0.9
+
+    with pytest.raises((SurestError, RuntimeError), match="no answer"):
+        evaluate(["a", "b"], range(60), score=fragile, seed=1, retries=0)
+    result = evaluate(["a", "b"], range(60), score=fragile, seed=1, retries=0, on_failure=0.0)
+    assert (result.best, result.certified) == ("a", True)
+    assert {item % 2 for item, value in result.table["b"].items() if value == 0} == {1}
+    assert result.health is not None
+    assert result.health["b"]["imputed"] > 0
+
+
+@pytest.mark.parametrize("how", ["table", "functions", "study", "async"])
+def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
+    kept = {"storage": "memory:history", "name": "s"} if how == "study" else {}
+    if how == "table":
+        result = evaluate(CELLS, seed=3, history=True, simulate=True)
+    elif how == "async":
+
+        async def score(arm: str, item: Any) -> float:
+            return CELLS[arm][item]
+
+        result = asyncio.run(surest.aevaluate(list(LABELS), ITEMS, score=score, seed=3, history=True))
+    else:
+        result = evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, history=True, **kept)
+    assert result.history[-1].pulls == result.pulls
+    assert result.history[-1].evidence >= result.history[-1].threshold
+    assert result.plot("evidence").get_xlabel() == "evaluations"
+    assert evaluate(CELLS, seed=3).history == ()
+
+
+def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
+    def stop(running: Any) -> None:
+        if running.rounds == 5:
+            raise surest.Stop("enough")
+
+    for result in (
+        evaluate(CELLS, seed=3, progress=stop, simulate=True),
+        evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, progress=stop),
+    ):
+        assert (result.certified, result.reason) == (False, "enough")
+        assert result.evaluations == result.pulls == sum(map(len, result.table.values())) > 0
+
+
+@pytest.mark.parametrize(
+    ("arms", "items", "more", "words"),
+    [
+        (["a", "b"], [1], {}, "score=function"),
+        ({"a": 1.0, "b": 2.0}, [1], {}, "give a function of an item"),
+        ({"a": len}, [], {}, "no items"),
+        ({}, [1], {}, "no arms"),
+        ({"a": len}, [1], {"score": len}, "score goes with labels"),
+        ({"a": _async_one}, [1], {}, "aevaluate"),
+        (CELLS, None, {"on_failure": 0.0}, "on_failure goes with functions"),
+        (CELLS, None, {"epsilom": 0.1}, "'epsilom'"),
+        (CELLS, None, {"delta": 2}, "strictly between 0 and 1"),
+        (CELLS, None, {"target": "people"}, "items, population"),
+        (CELLS, None, {"algorithm": "wager"}, "wager"),
+        ([[0.5, 2.0], [0.1, 0.2]], None, {}, "2"),
+        ([1.0, 2.0], None, {}, "1 dimension"),
+        ([[1, "x"], [0, 1]], None, {}, "not a number"),
+        ("no-such-file.csv", None, {}, "no-such-file"),
+        (pd.DataFrame([("a", "q", 1.0), ("a", "q", 0.0)], columns=["arm", "item", "value"]), None, {}, "one value"),
+        ({"a": lambda i: 7.0, "b": lambda i: 0.0}, [1], {}, "7"),
+        ({"a": lambda i: 0.5, "b": lambda i: 0.0}, [1], {"storage": "memory:"}, "go together"),
+        ({"a": lambda i: 0.5, "b": lambda i: 0.0}, [1], {"group": [1, 2]}, "2 entries for 1 items"),
+    ],
+)  # fmt: skip
+def test_mistakes_have_a_message(arms: Any, items: Any, more: dict[str, Any], words: str) -> None:
+    with pytest.raises((UsageError, SurestError), match=words):
+        evaluate(arms, items, **more)
+
+
+KEPT = """
+import sys, time
+from surest import evaluate
+
+def score(arm, item):
+    with open({calls!r}, "a") as file:
+        file.write(f"{{arm}} {{item}}\\n")
+    time.sleep({pause})
+    return float(arm == "b") if item % 3 else 0.5
+
+result = evaluate(["a", "b"], range(400), score=score, storage={storage!r}, name="kept", epsilon=0.0, delta=1e-9)
+print(result.best, result.certified, result.evaluations, flush=True)
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    calls, storage = tmp_path / "calls", f"sqlite:///{tmp_path}/kept.db"
+    program = KEPT.format(calls=str(calls), storage=storage, pause=0.02)
+    environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
+    first = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    before = calls.read_text().count("\n")
+    again = KEPT.format(calls=str(calls), storage=storage, pause=0)
+    # The cell that was under way is leased to a process that is gone; a new one takes it over at once or when it has run out.
+    done = subprocess.run(
+        [sys.executable, "-c", again], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    best, certified, evaluations = done.stdout.split()
+    assert (best, certified) == ("b", "True"), done.stderr
+    asked = Counter(calls.read_text().split("\n")[:-1])
+    assert before >= 6
+    assert max(asked.values()) <= 2
+    assert sum(asked.values()) <= int(evaluations) + 1, "only the cell under way was evaluated again"
+
+
+def test_a_leader_that_can_only_be_tied_is_called_that() -> None:
+    result = surest.evaluate({"x": {1: 1.0, 2: None}, "y": {1: 0.0, 2: 1.0}}, seed=0)
+    assert not result.certified
+    assert "No other arm can overtake it on this list any more; whether one ties with it is open." in str(result)
+
+
+def test_rules_for_lists_are_refused_on_fresh_draws() -> None:
+    """On fresh draws the rule for lists would certify wrong arms in a third of the runs."""
+    arms = {"a": lambda: 0.5, "b": lambda: 0.6}
+    for settings in ({"algorithm": "race", "items": 20}, {"algorithm": "race"}, {"items": 20}):
+        with pytest.raises(UsageError, match=r"use surest\.evaluate"):
+            surest.identify(arms, **settings)
+
+
+def test_a_table_with_gaps_goes_through_its_items_in_the_same_order_each_time() -> None:
+    table = {"a": dict.fromkeys(range(40)), "b": dict.fromkeys(range(40), 0.5)}
+    assert surest.evaluate(table).wanted_cells == surest.evaluate(table).wanted_cells
+
+
+@pytest.mark.parametrize("items", ["abc", {"q": 1}, {1, 2}, 100])
+def test_items_are_a_list(items: object) -> None:
+    with pytest.raises(UsageError, match="items are"):
+        surest.evaluate({"a": float, "b": float}, items)
+
+
+def test_intervals_for_a_population_are_informative() -> None:
+    rng = np.random.default_rng(1)
+    values = (rng.random((2, 400)) < np.array([[0.9], [0.1]])).astype(float)
+    low, high = surest.evaluate(values, target="population", seed=1).intervals
+    assert (low > [0.02, -1e-9]).all()
+    assert (high < [1 + 1e-9, 0.98]).all()
+
+
+def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
+    """A late arm that is 0 on all items met and 1 on the rest: bets on the items met would be wrong every time."""
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        rows = {"a": rng.random(40), "b": rng.random(40)}
+        session = surest.Session(["a", "b"], delta=0.05, items=40, reserve=0.5, seed=seed)
+        met: set[int] = set()
+        while not session.finished:
+            for ticket in session.ask():
+                assert ticket.item is not None
+                met.add(ticket.item)
+                session.tell(ticket.id, rows[ticket.label][ticket.item])
+            if len(met) == 20 and "c" not in session.labels:
+                rows["c"] = np.array([float(item not in met) for item in range(40)])
+                session.grow(["c"])
+            result = session.result()
+            low, high = result.intervals
+            means = np.array([rows[label].mean() for label in result.labels])
+            if "c" in result.labels:
+                assert low[2] <= means[2] + 1e-12
+                assert means[2] <= high[2] + 1e-12
+                less, more = result.differences
+                apart = means - means[result.index]
+                assert less[2] <= apart[2] + 1e-12
+                assert apart[2] <= more[2] + 1e-12
+
+
+def test_the_order_of_a_session_is_fresh_unless_a_seed_is_given() -> None:
+    orders = {tuple(surest.Session(2, items=50).running.request.ahead.tolist()) for _ in range(3)}
+    assert len(orders) == 3
+    assert surest.Session(2, items=50, seed=7).problem.seed == 7
+
+
+def test_a_budget_holds_for_any_number_of_workers() -> None:
+    calls = []
+    with ThreadPoolExecutor(8) as pool:
+        arms = {label: lambda item: calls.append(item) or 0.5 for label in "abc"}
+        surest.evaluate(arms, range(50), budget=30, seed=1, executor=pool, in_flight=8)
+    assert len(calls) <= 30
+
+
+def test_ties_are_said_to_be_up_to_rounding() -> None:
+    assert "up to rounding" in str(surest.evaluate(np.array([[1.0] * 10, [1.0] * 10]), seed=1))
+
+
+def test_the_mean_of_repeats_stays_in_its_range() -> None:
+    result = surest.evaluate({"a": lambda i: 0.1, "b": lambda i: 0.0}, range(50), bounds=(0, 0.1), repeats=3, seed=1)
+    assert result.best == "a"
+
+
+def test_async_evaluations_are_kept_and_repeated(tmp_path: Path) -> None:
+    calls: list[tuple[str, int]] = []
+
+    async def judged(arm: str, item: int) -> float:
+        calls.append((arm, item))
+        return float(arm == "kind")
+
+    how = {"score": judged, "repeats": 2, "storage": f"sqlite:///{tmp_path}/s.db", "name": "a", "in_flight": 2}
+    for _ in range(2):  # the second call finds all of it
+        result = asyncio.run(surest.aevaluate(["terse", "kind"], list(range(60)), **how))
+        assert (result.best, result.certified) == ("kind", True)
+    assert len(calls) == 2 * len(set(calls))
+
+
+def test_a_cell_out_of_range_is_named() -> None:
+    with pytest.raises(SurestError, match=r"reward 7\.0 for arm 'b' on item 3 is not a number in"):
+        evaluate(pd.DataFrame({"a": [0.5] * 5, "b": [0.5, 0.5, 0.5, 7.0, 9.0]}))

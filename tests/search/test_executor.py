@@ -1,0 +1,366 @@
+"""Callables on threads, processes, loky's and Dask's workers: the same transcript, whatever the timing and whoever dies."""
+
+import importlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surest
+from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
+from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
+from surest.result.data import Result
+from surest.search.desk import SessionDesk
+from surest.search.executor import drive
+from surest.search.seeds import ticket_seed
+from surest.search.session import Session, Ticket
+from waiting import PATIENCE, until
+
+BATCH = 128
+
+
+def run(executor: Executor | Callable[[], Executor] | None, arms=ARMS, **settings) -> Result:
+    given = {"seed": 5, "seeded": True, "record": True, "batch": BATCH, **settings}
+    return surest.identify(arms, 0.05, executor=executor, **given)
+
+
+def transcript(result: Result) -> list[tuple[object, ...]]:
+    return [
+        (
+            request.arms.tolist(),
+            request.times.tolist(),
+            reply.start.tolist(),
+            reply.values.tolist(),
+            reply.counts.tolist(),
+        )
+        for request, reply in result.transcript
+    ]
+
+
+@pytest.fixture(scope="module")
+def sequential() -> list[tuple[object, ...]]:
+    result = run(None)
+    assert result.best == "high"
+    assert result.certified
+    return transcript(result)
+
+
+def test_the_order_of_completion_does_not_matter(sequential: list[tuple[object, ...]]) -> None:
+    """64 in flight, good rewards come late: counted as they come, they would be another transcript."""
+    finished = []
+
+    def slow_when_good(function: Callable[[int], float]) -> Callable[[int], float]:
+        def evaluation(seed: int) -> float:
+            value = function(seed)
+            time.sleep(0.02 * value + 0.0001 * (seed % 7))
+            finished.append(seed)
+            return value
+
+        return evaluation
+
+    with ThreadPoolExecutor(64) as pool:
+        result = run(pool, {label: slow_when_good(arm) for label, arm in ARMS.items()}, in_flight=64)
+    assert transcript(result) == sequential
+    asked = [ticket_seed(5, ticket) for ticket in range(result.pulls)]
+    assert sorted(finished) == sorted(asked)
+    assert finished != asked
+
+
+def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work() -> None:
+    calls, under_way, most, lock = 0, 0, 0, threading.Lock()
+    five = threading.Barrier(5)
+
+    def watched(seed: int) -> float:
+        nonlocal calls, under_way, most
+        with lock:
+            calls, under_way = calls + 1, under_way + 1
+            most, early = max(most, under_way), 4 < calls <= 9  # the first request is for four
+        if early:
+            five.wait(PATIENCE)  # broken where there are never five at a time
+        time.sleep(0.002)
+        with lock:
+            under_way -= 1
+        return seed % 2
+
+    with ThreadPoolExecutor(32) as pool:
+        run(pool, {"a": watched, "b": watched}, in_flight=5, budget=200)
+    assert most == 5
+
+
+def test_processes(sequential: list[tuple[object, ...]]) -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+        assert transcript(run(pool, in_flight=8)) == sequential
+
+
+class Flaky:
+    """Fails, the first `failures` times that it is called with each seed."""
+
+    def __init__(self, function: Callable[[int], float], failures: int) -> None:
+        self.function, self.failures = function, failures
+        self.calls: dict[int, int] = {}
+
+    def __call__(self, seed: int) -> float:
+        self.calls[seed] = self.calls.get(seed, 0) + 1
+        if seed % 5 == 0 and self.calls[seed] <= self.failures:
+            raise OSError("connection lost")
+        return self.function(seed)
+
+
+def test_failed_evaluations_are_retried(sequential: list[tuple[object, ...]]) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        result = run(pool, ARMS | {"middle": Flaky(middle, 3)})
+    assert transcript(result) == sequential
+
+
+def test_an_arm_that_keeps_failing_is_named() -> None:
+    arm = Flaky(middle, 10**9)
+    with (
+        ThreadPoolExecutor(4) as pool,
+        pytest.raises(EvaluationError, match=r"arm 'middle': .* failed 3 times.*OSError: connection lost") as caught,
+    ):
+        run(pool, ARMS | {"middle": arm}, retries=2)
+    assert isinstance(caught.value.__cause__, OSError)
+    assert max(arm.calls.values()) == 3
+
+
+def test_a_failure_counts_as_the_stated_reward_where_there_is_one() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        result = run(pool, ARMS | {"high": Flaky(high, 10**9)}, on_failure=0.0)
+        as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
+    assert transcript(result) == transcript(as_zero)
+
+
+def test_a_function_that_exits_has_failed() -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(EvaluationError, match=r"arm 'b'.*SystemExit: 3"):
+        run(pool, {"a": low, "b": leave}, retries=0)
+
+
+@pytest.mark.parametrize("kept", [{}, {"storage": "memory:retries", "name": "s"}])
+def test_a_stated_reward_does_not_switch_retries_off(kept: dict[str, str]) -> None:
+    failed: set[int] = set()
+
+    def flaky(item: int) -> float | None:
+        if item not in failed:
+            failed.add(item)
+            if item % 3 == 0:
+                raise TimeoutError("429")
+            return (None, float("nan"))[item % 2]
+        return 1.0
+
+    result = surest.evaluate({"flaky": flaky, "low": lambda item: 0.0}, range(30), on_failure=0.0, seed=1, **kept)
+    assert result.best == "flaky"
+    assert "imputed" not in result.health["flaky"]
+    assert result.health["flaky"]["retried"] == len(failed) > 3
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.float32("nan"), None])
+def test_none_and_nan_are_failures(missing: object) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(EvaluationError, match=r"arm 'bad'.* failed 4 times.*the score is .*raise an exception"):
+            run(pool, {"bad": lambda seed: missing, "low": low}, in_flight=1)
+        result = run(pool, {"bad": lambda seed: missing, "high": high}, on_failure=0.0)
+    assert result.best == "high"
+    counts = result.health["bad"]
+    assert counts["failed"] == 4 * counts["imputed"] > 0
+
+
+@pytest.mark.parametrize("bad", [1.5, "1"])
+def test_a_reward_that_cannot_be_counted_ends_the_run_and_is_not_tried_again(bad: object) -> None:
+    calls = []
+
+    def arm(seed: int) -> object:
+        calls.append(seed)
+        return bad
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RewardError, match="arm 'bad'"):
+        run(pool, {"bad": arm, "low": low}, in_flight=1)
+    assert len(calls) == 1
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        for in_flight in (0, -1, 1.5):
+            with pytest.raises(UsageError, match="in_flight"):
+                run(pool, in_flight=in_flight)
+        with pytest.raises(UsageError, match="retries"):
+            run(pool, retries=-1)
+        with pytest.raises(UsageError, match="outside the bounds"):
+            run(pool, on_failure=2.0)
+        with pytest.raises(UsageError, match="need no executor"):
+            surest.identify([[0.1], [0.2]], executor=pool)
+        with pytest.raises(UsageError, match="one reward a call"):
+            surest.identify({"a": low, "b": low}, executor=pool, vectorised=True)
+        session = Session(2)
+        session.ask(100)
+        with pytest.raises(TicketError, match="handed out to others"):
+            drive(SessionDesk(session), lambda ticket: (float,), pool, 16)
+    with pytest.raises(UsageError, match="go with an executor"):
+        run(None, retries=2)
+    with pytest.raises(UsageError, match="executor is 4; give"):
+        run(4)
+
+
+def test_after_an_error_nothing_more_is_started() -> None:
+    begun, over = [], threading.Event()
+
+    def arm(seed: int) -> float:
+        begun.append(seed)
+        if len(begun) > 1:
+            over.wait(PATIENCE)
+        raise OSError
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(EvaluationError):
+            run(pool, {"a": arm, "b": arm}, in_flight=4, retries=0)
+        over.set()
+    assert len(begun) <= 2  # the pool has ended: whatever was not cancelled has run
+
+
+def test_on_request_is_called_before_each_request_and_while_nothing_is_done() -> None:
+    rounds = []
+
+    def slow(seed: int) -> float:
+        until(lambda: len(rounds) >= 4, "the hook is called while nothing is done")
+        return low(seed)
+
+    with ThreadPoolExecutor(2) as pool:
+        result = run(pool, ARMS | {"low": slow}, on_request=lambda running: rounds.append(running.rounds))
+    assert rounds == sorted(rounds)
+    assert set(rounds) == set(range(result.rounds))
+    assert rounds.count(0) >= 4
+
+
+def test_the_hook_and_an_arm_may_stop_the_run() -> None:
+    def stop(running: object) -> None:
+        if running.rounds == 2:
+            raise Stop("enough")
+
+    def arm(seed: int) -> float:
+        raise Stop("seen enough")
+
+    with ThreadPoolExecutor(2) as pool:
+        result = run(pool, on_request=stop)
+        assert (result.certified, result.reason, result.rounds) == (False, "enough", 2)
+        result = run(pool, ARMS | {"low": arm}, on_request=lambda running: None)
+        assert (result.certified, result.reason, result.pulls) == (False, "seen enough", 0)
+
+
+def test_a_broken_pool_is_replaced_where_a_function_makes_pools(
+    tmp_path: Path, sequential: list[tuple[object, ...]]
+) -> None:
+    made = []
+
+    def pools() -> Executor:
+        made.append(ProcessPoolExecutor(2, mp_context=get_context("forkserver")))
+        return made[-1]
+
+    result = run(pools, ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}, in_flight=8)
+    assert (tmp_path / "killed").exists()
+    assert transcript(result) == sequential
+    assert len(made) == 2
+    for pool in made:
+        pool.shutdown()
+
+
+def test_a_broken_pool_that_cannot_be_replaced_is_an_error_that_names_the_arms(tmp_path: Path) -> None:
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool,
+        pytest.raises(EvaluationError, match=r"(?s)executor broke.*'deadly'.*give a function that makes one"),
+    ):
+        run(pool, {"deadly": Killing(tmp_path / "killed", 0.5), "low": low}, in_flight=2)
+
+
+def test_loky_with_a_worker_killed(tmp_path: Path, sequential: list[tuple[object, ...]]) -> None:
+    loky = pytest.importorskip("loky", reason="LOKY IS NOT INSTALLED: pip install 'surest[loky]'")
+    arms = ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}
+    try:
+        result = run(lambda: loky.get_reusable_executor(max_workers=2), arms, in_flight=8)
+        assert (tmp_path / "killed").exists()
+        assert transcript(result) == sequential
+    finally:
+        loky.get_reusable_executor(max_workers=2).shutdown(kill_workers=True)
+
+
+def test_dask_with_a_worker_killed(tmp_path: Path, sequential: list[tuple[object, ...]]) -> None:
+    """A scheduler and two worker processes; one of them dies in the middle of a run."""
+    distributed = pytest.importorskip("distributed", reason="DASK IS NOT INSTALLED: pip install 'surest[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        before = set(client.run(os.getpid).values())
+        arms = ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}
+        result = run(client.get_executor(), arms, in_flight=8)
+        after = set(client.run(os.getpid).values())
+    assert (tmp_path / "killed").exists()
+    assert len(before) == 2
+    assert after != before
+    assert transcript(result) == sequential
+
+
+def test_dask_workers_that_cannot_import_an_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that gets what it cannot load drops the connection, and Dask waits for ever: this must not come to that."""
+    distributed = pytest.importorskip("distributed", reason="DASK IS NOT INSTALLED: pip install 'surest[dask]'")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        (tmp_path / "arms_out_of_reach.py").write_text("def good():\n    return 1\n\n\ndef bad():\n    return 0\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        module = importlib.import_module("arms_out_of_reach")
+        arms = {"good": module.good, "bad": module.bad}
+        with pytest.raises(UsageError, match=r"cannot load arm 'good': ModuleNotFoundError.*upload_file"):
+            surest.identify(arms, executor=client.get_executor())
+        client.upload_file(str(tmp_path / "arms_out_of_reach.py"))
+        assert surest.identify(arms, executor=client.get_executor(pure=False), seed=1).best == "good"
+
+
+def test_a_result_says_what_failed() -> None:
+    """Failed, timed out, retried and imputed evaluations, by arm, as a study counts them."""
+    errors = iter([ValueError("x"), TimeoutError("y"), TimeoutError("z")])
+
+    def flaky() -> float:
+        error = next(errors, None)
+        if error is not None:
+            raise error
+        return 1.0
+
+    with ThreadPoolExecutor(1) as pool:
+        how = {"executor": pool, "in_flight": 1, "retries": 1, "on_failure": 0.5}
+        result = surest.identify({"flaky": flaky, "low": lambda: 0.0}, seed=1, **how)
+    assert result.health == {"flaky": {"failed": 1, "retried": 2, "timed out": 2, "imputed": 1}}
+    assert surest.identify([lambda: 1.0, lambda: 0.0]).health == {}
+    assert surest.identify([[0.5], [0.2]]).health is None
+
+
+def test_no_two_tickets_share_a_seed() -> None:
+    seeds = {ticket_seed(2**32 - 1, ticket) for ticket in range(50_000)}
+    assert len(seeds) == 50_000
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert seeds != {ticket_seed(2**32 - 2, ticket) for ticket in range(50_000)}
+    with pytest.raises(UsageError):
+        ticket_seed(0, 2**31)
+
+
+def test_a_ticket_is_all_that_the_work_is_made_from() -> None:
+    session = Session(["a", "b"], 0.1, batch=4)
+    seen: list[Ticket] = []
+
+    def work(ticket: Ticket) -> tuple[object, ...]:
+        seen.append(ticket)
+        return lambda: float(ticket.label == "b"), *()
+
+    with ThreadPoolExecutor(2) as pool:
+        drive(SessionDesk(session), work, pool, in_flight=4)
+    assert session.result().best == "b"
+    assert [ticket.id for ticket in seen] == list(range(session.running.pulls))

@@ -1,0 +1,362 @@
+"""`surest.gate` in Python: what counts, in which order, and what is said of it."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surest
+from surest.errors import UsageError
+from surest.evidence.lists.gate import judge
+from surest.search.gate import _beside
+
+N = 300
+RNG = np.random.default_rng(4)
+OLD = {f"q{i}": float(value) for i, value in enumerate(RNG.random(N) < 0.6)}
+NEW = {item: 1 - value if RNG.random() < 0.1 else value for item, value in OLD.items()}
+WORSE = {item: value * (RNG.random() < 0.7) for item, value in OLD.items()}
+
+
+def mean_difference(one: dict[str, float], two: dict[str, float]) -> float:
+    return sum(two[item] - one[item] for item in one) / len(one)
+
+
+def in_order(seed: str, scores: dict[str, float], count: int) -> dict[str, float]:
+    """The scores on the first items that the gate would want."""
+    items = [str(item) for _, item in surest.gate(OLD, {}, 0.1, seed=seed).wanted]
+    assert sorted(items) == sorted(OLD)
+    return {item: scores[item] for item in items[:count]}
+
+
+def test_a_complete_list_is_decided_exactly() -> None:
+    change = mean_difference(OLD, NEW)
+    for margin in (0.0, 0.02, 0.1):
+        found = surest.gate(OLD, NEW, margin)
+        assert found.exact
+        assert found.verdict == ("pass" if change >= -margin else "fail")
+        assert found.passed is (not found.failed)
+        assert found.difference == pytest.approx(change)
+        assert found.interval == pytest.approx((change, change))
+        assert (found.items, found.items_counted, found.wanted) == (N, N, ())
+        assert found.means == pytest.approx((np.mean([*OLD.values()]), np.mean([*NEW.values()])))
+    failed = surest.gate(OLD, WORSE, 0.03)
+    assert failed.failed
+    assert str(failed).startswith(
+        "FAIL: candidate is worse than baseline by more than 0.03 on the 300 items of the list, certain. "
+    )
+
+
+def flipped(gained: int, lost: int) -> surest.Gate:
+    """The gate, at a margin of 0.05, of a candidate that differs from the baseline on so many of 1,000 items."""
+    old = [float(i < lost) for i in range(1000)]
+    return surest.gate(old, [float(lost <= i < lost + gained) for i in range(1000)], 0.05)
+
+
+def test_a_complete_list_also_says_what_holds_for_further_items_and_what_it_would_have_taken() -> None:
+    """The first line is a fact about the list; a sample of which it is true may come from where it is not."""
+    alike, worse, slightly = flipped(100, 100), flipped(0, 200), flipped(60, 100)
+    assert [gate.verdict for gate in (alike, worse, slightly)] == ["pass", "fail", "pass"]
+    assert all(gate.exact and gate.population is not None for gate in (alike, worse, slightly))
+    assert [gate.population.exact for gate in (alike, worse)] == [False, False]
+    assert worse.population.failed
+    on_further = (
+        "On further items like these candidate is worse than baseline, wrong with probability at most 0.05. The"
+    )
+    assert on_further in str(worse)
+    assert flipped(3, 0).population.passed
+    few = surest.gate([1.0] * 9, [1.0] * 9, 0.01)
+    assert (few.passed, few.population.verdict) == (True, "undecided"), "nine items say little of others"
+    assert "On further items like these not known yet whether candidate is worse" in str(few)
+    assert f"surest would have needed {worse.needed} of these 1,000 items." in str(worse)
+    assert 0 < worse.needed < 100
+    assert slightly.needed_verdict == "fail"
+    assert "Of a candidate that is worse by no more than the margin both verdicts are right." in str(slightly)
+    for gate in (alike, worse, slightly):
+        low, high = gate.population.interval
+        assert low <= gate.difference <= high
+        told = json.loads(json.dumps(gate.to_dict()))
+        assert (told["needed"], told["population"]["verdict"]) == (gate.needed, gate.population.verdict)
+        assert told["population"]["text"] in gate.to_markdown()
+        assert told["population"]["text"] in gate._repr_html_()
+        assert "\n" not in told["text"]
+    growing = surest.gate(OLD, in_order("a", NEW, 30), 0.1, seed="a")
+    assert (growing.population, growing.needed, str(growing).count("\n")) == (None, None, 0)
+
+
+def test_a_verdict_on_further_items_does_not_contradict_the_items_at_hand() -> None:
+    """Where both are supported it is that of the list; where only one that the items speak against, there is none."""
+    for fact, above, below, difference, verdict in (
+        ("pass", 5, 3, -0.01, "pass"),
+        ("fail", 3, 5, -0.2, "fail"),
+        ("pass", None, 3, -0.01, "fail"),
+        ("pass", None, 3, 0.01, "undecided"),
+        ("fail", 3, None, -0.2, "undecided"),
+    ):
+        found = judge(np.zeros(1), math.inf, 0.1, 0.05)._replace(above=above, below=below)
+        assert _beside(found, fact, difference) == verdict
+
+
+@pytest.mark.parametrize(
+    ("loss", "margin", "verdict"), [(0.0, 0.0, "pass"), (0.1, 0.1, "pass"), (0.1, 0.09, "fail"), (0.1, 0.0, "fail")]
+)
+def test_on_the_boundary_a_complete_list_passes(loss: float, margin: float, verdict: str) -> None:
+    """A loss of exactly the margin is allowed; .9 − .8 is not .1 in floating point, and counts as .1."""
+    assert surest.gate([0.9] * 30, [0.9 - loss] * 30, margin).verdict == verdict
+    assert surest.gate([0.8 + loss] * 30, [0.8] * 30, margin).verdict == verdict
+
+
+def test_equal_scores_pass_without_a_margin_and_cannot_fail_before_the_end() -> None:
+    assert surest.gate(OLD, OLD).passed
+    half = in_order("a", OLD, N // 2)
+    assert surest.gate(OLD, half, seed="a").verdict == "undecided"
+    assert surest.gate(OLD, half, 0.05, seed="a").passed, "with a margin the first half is enough"
+
+
+def test_scores_count_in_the_order_that_is_asked_for_and_the_verdict_stays() -> None:
+    verdicts = []
+    for count in range(0, N + 1, 20):
+        found = surest.gate(OLD, in_order("build 7", WORSE, count), 0.03, seed="build 7")
+        assert found.items_counted == count
+        verdicts.append((found.verdict, found.decided_after))
+        if found.verdict == "undecided":
+            assert found.wanted[0][0] == "candidate"
+    first = next(k for k, (verdict, _) in enumerate(verdicts) if verdict != "undecided")
+    assert 0 < first < len(verdicts) - 1
+    assert {verdict for verdict, _ in verdicts[first:]} == {"fail"}
+    assert len({after for _, after in verdicts[first:]}) == 1, "looking again changes nothing"
+
+
+def test_scores_in_another_order_count_only_as_far_as_the_order_goes() -> None:
+    first_half = {item: WORSE[item] for item in list(OLD)[: N // 2]}
+    found = surest.gate(OLD, first_half, 0.03, seed=1)
+    assert (found.verdict, found.items_counted < 20) == ("undecided", True)
+    assert any("150 items have both values, but only the first " in note for note in found.notes)
+    assert surest.gate(OLD, first_half, 0.03, shuffled=True).items_counted == N // 2
+    with pytest.raises(UsageError, match="order of these items is given"):
+        surest.gate(OLD, first_half, 0.03, shuffled=True, seed=1)
+
+
+def test_the_order_depends_on_the_seed_and_the_places_of_items_alone() -> None:
+    """Not on their names: who chose those could choose the order, and with it the verdict."""
+    renamed = {f"{hash(item)} {item}": value for item, value in OLD.items()}
+    for seed in (None, 5):
+        one, two = (surest.gate(a, {}, seed=seed) for a in (OLD, renamed))
+        assert one.places == two.places
+        assert [list(OLD)[place] for place in one.places] == [item for _, item in one.wanted]
+    assert one.places != surest.gate(OLD, {}, seed=6).places
+    assert one.places == surest.gate(OLD, {}, seed="5").places
+    assert surest.gate(OLD, {}).seed == surest.gate(renamed, {}).seed == "0"
+
+
+def test_what_cannot_change_any_more_is_certain() -> None:
+    """Enough is known whatever the missing values are, in the order drawn or not."""
+    some = dict(list(OLD.items())[:280])
+    found = surest.gate(OLD, some, 0.2)
+    assert (found.verdict, found.exact) == ("pass", True)
+    lost = dict.fromkeys(list(OLD)[:280], 0.0)
+    assert (surest.gate(OLD, lost, 0.2).verdict, surest.gate(OLD, lost, 0.2).exact) == ("fail", True)
+
+
+def test_the_interval_agrees_with_the_verdict() -> None:
+    rng = np.random.default_rng(8)
+    for shift in (-12, -3, 0, 6):
+        path = np.repeat([1.0, -1.0, 0.0], [20 + shift, 20 - shift, 160])
+        for _ in range(10):
+            found = judge(rng.permutation(path)[:120], 200.0, 0.08, 0.1)
+            assert (found.above is not None) == (found.low >= -0.08)
+            assert (found.below is not None) == (found.high <= 0)
+
+
+def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
+    """Both are of other times: the ends are the best that ever held, and the items since may lead elsewhere."""
+    questions = [f"q{i}" for i in range(1000)]
+    old = {name: float(100 <= i < 200) for i, name in enumerate(questions)}
+    new = {name: float(i < 100) for i, name in enumerate(questions)}
+    moved = 0
+    for seed in range(60):
+        order = [row[0] for row in surest.gate(old, new, 0.03, seed=seed).scores]
+        for first, second in ((old, new), (new, old)):
+            found = surest.gate(first, {name: second[name] for name in order[:700]}, 0.03, seed=seed)
+            low, high = found.interval
+            assert low <= found.difference <= high
+            moved += found.difference in found.interval
+    assert moved > 0
+    # Items that are known, but do not come next, may leave the mean of those that count impossible.
+    names = [row[0] for row in surest.gate(dict.fromkeys("abcdefghij", 0.5), {}, seed=1).scores]
+    known = {name: 1.0 if k < 2 else 0.0 for k, name in enumerate(names) if k != 2}
+    odd = surest.gate(dict.fromkeys("abcdefghij", 0.5), known, 0.01, seed=1)
+    assert (odd.verdict, odd.exact, odd.items_counted) == ("fail", True, 2)
+    assert odd.difference == odd.interval[1] == pytest.approx(-0.15)
+
+
+def test_a_verdict_and_the_ends_of_an_interval_have_levels_of_their_own() -> None:
+    found = surest.gate(OLD, {name: NEW[name] for name, *_ in surest.gate(OLD, NEW, seed=3).scores[:150]}, 0.2, seed=3)
+    assert ", wrong with probability at most 0.05. Difference " in str(found)
+    assert re.search(
+        r" so far, after 150 of 300 items; at least \S+ and at most \S+ on all items \(95 % each\)\.$", str(found)
+    )
+
+
+def test_items_that_one_side_lacks() -> None:
+    extra = {**NEW, "new item": 1.0}
+    found = surest.gate(OLD, extra)
+    assert (found.items, found.exact) == (N, True)
+    assert found.notes == ("1 item of candidate is not on the list: 'new item' does not count",)
+    removed = {item: value for item, value in extra.items() if item not in ("q3", "q5")}
+    assert "candidate has no value for 2 items of the list" in surest.gate(OLD, removed).notes
+    both = surest.gate(OLD, removed, common=True)
+    assert (both.items, both.exact, len(both.notes)) == (N - 2, True, 2)
+    for strange in (extra, removed):
+        with pytest.raises(UsageError, match="leave out strict"):
+            surest.gate(OLD, strict=True, candidate=strange)
+    with pytest.raises(UsageError, match="no item of the list has a value both"):
+        surest.gate(OLD, {"other": 1.0}, common=True)
+
+
+def test_a_list_that_is_stated() -> None:
+    grown = {item: OLD[item] for item in list(OLD)[:100]}
+    found = surest.gate(grown, grown, 0.1, items=list(OLD), seed=1)
+    assert (found.items, found.verdict) == (N, "undecided")
+    assert {name for name, _ in found.wanted[:40]} == {"baseline", "candidate"}
+    with pytest.raises(UsageError, match="or say shuffled"):
+        surest.gate(grown, grown, 0.1, items=N)
+    known = surest.gate(grown, grown, 0.1, items=N, shuffled=True)
+    assert (known.items, known.items_counted, known.verdict) == (N, 100, "pass")
+    assert surest.gate(grown, grown, items=100).exact
+    with pytest.raises(UsageError, match="100 items have scores"):
+        surest.gate(grown, grown, items=99)
+    with pytest.raises(UsageError, match="different items"):
+        surest.gate(grown, grown, items=["q1", "q1"])
+    with pytest.raises(UsageError, match="holds no items"):
+        surest.gate({}, grown)
+
+
+def test_a_population_counts_in_its_own_order_and_never_exactly() -> None:
+    found = surest.gate(OLD, OLD, 0.1, target="population")
+    assert (found.passed, found.exact, found.items, found.seed) == (True, False, None, None)
+    assert "on further items like these" in str(found)
+    assert surest.gate(OLD, OLD, target="population").verdict == "undecided"
+    gap = {**OLD, "q7": math.nan}
+    assert surest.gate(OLD, gap, 0.1, target="population").items_counted == 7
+    with pytest.raises(UsageError, match="no number of items"):
+        surest.gate(OLD, OLD, target="population", items=N + 1, shuffled=True)
+
+
+def test_functions_are_called_until_it_is_decided() -> None:
+    calls: list[str] = []
+
+    def worse(item: str) -> float:
+        calls.append(item)
+        return WORSE[item]
+
+    found = surest.gate(OLD, worse, 0.03, seed=2)
+    assert found.failed
+    assert len(calls) == len(set(calls)) == found.items_counted < N
+    both = surest.gate(lambda item: 0.5, lambda item: item / 100, 0.1, items=range(100), seed=3)
+    assert both.verdict == ("pass" if 0.495 >= 0.4 else "fail")
+    assert surest.gate({"a": None, "b": 1.0}, lambda item: 1.0, seed=1).verdict == "undecided", (
+        "the baseline lacks an item"
+    )
+
+
+def test_units_and_direction() -> None:
+    seconds = {item: 60 * (1 - value) for item, value in OLD.items()}
+    slower = {item: 60 * (1 - value) for item, value in WORSE.items()}
+    found = surest.gate(seconds, slower, 1.5, bounds=(0, 60), minimise=True)
+    assert found.failed
+    assert found.difference == pytest.approx(-60 * mean_difference(OLD, WORSE))
+    assert found.interval[0] <= found.difference <= found.interval[1]
+    part = surest.gate(seconds, in_order("x", slower, 60), 1.5, bounds=(0, 60), minimise=True, seed="x")
+    assert part.interval[0] < part.difference < part.interval[1]
+    with pytest.raises(UsageError, match=r"item 'q0' of .* is not a number in \[0, 1\]"):
+        surest.gate({"q0": 3.0}, {"q0": 1.0})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        dict,
+        lambda scores: pd.Series(scores),
+        lambda scores: list(scores.values()),
+        lambda scores: np.array([*scores.values()]),
+    ],
+)
+def test_kinds_of_scores(kind: Callable[[Any], Any]) -> None:
+    found = surest.gate(kind(OLD), kind(WORSE), 0.03)
+    assert (found.verdict, found.items) == ("fail", N)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"margin": -0.1}, "margin is -0.1"),
+        ({"margin": 1.0}, "margin is 1.0"),
+        ({"margin": math.nan}, "margin is nan"),
+        ({"delta": 0.0}, "delta is 0.0"),
+        ({"target": "all"}, "target is 'all'"),
+        ({"bounds": (1, 0)}, "bounds"),
+        ({"table": {"old": OLD, "new": NEW}}, "there is no arm"),
+        ({"candidate": pd.DataFrame({"item": ["a"], "value": [1.0]})}, "one column of it"),
+        ({"candidate": pd.Series([1.0, 0.0], index=["a", "a"])}, "twice"),
+        ({"candidate": 3}, "give a file"),
+        ({"candidate": {"q1": "good"}}, "is not a number"),
+        ({"candidate": {"q1": math.inf}}, "finite"),
+        ({"candidate": "nowhere.csv"}, "no such file"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        surest.gate(**{"baseline": OLD, "candidate": NEW, **given})
+
+
+def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:
+    table = {"old": OLD, "new": NEW, "worse": WORSE}
+    assert surest.gate("old", "worse", 0.03, table=table).verdict == "fail"
+    assert surest.gate("old", "worse", 0.03, table=pd.DataFrame(table)).names == ("old", "worse")
+    with pytest.raises(UsageError, match="both the baseline and the candidate"):
+        surest.gate("old", "old", table=table)
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["old", "worse"], 0.001, items=list(OLD), seed=11)
+    while not study.finished:
+        for ticket in study.ask(4):
+            study.tell(ticket.id, (OLD if ticket.label == "old" else WORSE)[study.items[ticket.item or 0].key])
+    found = surest.gate("old", "worse", 0.03, table=study)
+    told = study.status().told
+    assert 0 < found.items_counted <= told / 2 < N, "the study's own order counts"
+    assert found.failed
+    assert found.seed is None
+    for wrong in ({"items": 3}, {"bounds": (0, 2)}, {"minimise": True}):
+        with pytest.raises(UsageError, match="a study has"):
+            surest.gate("old", "worse", table=study, **wrong)  # type: ignore[arg-type]
+    late = surest.open_study("memory:", "late", ["old", "worse"], 0.05, items=list(OLD), seed=11, reserve=0.1)
+    for ticket in late.ask(4):
+        late.tell(ticket.id, 1.0)
+    late.add_arms(["later"])
+    assert surest.gate("old", "worse", table=late).seed is None
+    assert surest.gate("old", "later", table=late, seed=5).seed == "5", "not the study's order: it may be known"
+    pulls = surest.open_study("memory:", "fresh", ["old", "worse"], 0.05)
+    with pytest.raises(UsageError, match="not on a list of items"):
+        surest.gate("old", "worse", table=pulls)
+
+
+def test_a_gate_has_no_truth_value_and_is_plain_data() -> None:
+    found = surest.gate(OLD, NEW, 0.05)
+    with pytest.raises(TypeError, match=r"\.passed or \.failed"):
+        assert found
+    data = json.loads(json.dumps(found.to_dict()))
+    assert (data["verdict"], data["items"], data["margin"]) == ("pass", N, 0.05)
+    assert data["text"] == str(found).splitlines()[0]
+
+
+def test_a_summary_in_markdown_escapes_names() -> None:
+    text = surest.gate("a|b", "<c>", 0.05, table={"a|b": OLD, "<c>": WORSE}).to_markdown()
+    assert text.startswith(
+        r"**FAIL**: &lt;c&gt; is worse than a\|b by more than 0.05 on the 300 items of the list, certain."
+    )
+    assert all(line.replace(r"\|", "").count("|") == 4 for line in text.splitlines() if line.startswith("|"))
+    assert "nan" not in surest.gate(OLD, {}).to_markdown()

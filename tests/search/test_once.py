@@ -1,0 +1,263 @@
+"""`surest identify FILE --suggest K`: a record that another program writes, each row counted once, in order."""
+
+import csv
+import gzip
+import json
+import math
+from collections import Counter
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surest import identify
+from surest.arms.order import _few_runs, _many
+from surest.arms.recorded import read_in_order
+from surest.cli import main
+from surest.decision.write import decision_of
+from surest.errors import SourceError, UsageError
+from surest.search.recorded import feed, heeding_all
+from surest.search.session import Session
+
+MEANS = {"a": 0.3, "b": 0.5, "c": 0.8}
+
+
+def surest(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main(["identify", *arguments])
+    captured = capsys.readouterr()
+    return exit_.value.code, captured.out, captured.err
+
+
+def sequences(length: int = 3000) -> dict[str, list[float]]:
+    rng = np.random.default_rng(11)
+    return {arm: (rng.random(length) < mean).astype(float).tolist() for arm, mean in MEANS.items()}
+
+
+def test_rows_that_cannot_be_in_random_order_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Equal arms, sorted: the rows at the beginning said that one of them is the best."""
+    file, rows = tmp_path / "s.csv", ["a,1"] * 150 + ["a,0"] * 150 + ["b,0"] * 150 + ["b,1"] * 150
+    file.write_text("\n".join(["arm,value", *rows, ""]))
+    status, out, err = surest(str(file), capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "its 150 larger values of 300 come in 1 run, where about 76 are usual" in err
+    assert "--shuffle SEED" in err
+    for seed in (["3"], []):
+        status, out, _ = surest(str(file), "--json", "--shuffle", *seed, capsys=capsys)
+        assert (status, json.loads(out)["contenders"]) == (3, ["a", "b"])
+    for other in (["--follow"], ["--suggest", "5"]):
+        status, _, err = surest(str(file), *other, "--shuffle", "3", capsys=capsys)
+        assert status == 2
+        assert f"{other[0]} does not go with --shuffle, which needs all rows to be there" in err
+    for mean in (0.5, 0.02, 0.98):  # a drift, of frequent and of rare values
+        rng, drift = np.random.default_rng(1), np.linspace(-0.2, 0.2, 4000)
+        with pytest.raises(SourceError, match=r"are among the first 2,000 of 4,000 rows|where about"):
+            identify({"a": rng.random(4000) < np.clip(mean + drift, 0.001, 0.999), "b": rng.random(4000) < 0.5})
+    with pytest.raises(UsageError, match="shuffle goes with recorded rewards"):
+        identify([lambda: 1.0, lambda: 0.0], shuffle=1)
+
+
+def test_rows_that_alternate_too_regularly_mislead_nobody() -> None:
+    """They are not refused: running means, which bets follow, stay closer to the mean of all rows than in random order."""
+    patterns = [
+        pattern for size in (2, 3, 4) for pattern in product((0.0, 1.0), repeat=size) if 0 < sum(pattern) < size
+    ]
+    alike = [pair for pair in combinations(patterns, 2) if np.mean(pair[0]) == np.mean(pair[1])]
+    assert len(alike) > 20
+    for pair in alike:
+        result = identify({str(pattern): np.tile(pattern, 600 // len(pattern)) for pattern in pair}, 0.2, seed=1)
+        assert len(result.contenders) == 2, pair
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(3, 5), (4, 4), (6, 2), (1, 7), (5, 6)])
+def test_a_false_alarm_is_not_more_probable_than_what_is_computed(ones: int, zeros: int) -> None:
+    size, runs, early = ones + zeros, Counter[int](), Counter[int]()
+    for places in combinations(range(size), ones):
+        large = np.isin(np.arange(size), places)
+        runs[int(large[0]) + int((large[1:] & ~large[:-1]).sum())] += 1
+        early[int(large[: size // 2].sum())] += 1
+    for found in runs:
+        exact = sum(times for k, times in runs.items() if k <= found) / runs.total()
+        assert exact <= math.exp(_few_runs(found, ones, zeros)) * (1 + 1e-9)
+    for found in early:
+        exact = sum(times for k, times in early.items() if k >= found) / early.total()
+        assert exact <= math.exp(_many(found, ones, size // 2, size)) * (1 + 1e-9)
+    assert math.exp(_few_runs(1, ones, zeros)) == pytest.approx(runs[1] / runs.total())
+
+
+@pytest.mark.parametrize("settings", [{}, {"top": 1}, {"control": "b"}, {"above": 0.5}])
+def test_nothing_is_certified_against_rows_that_were_left_over(settings: dict[str, Any]) -> None:
+    first, rng = {"a": [1.0] * 40, "b": [0.0] * 40}, np.random.default_rng(5)
+    found = identify(first, **settings, record=True)
+    assert found.certified
+    for left, certified in ((0.8, True), (0.2, False)):  # the mean of a in the rows that follow, and 1 less that of b
+        units = [np.append(first[arm], rng.random(300) < mean) for arm, mean in (("a", left), ("b", 1 - left))]
+        heeded = heeding_all(found, units)
+        assert heeded.certified == certified
+    assert heeded.reason == "the rows left over speak against it"
+    assert heeded.means.tolist() == [values.mean() for values in units]
+    assert "Not decided (the rows left over speak against it). " in str(heeded)
+    with pytest.raises(UsageError, match=r"speak against it; there is no decision to write|no checker for"):
+        decision_of(heeded)
+
+
+def test_rows_left_over_may_refute_what_the_means_of_all_rows_say() -> None:
+    found = identify({"a": [1.0] * 200, "b": [0.0] * 200})
+    for more, certified in ((16, False), (4, True)):
+        parts = zip(found.pulls_per_arm.tolist(), (1.0, 0.0), strict=True)
+        units = [np.append(np.full(used, value), np.full(more, 1 - value)) for used, value in parts]
+        assert units[0].mean() > units[1].mean()
+        assert heeding_all(found, units).certified == certified
+
+
+def numbers(path: Path) -> dict[str, list[float]]:
+    return {arm: list(rewards) for arm, rewards in read_in_order(path).numbers.items()}
+
+
+def append(path: Path, rows: list[tuple[str, float]]) -> None:
+    with path.open("a", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def test_following_the_suggestions_leads_to_the_decision_of_an_uninterrupted_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other program runs what is suggested, and now and then more than that."""
+    source, path, rng = sequences(), tmp_path / "results.csv", np.random.default_rng(2)
+    recorded = dict.fromkeys(MEANS, 0)
+    path.write_text("arm,value\n")
+    given = [str(path), "--suggest=5", "--json", *(f"--arm={arm}" for arm in MEANS)]
+    calls = 0
+    while True:
+        status, out, _ = surest(*given, capsys=capsys)
+        result = json.loads(out)
+        assert result["rows"] == sum(recorded.values())
+        assert all(done <= recorded[arm] for arm, done in zip(MEANS, result["pulls_per_arm"], strict=True))
+        if status == 0:
+            break
+        assert (status, result["certified"], result["reason"]) == (3, False, "more rewards needed")
+        calls += 1
+        todo = [s["arm"] for s in result["suggestions"] for _ in range(s["times"] + int(rng.integers(0, 4)))]
+        rng.shuffle(todo)
+        for arm in todo:
+            append(path, [(arm, source[arm][recorded[arm]])])
+            recorded[arm] += 1
+    whole = Session(list(MEANS), 0.05, seed=0, batch=10)
+    fed = feed(whole, list(source.values()))
+    assert not fed.missing
+    assert result["suggestions"] == []
+    assert (result["arm"], result["pulls_per_arm"]) == ("c", whole.running.pulls_per_arm.tolist())
+    assert 5 < calls < 200
+
+
+def test_rows_count_once_in_order_and_the_surplus_is_kept() -> None:
+    session = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)
+    first = session.running.request.total // 2
+    rewards = np.random.default_rng(1).random(first + 5).tolist()
+    fed = feed(session, [rewards, []])
+    assert fed.used == (first, 0)
+    assert fed.missing == {1: first}
+    longer = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)
+    fed = feed(longer, [rewards, rewards[::-1]])
+    assert fed.used == (first + 5, first + 5)
+    request, reply = longer.running.transcript[0]
+    assert request.times.tolist() == [first, first]
+    expected = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)
+    expected.tell_all(expected.ask(2 * first), np.array([*rewards[:first], *rewards[::-1][:first]]))
+    assert reply.tolist() == expected.running.transcript[0][1].tolist()
+
+
+def test_a_person_sees_what_to_run_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("arm,value\nquick,4\nslow,50\nslow,52\n")
+    arms = ["--arm=quick", "--arm=slow", "--arm=new"]
+    status, out, err = surest(str(path), "--suggest=1", "--bounds=0,60", "--minimise", *arms, capsys=capsys)
+    assert (status, err) == (3, "")
+    assert "Not decided (more rewards needed)" in out
+    assert ["quick", "1"] in [line.split() for line in out.splitlines()]
+    assert "… 1 more" in out
+
+
+def test_a_line_that_is_being_written_is_left_for_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_bytes(b"arm,value\na,0.5\nb,0.25\nb,0.7")
+    assert numbers(path) == {"a": [0.5], "b": [0.25]}
+    status, _, err = surest(str(path), "--suggest=3", capsys=capsys)
+    assert status == 3
+    assert "has no end yet" in err
+    path.write_bytes("arm,value\na,0.5\né,0.25\né".encode()[:-1])
+    assert numbers(path) == {"a": [0.5], "é": [0.25]}
+    path.write_text("arm,val")
+    assert numbers(path) == {}
+
+
+def test_a_folder_is_read_by_the_names_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "2.csv").write_text("value,arm\n0.3,a\n0.4,b\n")
+    (tmp_path / "1.csv").write_text("arm,value\na,0.1\na,0.2\n")
+    (tmp_path / "3.csv.gz").write_bytes(gzip.compress(b"arm,value\na,0.5\n"))
+    (tmp_path / "notes.txt").write_text("not a record")
+    assert numbers(tmp_path) == {"a": [0.1, 0.2, 0.3, 0.5], "b": [0.4]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("arm,value,count\na,0.5,3\n", "their order is lost"),
+        ("arm,value\na,x\n", "line 2: value 'x' is not a number"),
+        ("arm,value\na,nan\n", "line 2: value 'nan' is not a number"),
+        ("arm,value\na\n", "1 fields where the header has 2"),
+        ("name,value\na,1\n", "a file needs arm,value"),
+        ("instance,arm,value\nx,a,0\ny,a,0\n", "holds 2 instances"),
+    ],
+)
+def test_a_bad_record_is_refused(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(text)
+    with pytest.raises(SourceError, match=message):
+        read_in_order(path)
+    status, out, err = surest(str(path), "--suggest=3", capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+
+
+def test_what_does_not_fit_the_record_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("arm,value\na,0.5\nb,7\n")
+    for given, message in [
+        ([str(path)], "line 3: value '7' is not in [0, 1]"),
+        ([str(path), "--arm=a", "--clip"], "'b', which no --arm names"),
+        ([str(path), "--arm=a", "--arm=b", "--arm=a", "--clip"], "two arms are called 'a'"),
+        ([str(tmp_path / "none.csv"), "--arm=a"], "there is no file"),
+        ([str(tmp_path), "--command=a=echo 1"], "a SOURCE does not go with --command"),
+    ]:
+        status, out, err = surest(*given, "--suggest=3", capsys=capsys)
+        assert (status, out) == (2, "")
+        assert message in err
+    path.write_text("arm,value\n")
+    assert "name the arms with --arm" in surest(str(path), "--suggest=1", capsys=capsys)[2]
+    (tmp_path / "empty").mkdir()
+    assert "holds no file" in surest(str(tmp_path / "empty"), "--suggest=1", capsys=capsys)[2]
+
+
+def test_equal_arms_are_certified_in_at_most_delta_of_the_files() -> None:
+    """Rewards that were recorded are evidence, not a law: 20 rows of three equal arms certify one of them hardly ever."""
+    rng, delta, files = np.random.default_rng(11), 0.05, 400
+    certified = 0
+    for _ in range(files):
+        rows = {label: rng.integers(0, 2, 20).astype(float) for label in "abc"}
+        certified += identify(rows, delta).certified
+    assert certified == 0
+    simulated = sum(identify(rows, delta, resample=True, seed=seed).certified for seed in range(20))
+    assert simulated == 20  # the mistake that this guards against
+
+
+def test_a_column_of_items_is_not_left_out_in_silence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("arm,item,value\na,q1,1\nb,q1,0\n")
+    _, out, err = surest(str(path), capsys=capsys)
+    assert "the column 'item' was not used" in err
+    assert f"surest evaluate {path}" in err
+    assert "item" not in out
+    assert surest(str(path), "--arm-column=item", capsys=capsys)[2] == ""

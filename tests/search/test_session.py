@@ -1,0 +1,261 @@
+"""Ask and tell: any order of work gives the transcript of one worker; what is refused changes nothing."""
+
+import decimal
+import fractions
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from surest.errors import RewardError, TicketError, UsageError
+from surest.search.session import Session, Ticket
+
+LABELS = ["a", "b", "c"]
+BOUNDS = (-1.0, 3.0)
+BAD = [float("nan"), float("inf"), -float("inf"), -1.01, 3.5, 10**400, "0.5", None, 1j, [1.0], np.float64("nan"), b"1"]
+BAD += [np.array([0.5, 0.5]), np.datetime64("2020-01-01"), decimal.Decimal("NaN")]
+
+
+def reward_of(ticket: int) -> float:
+    """What every worker finds for a ticket: some rewards in [−1, 3], the same whoever pulls when."""
+    return ((ticket * 2654435761) % 2**32 % 9) / 2 - 1
+
+
+def fresh(algorithm: str) -> Session:
+    return Session(LABELS, 0.1, algorithm=algorithm, bounds=BOUNDS, seed=3, budget=3000, record=True)
+
+
+def transcript(session: Session) -> list[object]:
+    told = []
+    for request, reply in session.running.transcript:
+        plain = reply.tolist() if isinstance(reply, np.ndarray) else [x.tolist() for x in (reply.values, reply.counts)]
+        told.append((request.arms.tolist(), request.times.tolist(), plain))
+    return told
+
+
+def sequential(algorithm: str, rounds: int) -> Session:
+    session = fresh(algorithm)
+    while not session.finished and session.running.rounds < rounds:
+        (ticket,) = session.ask()
+        session.tell(ticket.id, reward_of(ticket.id))
+    return session
+
+
+def state(session: Session) -> tuple[object, ...]:
+    """All that a session holds."""
+    return (
+        *(session.running.rounds, session.running.pulls, session.pending, session.finished, session._tickets.handed),
+        *(list(session._tickets.again), repr(session._tickets.rewards), session._tickets.taken),
+        session.running.means.tobytes(),
+    )
+
+
+class Workers(RuleBasedStateMachine):
+    """Workers that ask, tell, fail, repeat themselves and make mistakes, in any order."""
+
+    @initialize(algorithm=st.sampled_from(["wager", "naive-best-arm"]))
+    def begin(self, algorithm: str) -> None:
+        self.algorithm = algorithm
+        self.session = fresh(algorithm)
+        self.out: dict[int, Ticket] = {}
+        self.told: list[int] = []
+        self.failed: set[int] = set()
+
+    @rule(k=st.integers(1, 40))
+    def ask(self, k: int) -> None:
+        tickets = self.session.ask(k)
+        assert len(tickets) <= k
+        assert not {ticket.id for ticket in tickets} & (set(self.out) - self.failed | set(self.told))
+        assert all(ticket.label == LABELS[ticket.arm] for ticket in tickets)
+        self.failed -= {ticket.id for ticket in tickets}
+        self.out.update({ticket.id: ticket for ticket in tickets})
+
+    def _gone(self, ticket: int) -> None:
+        del self.out[ticket]
+        self.failed.discard(ticket)
+        self.told.append(ticket)
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data(), kind=st.sampled_from([float, np.float64, np.float32, fractions.Fraction]))
+    def tell(self, data: st.DataObject, kind: type) -> None:
+        ticket = data.draw(st.sampled_from(sorted(self.out)))
+        self.session.tell(ticket, kind(reward_of(ticket)))
+        self._gone(ticket)
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data(), as_array=st.booleans())
+    def tell_several(self, data: st.DataObject, as_array: bool) -> None:
+        order = data.draw(st.permutations(sorted(self.out)))
+        chosen = [self.out[ticket] for ticket in order[: data.draw(st.integers(1, len(order)))]]
+        rewards = [reward_of(ticket.id) for ticket in chosen]
+        self.session.tell_all(chosen, np.array(rewards) if as_array else rewards)
+        for ticket in chosen:
+            self._gone(ticket.id)
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        ticket = data.draw(st.sampled_from(sorted(self.out)))
+        self.session.fail(ticket, "lost")
+        self.failed.add(ticket)
+
+    @precondition(lambda self: self.told)
+    @rule(data=st.data())
+    def repeat(self, data: st.DataObject) -> None:
+        ticket = data.draw(st.sampled_from(self.told))
+        before = state(self.session)
+        self.session.tell(ticket, reward_of(ticket))
+        with pytest.raises(TicketError, match="already told"):
+            self.session.tell(ticket, -1 if reward_of(ticket) > 0 else 3)
+        with pytest.raises(TicketError, match="already told"):
+            self.session.fail(ticket)
+        assert state(self.session) == before
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data(), bad=st.sampled_from(BAD))
+    def mistake(self, data: st.DataObject, bad: object) -> None:
+        ticket = data.draw(st.sampled_from(sorted(self.out)))
+        before = state(self.session)
+        with pytest.raises(RewardError):
+            self.session.tell(ticket, bad)
+        both = [*self.out.values()]
+        rewards = [reward_of(t.id) for t in both[:-1]] + [bad]
+        with pytest.raises(RewardError):
+            self.session.tell_all(both, rewards)
+        assert state(self.session) == before
+
+    @rule(wrong=st.sampled_from([-1, 10**9, 0.0, "0", None, True, np.int64(10**9)]))
+    def no_ticket(self, wrong: object) -> None:
+        before = state(self.session)
+        with pytest.raises(TicketError, match="ask"):
+            self.session.tell(wrong, 0.5)
+        with pytest.raises(TicketError, match="ask"):
+            self.session.fail(wrong)
+        assert state(self.session) == before
+
+    @invariant()
+    def counted(self) -> None:
+        if hasattr(self, "session"):
+            assert self.session.pending == len(self.out) - len(self.failed)
+            assert self.session.running.pulls <= len(self.told)
+
+    def teardown(self) -> None:
+        if hasattr(self, "session"):
+            alone = sequential(self.algorithm, self.session.running.rounds)
+            assert transcript(alone) == transcript(self.session)
+            assert alone.result().means.tolist() == pytest.approx(self.session.result().means.tolist(), nan_ok=True)
+
+
+TestWorkers = Workers.TestCase
+TestWorkers.settings = settings(max_examples=100, stateful_step_count=40, deadline=None, derandomize=True)
+
+
+@pytest.mark.parametrize("bad", BAD, ids=repr)
+def test_the_message_names_the_value_and_the_arm(bad: object) -> None:
+    session = Session(["left", "right"], bounds=BOUNDS)
+    (ticket,) = session.ask()
+    before = state(session)
+    with pytest.raises(RewardError) as refused:
+        session.tell(ticket.id, bad)
+    assert repr(bad)[:57] in str(refused.value)
+    assert "'left'" in str(refused.value)
+    assert "[-1, 3]" in str(refused.value)
+    assert state(session) == before
+
+
+@pytest.mark.parametrize("good", [True, np.bool_(1), 1, np.int8(1), np.float16(1), np.float32(0.5), -0.0, np.uint64(0)])
+def test_numbers_of_every_kind_are_told(good: object) -> None:
+    session = Session(2)
+    (ticket,) = session.ask()
+    session.tell(np.int64(ticket.id), good)
+    assert session.pending == 0
+
+
+def test_several_are_told_together_or_not_at_all() -> None:
+    session = Session(2)
+    tickets = session.ask(2)
+    before = state(session)
+    for rewards in ([0.5], np.array([0.5, np.nan]), np.array([0.5, 2.0]), np.array(["1", "0"]), [0.5, None]):
+        with pytest.raises(RewardError):
+            session.tell_all(tickets, rewards)
+    with pytest.raises(TicketError, match="two rewards at once"):
+        session.tell_all([tickets[0], tickets[0]], [0.5, 0.25])
+    with pytest.raises(TicketError, match="never handed out"):
+        session.tell_all([tickets[0], Ticket(99, 0, "0")], np.array([0.5, 0.5]))
+    assert state(session) == before
+    session.tell(tickets[0].id, 0.5)
+    before = state(session)
+    with pytest.raises(TicketError, match="already told"):
+        session.tell_all(list(reversed(tickets)), [1.0, 0.25])
+    assert state(session) == before
+    session.tell_all(tickets, [0.5, 1.0])
+    assert session.pending == 0
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None])
+def test_a_number_of_tickets_is_whole_and_positive(k: object) -> None:
+    with pytest.raises(UsageError, match="ask for a whole number"):
+        Session(2).ask(k)
+
+
+def test_nothing_is_asked_twice_or_after_the_end() -> None:
+    session = Session(2, algorithm="naive-best-arm", budget=0)
+    assert session.finished
+    assert session.ask(5) == []
+    with pytest.raises(TicketError, match="never handed out"):
+        session.tell(0, 0.5)
+    assert session.result().reason == "budget spent"
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"), [(["a", "a"], "two arms are called 'a'"), (0, "no arms"), ([], "no arms"), ([1, "1"], "'1'")]
+)
+def test_arms_that_cannot_be(arms: object, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Session(arms)
+
+
+@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), (0,), None, ("a", "b"), (-1e308, 1e308)])
+def test_bounds_that_are_no_range(bounds: object) -> None:
+    with pytest.raises(UsageError, match="the lower first"):
+        Session(2, bounds=bounds)
+
+
+def test_costs_are_rewards_turned_round() -> None:
+    """The same numbers as costs in [0, 60] and as rewards 60 − cost: the same tickets, the same answer, other figures."""
+    costs = Session(["slow", "quick"], 0.1, bounds=(0, 60), minimise=True, epsilon=3, seed=1)
+    rewards = Session(["slow", "quick"], 0.1, bounds=(0, 60), epsilon=3, seed=1)
+    rng = np.random.default_rng(1)
+    while not costs.finished:
+        asked = costs.ask(5)
+        assert asked == rewards.ask(5)
+        for ticket in asked:
+            cost = float(rng.integers(0, 25)) if ticket.label == "quick" else float(rng.integers(10, 61))
+            costs.tell(ticket.id, cost)
+            rewards.tell(ticket.id, 60 - cost)
+    found, turned = costs.result(), rewards.result()
+    assert found.certified
+    assert (found.best, found.pulls, found.achieved_delta) == ("quick", turned.pulls, turned.achieved_delta)
+    assert found.means == pytest.approx(60 - turned.means)
+    assert found.intervals is not None
+    assert turned.intervals is not None
+    assert found.intervals[0] == pytest.approx(60 - turned.intervals[1])
+    assert (found.intervals[0] < found.means).all()
+    assert (found.means < found.intervals[1]).all()
+    assert found.to_json()["minimise"] is True
+    assert "minimise" not in turned.to_json()
+    assert str(found.arms).index("quick") < str(found.arms).index("slow")
+
+
+def test_the_worst_cost_counts_as_zero_and_the_best_as_one() -> None:
+    session = Session(2, 0.1, bounds=(-1, 3), minimise=True, algorithm="naive-best-arm")
+    assert [str(session.scale.to_unit(float(x))) for x in (3, -1, 1)] == ["0.0", "1.0", "0.5"]  # and not −0.0
+    tickets = session.ask(3)
+    session.tell_all(tickets, np.array([3.0, -1.0, 1.0]))
+    session.tell(tickets[0].id, 3)  # told again: harmless
+    with pytest.raises(TicketError, match="already told 3"):
+        session.tell(tickets[0].id, 2)
+    with pytest.raises(RewardError, match=r"\[-1, 3\]"):
+        session.tell(session.ask()[0].id, 3.5)

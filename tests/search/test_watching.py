@@ -1,0 +1,198 @@
+"""Looking at a search from Python, and Ctrl-C, which loses nothing."""
+
+import asyncio
+import io
+import os
+import pickle
+import random
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import surest
+from surest.arms.finite import bernoulli
+from surest.core.scale import Scale
+from surest.errors import UsageError
+from surest.report.live import View
+from surest.search.executor import LOOK
+
+
+class Pressed:
+    """An arm that presses Ctrl-C at its nth call."""
+
+    def __init__(self, at: int, pause: float = 0.0) -> None:
+        self.at, self.calls, self.pause = at, 0, pause
+
+    def __call__(self, item: object = None) -> float:
+        self.calls += 1
+        if self.calls == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(self.pause)
+        return 0.5
+
+
+def test_ctrl_c_ends_with_the_answer_so_far() -> None:
+    arm = Pressed(30)
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": arm, "b": lambda: 0.5})
+    assert isinstance(stop.value, KeyboardInterrupt)
+    assert stop.value.result.reason == "interrupted"
+    assert not stop.value.result.certified
+    assert 30 <= stop.value.result.evaluations < 500
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_on_an_executor_and_on_a_list() -> None:
+    with ThreadPoolExecutor(2) as pool, pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": Pressed(30), "b": lambda: 0.5}, executor=pool, in_flight=2)
+    assert stop.value.result.evaluations >= 30
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.evaluate({"a": Pressed(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1)
+    assert stop.value.result.reason == "interrupted"
+
+
+def test_ctrl_c_on_async_arms() -> None:
+    pressed = Pressed(30)
+
+    async def arm(item: object = None) -> float:
+        await asyncio.sleep(0)
+        return pressed(item)
+
+    async def other(item: object = None) -> float:
+        return 0.5
+
+    with pytest.raises(surest.Interrupted) as stop:
+        asyncio.run(surest.aidentify({"a": arm, "b": other}, in_flight=2))
+    assert stop.value.result.evaluations >= 30
+
+
+def test_progress_is_a_function_or_nothing() -> None:
+    seen = []
+    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=lambda running: seen.append(running.pulls))
+    assert seen == sorted(seen)
+    assert seen
+    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=False)
+
+
+def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
+    now = [0.0]
+    labels = tuple(f"configuration number {i} of a long list of configurations" for i in range(20))
+    view, shown = View(labels, Scale(0, 100), clock=lambda: now[0]), []
+
+    def look(running: object) -> None:
+        now[0] += 1.0
+        status = running.request.status()
+        console = Console(file=io.StringIO(), width=80, color_system=None)
+        console.print(view.screen(running, status))
+        shown.append(console.file.getvalue())
+
+    surest.identify(bernoulli([0.6] + [0.4] * 19, list(labels)), seed=1, bounds=(0, 100), on_request=look)
+    assert len(set(shown)) == len(shown)
+    assert max(len(line) for text in shown for line in text.splitlines()) <= 80
+    last = shown[-1]
+    assert "pulls" in last
+    assert " more" in last
+    assert "interval" in last
+    assert last.count("configura") >= 5
+
+
+def test_a_search_from_python_is_kept_and_goes_on(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    rng = random.Random(3)
+    arms = {1: lambda: rng.random() < 0.3, "two": lambda: rng.random() < 0.7, "pressed": Pressed(20, LOOK)}
+    with pytest.raises(surest.Interrupted) as stop:  # a study is looked at now and then
+        surest.identify(arms, storage=storage, name="buttons", seed=1)
+    before = stop.value.result.evaluations
+    assert before >= 20
+    assert surest.open_study(storage, "buttons").status().told == before
+    result = surest.identify(arms, storage=storage, name="buttons", seed=1)
+    assert (result.best, result.certified) == ("two", True)
+    calls = arms["pressed"].calls
+    assert surest.identify(arms, storage=storage, name="buttons").evaluations == result.evaluations
+    assert arms["pressed"].calls == calls
+    with pytest.raises(UsageError, match="go together"):
+        surest.identify(arms, storage=storage)
+    with pytest.raises(UsageError, match="simulated arms need no executor, storage"):
+        surest.identify(bernoulli([0.9, 0.1]), storage=storage, name="other")
+
+
+def test_nobody_leads_before_the_first_pull_and_no_arm_is_chosen_while_it_runs() -> None:
+    view, lines = View(("a", "b", "c"), Scale(0, 1)), []
+
+    def look(running: object) -> None:
+        lines.append(view.line(running, running.request.status()))
+
+    for top, word in ((1, "leader "), (2, "leading arms ")):
+        lines.clear()
+        surest.identify(bernoulli([0.9, 0.5, 0.1], ["a", "b", "c"]), seed=1, top=top, on_request=look)
+        assert "pulls 0" in lines[0]
+        assert "leader" not in lines[0]
+        assert word in lines[-1]
+        assert not any("chosen" in line for line in lines)
+
+
+class Raising(Pressed):
+    """An arm that raises Ctrl-C's exception itself, as a library with its own handler does."""
+
+    def __call__(self, item: object = None) -> float:
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+        return 0.5
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_an_interrupt_in_an_arm_loses_nothing(threads: int) -> None:
+    how = {"executor": ThreadPoolExecutor(threads), "in_flight": 2} if threads else {}
+    with pytest.raises(surest.Interrupted, match=r"Rewards are not kept without storage=… and name=…\.") as stop:
+        surest.identify({"a": Raising(30), "b": lambda: 0.5}, **how)
+    assert stop.value.result.reason == "interrupted"
+    assert stop.value.result.evaluations >= 29
+    again = pickle.loads(pickle.dumps(stop.value))  # as a pool of processes does
+    assert (str(again), again.result.evaluations) == (str(stop.value), stop.value.result.evaluations)
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.evaluate({"a": Raising(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1, **how)
+    assert stop.value.result.evaluations >= 29
+
+
+def test_an_interrupt_in_an_arm_that_returns_many_rewards() -> None:
+    def many(count: int) -> list[float]:
+        return [arm() for _ in range(count)]
+
+    arm = Raising(200)
+    with pytest.raises(surest.Interrupted) as stop:
+        surest.identify({"a": many, "b": lambda count: [0.5] * count}, vectorised=True)
+    assert stop.value.result.evaluations > 0
+
+
+def test_an_interrupt_in_an_arm_of_a_study_says_that_the_same_call_goes_on(tmp_path: Path) -> None:
+    how = {"storage": f"sqlite:///{tmp_path}/studies.db", "name": "pages", "seed": 1}
+    rng = random.Random(3)
+    arms = {"a": lambda: rng.random() < 0.3, "b": lambda: rng.random() < 0.7, "c": Raising(20)}
+    with pytest.raises(surest.Interrupted, match="the same call goes on where it was") as stop:
+        surest.identify(arms, **how)
+    assert surest.open_study(how["storage"], "pages").status().told == stop.value.result.evaluations
+    assert surest.identify(arms, **how).best == "b"
+
+
+def test_the_clock_of_the_live_view_goes_on_while_an_arm_runs() -> None:
+    now = [0.0]
+    view, drawn = View(("a", "b"), Scale(), clock=lambda: now[0], items=True), []
+
+    def look(running: object) -> None:
+        screen = view.screen(running, None)
+        for seconds in (1.0, 42.0):
+            now[0] = seconds
+            console = Console(file=io.StringIO(), width=80, color_system=None)
+            console.print(screen)
+            drawn.append(console.file.getvalue())
+        raise surest.Stop
+
+    surest.identify({"a": lambda: 0.5, "b": lambda: 0.5}, on_request=look)
+    assert "1.0 s" in drawn[0]
+    assert "42 s" in drawn[1]
+    assert "evaluations" in drawn[0]

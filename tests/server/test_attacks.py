@@ -1,0 +1,488 @@
+"""Nobody gets in where they do not belong. What was tried first is here, line by line."""
+
+import asyncio
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving_support import SOURCES, Service, raw
+from starlette.applications import Starlette
+from starlette.requests import Request
+
+import surest
+from calling import in_process
+from surest.server.app import make_app
+from surest.server.events import Moment, watched
+from surest.server.guard import HEADERS
+from surest.server.limits import Limits
+from surest.server.pages import curves as pages_curves
+from surest.server.tokens import Tokens
+
+Guarded = tuple[Service, dict[str, str]]
+LOOKING = ["/api/studies", "/api/studies/s", "/api/studies/s/status", "/api/studies/s/result", "/api/studies/s/export",
+           "/api/studies/s/items", "/api/studies/s/events", "/metrics"]  # fmt: skip
+WORKING = {
+    "ask": {},
+    "tell": {"ticket": 0, "reward": 0},
+    "fail": {"ticket": 0},
+    "renew": {"tickets": []},
+    "return": {"tickets": []},
+}
+ADMINISTERING = {"arms": {"labels": ["x"]}, "pause": None, "resume": None}
+
+
+@pytest.fixture
+def study(guarded: Guarded) -> Guarded:
+    service, tokens = guarded
+    service.post("/api/studies", {"name": "s", "arms": ["a", "b"]}, token=tokens["administer"])
+    return guarded
+
+
+def test_without_a_token_nothing_is_seen_or_done(study: Guarded) -> None:
+    service, _ = study
+    for path in LOOKING:
+        answer = service.get(path)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="surest"'), path
+    for what, body in (WORKING | ADMINISTERING).items():
+        assert service.post(f"/api/studies/s/{what}", body).status == 401, what
+    assert service.post("/api/studies", {"name": "t", "arms": 2}).status == 401
+    assert service.post("/api/import", {}).status == 401
+    assert service.call("DELETE", "/api/studies/s").status == 401
+    assert service.get("/api/studies/not-there").status == 401, "whether a study exists is not told either"
+    assert service.get("/", headers={"Accept": "text/html"}).status in (401, 303)
+    for path in ("/healthz", "/openapi.json"):
+        for token in (None, "not one"):
+            assert service.get(path, token=token).status == 200
+
+
+def test_a_wrong_token_is_refused_and_soon_slowed_down(tmp_path: Path, study: Guarded) -> None:
+    service, tokens = study
+    near = tokens["look"][:-1] + ("a" if tokens["look"][-1] != "a" else "b")
+    for wrong in ("x", near, tokens["look"] + "x", tokens["look"].upper(), "é", "surest-", "' OR 1=1 --"):
+        answer = service.call(
+            "GET", "/api/studies", headers={"Authorization": f"Bearer {wrong}".encode().decode("latin-1")}
+        )
+        assert answer.status in (401, 429), wrong
+        assert wrong not in answer.body.decode()
+    statuses = [service.get("/api/studies", token="x").status for _ in range(30)]
+    assert statuses[-1] == 429
+    assert service.get("/api/studies", token=tokens["look"]).status == 200, "who has a right one is not slowed down"
+    log = service.log.read_text()
+    assert not any(token in log for token in (*tokens.values(), near)), "no token is in the log"
+
+
+def test_each_role_may_do_its_own(study: Guarded) -> None:
+    service, tokens = study
+    look, work = tokens["look"], tokens["work"]
+    for path in LOOKING:
+        if not path.endswith("events"):
+            assert service.get(path, token=look).status == 200, path
+    for what, body in WORKING.items():
+        refused = service.post(f"/api/studies/s/{what}", body, token=look)
+        assert (refused.status, "may work" in refused.reason) == (403, True), what
+        assert service.post(f"/api/studies/s/{what}", body, token=work).status in (200, 409), what
+    for what, body in ADMINISTERING.items():
+        for token in (look, work):
+            assert service.post(f"/api/studies/s/{what}", body, token=token).status == 403, what
+    assert service.post("/api/studies", {"name": "t", "arms": 2}, token=work).status == 403
+    assert service.post("/api/import", {}, token=work).status == 403
+    assert service.call("DELETE", "/api/studies/s", token=work).status == 403
+
+
+def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service) -> None:
+    """With a cookie, or without tokens on this machine, a browser can be made to send requests: it says from where."""
+    guarded, tokens = study
+    cookie = {"Cookie": f"surest_token={tokens['administer']}"}
+    elsewhere = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://["},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null"},
+    ]
+    service.post("/api/studies", {"name": "csrf", "arms": 2})
+    for one, path, own in ((guarded, "/api/studies/s/pause", cookie), (service, "/api/studies/csrf/pause", {})):
+        for headers in elsewhere:
+            assert one.post(path, headers={**own, **headers}).status == 403
+        plain = {**own, "Content-Type": "text/plain"}
+        assert one.post(path.replace("pause", "ask"), b"{}", headers=plain).status == 415, "as a form could send it"
+        at_home = {"Origin": one.url, "Sec-Fetch-Site": "same-origin"}
+        assert one.post(path, headers={**own, **at_home}).status == 200
+        assert one.post(path.replace("pause", "resume"), headers={**own, **at_home}).status == 200
+        assert "access-control-allow-origin" not in one.get("/api/studies", headers={**own, **elsewhere[0]}).headers
+
+
+def test_another_name_for_this_machine_is_refused_without_tokens(service: Service) -> None:
+    """A page whose name is made to mean 127.0.0.1 would otherwise be of the same site."""
+    for host in (
+        "evil@localhost",
+        "evil:x@127.0.0.1",
+        "localhost/x",
+        "localhost?",
+        "localhost#",
+        "local host",
+        "localhost\\x",
+    ):
+        assert service.get("/api/studies", headers={"Host": host}).status in (400, 421), host
+    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", ""):
+        assert service.get("/api/studies", headers={"Host": host}).status == 421, host
+    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
+        assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
+    for host in ("[", "]", "[::1"):
+        assert service.get("/api/studies", headers={"Host": host}).status == 421, (
+            "what is not a host is no fault of ours"
+        )
+    for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
+        assert service.get("/api/studies", headers={"Host": host}).status == 200, host
+
+
+def test_every_answer_has_the_headers_that_protect(service: Service) -> None:
+    for path in ("/", "/api/studies", "/nothing", "/healthz", "/api/studies/none/status", "/openapi.json"):
+        headers = service.get(path).headers
+        assert all(headers[name.lower()] == value for name, value in HEADERS.items()), path
+        assert "server" not in headers
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+
+
+def test_text_of_users_is_text(service: Service) -> None:
+    """In JSON it is data, whose type browsers must not guess; no message makes markup of it."""
+    script = "<script>alert(1)</script>"
+    made = service.post("/api/studies", {"name": script, "arms": [script, "b"], "items": [script]})
+    assert made.status == 201
+    at = "/api/studies/%3Cscript%3Ealert(1)%3C%2Fscript%3E"
+    service.post(f"{at}/ask", {"worker": script})
+    service.post(f"{at}/fail", {"ticket": 0, "reason": script, "kind": script, "worker": script})
+    for path in (at, f"{at}/status", f"{at}/export", f"{at}/items", "/api/studies/%3Cscript%3E", "/%3Cscript%3E"):
+        answer = service.get(path)
+        assert answer.headers["content-type"] == "application/json", path
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    page = service.get("/", headers={"Accept": "text/html"}).body.decode()
+    assert script not in page
+    page = service.get("/%3Cscript%3Ealert(1)", headers={"Accept": "text/html"}).body.decode()
+    assert "<script>alert" not in page
+    service.call("DELETE", at)
+
+
+def test_paths_lead_nowhere_else(service: Service) -> None:
+    for path in (
+        "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static/%252e%252e/app.py", "/static//etc/passwd",
+        "/static/..\\app.py", "/../../etc/passwd", "//etc/passwd", "/api/studies/../../etc/passwd", "/static/%00",
+        "/api/studies/%00/status", "/api/studies//status", "/.git/config", "/api/studies/..%2f..%2fetc%2fpasswd",
+    ):  # fmt: skip
+        answer = raw(service, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        assert answer.split()[1] in (b"404", b"400", b"405"), (path, answer[:200])
+        assert b"root:" not in answer
+        assert b"make_app" not in answer
+
+
+def test_headers_cannot_be_injected(service: Service) -> None:
+    name = "a\r\nSet-Cookie: x=1"
+    assert service.post("/api/studies", {"name": name, "arms": 2}).status == 400
+    service.post("/api/studies", {"name": 'q"; filename=evil.exe', "arms": 2})
+    answer = service.get("/api/studies/q%22%3B%20filename%3Devil.exe/export")
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''q%22%3B%20filename%3Devil.exe.json"
+    for path in ("/api/studies/a%0d%0aSet-Cookie:%20x=1/status", "/x%0d%0aSet-Cookie:%20x=1"):
+        assert "set-cookie" not in service.get(path).headers
+
+
+def test_nobody_writes_lines_into_the_log(service: Service) -> None:
+    service.get('/x%0a{"event":"forged"}')
+    service.get("/y", headers={"User-Agent": '\t{"event":"forged"}'})
+    assert all(event["event"] != "forged" for event in service.events())
+
+
+def test_heads_that_are_too_large_or_not_http(service: Service) -> None:
+    begin = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    for data in (
+        begin + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
+        begin + b"".join(b"X-%d: 1\r\n" % i for i in range(5000)) + b"\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(range(256)) * 4 + b"\r\n\r\n",
+        begin + b"X y: z\r\n\r\n",
+    ):
+        answer = raw(service, data)
+        assert answer == b"" or answer.split()[1] in (b"400", b"414", b"431"), answer[:100]
+    assert service.get("/healthz").status == 200
+
+
+def test_requests_cannot_be_smuggled(service: Service) -> None:
+    """What two servers could read in two ways is refused."""
+    begin = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    for data in (
+        begin + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        begin + b"Transfer-Encoding: xchunked\r\n\r\n{}",
+        begin + b"Content-Length: -1\r\n\r\n",
+        begin + b"Content-Length: 1_0\r\n\r\n",
+        begin + b"Host: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+    ):
+        assert raw(service, data).split()[1] in (b"400", b"501"), data
+    chunks = b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    both = begin.replace(b"Connection: close\r\n", b"") + chunks
+    answer = raw(service, both + b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert (answer.split()[1], answer.count(b"HTTP/1.1")) == (b"400", 1)
+    assert all(event.get("path") != "/smuggled" for event in service.events()), "the connection ends with the request"
+
+
+def test_bodies_that_are_too_large(service: Service) -> None:
+    service.post("/api/studies", {"name": "large", "arms": 2})
+    stated = service.post("/api/studies/large/ask", b" " * (2 << 20), headers={"Content-Type": "application/json"})
+    assert (stated.status, "1,048,576 bytes" in stated.reason) == (413, True)
+    head = b"POST /api/studies/large/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    answer = b""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
+        connection.sendall(head + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+        try:
+            for _ in range(64):
+                connection.sendall(chunk)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        connection.settimeout(20)
+        try:
+            answer = connection.recv(65536)
+        except ConnectionResetError:
+            answer = b"HTTP/1.1 413"
+    assert answer.split()[1] == b"413"
+    assert service.get("/healthz").status == 200
+
+
+def test_only_this_machine_is_served_without_a_token(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "surest", "serve", "--storage", f"sqlite:///{tmp_path}/x.db", "--port", "0"]
+    command += ["--tokens", str(tmp_path / "none.json"), "--host", "0.0.0.0"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PYTHONPATH": str(SOURCES), "PATH": ""}, timeout=60
+    )
+    assert done.returncode == 2
+    assert "nobody has a token yet" in done.stderr
+
+
+@pytest.mark.parametrize("proxies", [(), ("--proxy", "127.0.0.1"), ("--proxy", "10.0.0.0/8")])
+def test_where_a_request_came_from_is_believed_of_stated_proxies_only(tmp_path: Path, proxies: tuple[str, ...]) -> None:
+    Tokens(tmp_path / "tokens.json").add("ann", "look")
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, *proxies) as service:
+        service.get("/healthz", headers={"X-Forwarded-For": "203.0.113.9"})
+    seen = [event["client"] for event in service.events() if event["event"] == "request"]
+    assert seen == ["203.0.113.9" if "127.0.0.1" in proxies else "127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--storage", "sqlite:///{}/none/s.db"], 1, "cannot be opened"),
+        (["--storage", "sqlite:///{}/broken.db"], 1, "damaged"),
+        (["--storage", "what://x"], 2, "studies are kept in"),
+        (["--storage", "sqlite:///{}/s.db", "--proxy", "nobody"], 2, "give an address"),
+        (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/open.json"], 2, "chmod 600"),
+        (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/broken.db/t.json"], 2, "cannot be read"),
+    ],
+)
+def test_a_service_that_cannot_begin_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int, said: str
+) -> None:
+    (tmp_path / "broken.db").write_bytes(b"x" * 5000)
+    Tokens(tmp_path / "open.json").add("ann", "look")
+    (tmp_path / "open.json").chmod(0o644)
+    given = [option.format(tmp_path) for option in options]
+    tokens = [] if "--tokens" in given else ["--tokens", str(tmp_path / "none.json")]
+    found, out, err = in_process(capsys)("serve", "--port", "0", *given, *tokens)
+    assert (found, out) == (status, "")
+    assert said in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("lost", ["revoked", "file", "damaged", "open to others"])
+def test_a_service_with_tokens_never_opens_to_everybody(tmp_path: Path, lost: str) -> None:
+    """Without tokens this machine may do everything; a running service must not fall back to that."""
+    tokens = Tokens(tmp_path / "tokens.json")
+    token = tokens.add("ann", "administer")
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
+        assert service.get("/api/studies", token=token).status == 200
+        if lost == "revoked":
+            tokens.revoke("ann")
+        elif lost == "file":
+            (tmp_path / "tokens.json").unlink()
+        elif lost == "open to others":
+            (tmp_path / "tokens.json").chmod(0o640)
+        else:
+            (tmp_path / "tokens.json").write_text("what is this")
+        refused = service.get("/api/studies", token=token)
+        assert refused.status == 401
+        assert "tokens.json" not in str(refused.json)
+        assert service.get("/api/studies").status == 401
+        assert service.post("/api/studies", {"name": "s", "arms": 2}).status == 401
+
+
+@pytest.mark.parametrize(("address", "status"), [("127.0.0.1", 200), ("::1", 200), ("192.0.2.7", 421)])
+def test_who_says_localhost_from_afar_is_refused_without_tokens(tmp_path: Path, address: str, status: int) -> None:
+    """The name that a request calls is what its sender likes."""
+    app = make_app(f"sqlite:///{tmp_path}/s.db")
+    assert asyncio.run(answered(app, "/openapi.json", client=(address, 5)))[0] == status
+
+
+async def answered(app: Starlette, path: str, **scope: Any) -> tuple[int, str]:
+    """Status and body, without a server."""
+    said: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0 if said else 60)  # whoever asks stays
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    usual = {"type": "http", "method": "GET", "query_string": b"", "http_version": "1.1", "scheme": "http",
+             "headers": [(b"host", b"localhost")], "client": ("127.0.0.1", 5)}  # fmt: skip
+    await app({**usual, "path": path, **scope}, receive, send)
+    return said[0]["status"], said[1]["body"].decode()
+
+
+def test_requests_without_a_token_are_few(tmp_path: Path) -> None:
+    """Whoever has none cannot keep the service busy for those who have one."""
+    token = Tokens(tmp_path / "tokens.json").add("ann", "look")
+
+    async def flood() -> list[int]:
+        app = make_app(f"sqlite:///{tmp_path}/s.db", tokens=tmp_path / "tokens.json", limits=Limits(stranger_rate=1e-9))
+        app.state.studies.store.prepare(create=True)
+        headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
+        asked = [("/healthz", {}), ("/login", {}), ("/healthz", {}), ("/api/studies", {"headers": headers})]
+        return [(await answered(app, path, **more))[0] for path, more in asked]
+
+    assert asyncio.run(flood()) == [200, 429, 429, 200]
+
+
+def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
+    """A proxy may show one service below two paths: no page leads from one of them to the other."""
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
+    study.ask(1, "w")
+
+    async def both() -> list[tuple[int, str]]:
+        app = make_app(study.store)
+        return [await answered(app, f"/{root}/studies/s", root_path=f"/{root}") for root in ("one", "two")]
+
+    for root, (status, page) in zip(("one", "two"), asyncio.run(both()), strict=True):
+        assert status == 200
+        assert f'href="/{root}/studies/s/tickets/0/fail"' in page
+        assert page.count(f'"/{root}/') == page.count('"/one/') + page.count('"/two/')
+
+
+@pytest.mark.parametrize("limits", [Limits(listeners=1), Limits(listeners_each=1)])
+def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path, limits: Limits) -> None:
+    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
+
+    async def watching() -> list[Moment | None]:
+        app = make_app(study.store, limits=limits)
+        request = Request({"type": "http", "app": app, "headers": []})
+        request.state.sender = "ann"
+        streams = [watched(request, "s") for _ in range(2)]  # both are let in: nobody watches yet
+        found = [await anext(stream, None) for stream in streams]
+        await streams[0].aclose()
+        return found
+
+    first, second = asyncio.run(watching())
+    assert first is not None
+    assert second is None
+
+
+def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: Service) -> None:
+    """Nothing is said of the old one, and rewards of the new one's tickets are not refused."""
+    at = "/api/studies/anew"
+
+    def again(arm: str) -> None:
+        """Another study of the same name: ticket 0 is out, ticket 1 is told."""
+        if "anew" in service.get("/api/studies").json["studies"]:
+            surest.delete_study(service.storage, "anew")
+        study = surest.open_study(service.storage, "anew", [f"{arm} 1", f"{arm} 2"], lease_seconds=1e6)
+        _, second = study.ask(2, "w")
+        study.tell(second.id, 1.0)
+
+    for kind in ("arms", "tickets/0/fail", "log", "rewards.csv"):
+        for arm, other in (("early", "late"), ("late", "early")):
+            again(arm)
+            said = service.get(f"/studies/anew/{kind}").body.decode()
+            assert (arm in said, other in said) == (True, False), kind
+    for what, body in {
+        "tell": {"ticket": 0, "reward": 1},
+        "renew": {"tickets": [0], "worker": "w"},
+        "return": {"tickets": [0], "worker": "w"},
+        "fail": {"ticket": 0, "worker": "w"},
+    }.items():
+        again("early")
+        assert service.get(at).status == 200
+        again("late")
+        answer = service.post(f"{at}/{what}", body)
+        assert (answer.status, answer.json.get("gone", [])) == (200, []), what
+    surest.delete_study(service.storage, "anew")
+    for path in ("log", "log?show=events", "arms", "delete", "tickets/0/fail", "rewards.csv", "evaluate", "live"):
+        assert service.get(f"/studies/anew/{path}").status == 404, path
+
+
+def test_only_text_that_a_study_takes_gets_into_it(service: Service) -> None:
+    """A NUL or a line break in a name; an import that says of an item what is not JSON; options that are not an algorithm's."""
+    at, given = "/api/studies/texts", {"name": "texts", "arms": ["a", "b"], "items": ["k", "l"]}
+    assert service.post("/api/studies", given).status == 201
+    service.post(f"{at}/ask", {"worker": "w"})
+    for name in ("a\x00", "a\nb", " "):
+        for what, body in WORKING.items():
+            assert service.post(f"{at}/{what}", {**body, "worker": name}).status == 400, (what, name)
+        assert service.post(f"{at}/fail", {"ticket": 0, "kind": name, "worker": "w"}).status == 400, name
+    whole = service.get(f"{at}/export").json
+    changes: list[dict[str, Any]] = [
+        {"items": [{"key": "k", "payload": '1,"arm":2'}, {"key": "l"}]},
+        {"items": [{"key": "k", "payload": 5000 * "["}, {"key": "l"}]},
+        {"items": [{"key": "k\n7\tb", "payload": None}, {"key": "l"}]},
+        {"items": [{"key": "k"}, {"key": "k"}]},
+        {"arms": [{"label": "a\n7\tb", "added_at": 0}, {"label": "b", "added_at": 0}]},
+        *({"settings": {**whole["settings"], "options": bad}} for bad in ("x", {"delta": 0.5}, {"script": []})),
+    ]
+    for change in changes:
+        assert service.post("/api/import?name=texts2", {**whole, **change}).status == 400, change
+    assert service.post("/api/import?name=texts2", whole).status == 201
+    for name in ("self", "script", "n", "question"):
+        assert service.post("/api/studies", {"name": "t", "arms": 2, "settings": {name: 1}}).status == 400, name
+    for made in ("texts", "texts2"):
+        service.call("DELETE", f"/api/studies/{made}")
+
+
+def test_every_line_of_the_log_is_json() -> None:
+    """Also what a thread that compiles says, and warnings, such as that there is no compiler."""
+    said = (
+        "import threading, warnings; from surest.server.logs import set_up; set_up()\n"
+        "warnings.warn('one\\ntwo'); thread = threading.Thread(target=int, args=('x',)); thread.start(); thread.join()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, env=environment, check=True)
+    first, second = map(json.loads, done.stderr.splitlines())
+    assert "one\ntwo" in first["event"]
+    assert (second["event"], "ValueError" in second["traceback"]) == ("fault", True)
+
+
+def test_curves_of_many_studies_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_curves, "KEPT", 2)
+    curves = pages_curves.Curves()
+    for name in "abcd":
+        curves.seen(surest.open_study("memory:curves", name, 2), 0, None)
+    assert len(curves._points) == 2
+
+
+def test_faults_are_told_to_the_log_alone(service: Service, tmp_path: Path) -> None:
+    """No message has the storage, a traceback, or a path of the machine."""
+    for path in ("/api/studies/none/status", "/api/studies/none/export"):
+        said = service.get(path).body.decode()
+        assert str(service.folder) not in said
+        assert "sqlite" not in said
+    broken = Service(f"sqlite:///{tmp_path}/broken.db", tmp_path)
+    with broken:
+        broken.post("/api/studies", {"name": "s", "arms": 2})
+        with sqlite3.connect(tmp_path / "broken.db") as connection:
+            connection.execute("DROP TABLE surest_tickets")
+        connection.close()
+        answer = broken.get("/api/studies/s/status")
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+        assert str(tmp_path) not in json.dumps(answer.json)

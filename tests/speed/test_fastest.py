@@ -1,0 +1,473 @@
+"""Times of commands: what is measured, compared, printed and refused."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surest
+from surest.cli import main
+from surest.cli.values import plain
+from surest.errors import EvaluationError, SourceError, Stop, UsageError
+from surest.speed import run as driver
+from surest.speed.evidence import PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
+from surest.speed.procedure import Block
+from surest.speed.result import Timings, comparisons, markdown, table, verdict
+from surest.speed.timing import Run, Stopwatch
+
+Answer = tuple[int, str, str]
+
+
+class Clock:
+    """A clock that functions move: they take as long as they say, with a little noise that repeats."""
+
+    def __init__(self, seed: int = 0, noise: float = 0.02) -> None:
+        self.now, self.noise, self.rng = 0.0, noise, np.random.default_rng(seed)
+
+    def __call__(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float) -> Callable[[], None]:
+        def work() -> None:
+            self.now += seconds * (1 + self.noise * float(self.rng.uniform(-1, 1)))
+
+        return work
+
+
+def found(seconds: dict[str, float], noise: float = 0.02, **settings: object) -> Timings:
+    clock = Clock(noise=noise)
+    return surest.fastest({label: clock.takes(s) for label, s in seconds.items()}, clock=clock, seed=1, **settings)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run `surest fastest`: its exit status, standard output and standard error."""
+
+    def call(*arguments: str) -> Answer:
+        with pytest.raises(SystemExit) as ended:
+            main(["fastest", *arguments])
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands take as many seconds as their last word says, and nothing is run."""
+    rng = np.random.default_rng(4)
+
+    def seconds(self: Stopwatch, label: str, words: list[str], *, ignore_failure: bool = False) -> Run:
+        return Run(float(words[-1]) * (1 + 0.02 * float(rng.uniform(-1, 1))), 0.5, 0.25, 0)
+
+    monkeypatch.setattr(Stopwatch, "run", seconds)
+
+
+def test_the_fastest_is_named_with_its_factors() -> None:
+    timings = found({"slow": 1.65, "fast": 1.0, "slower": 4.0})
+    assert (timings.best, timings.certified, timings.answer.reason) == ("fast", True, "certified")
+    assert [timings.answer.verdict(j) for j in range(3)] == ["slower", "fastest", "slower"]
+    low, middle, high = timings.ratio(0)
+    assert low < 1.65 < high < 1.72
+    assert middle == pytest.approx(1.65, abs=0.03)
+    assert verdict(timings) == "fast is the fastest: wrong with probability at most 0.05."
+    assert comparisons(timings)[0].startswith("fast is 1.6")
+    assert comparisons(timings)[0].endswith(").")
+    assert [len(command.uncounted) for command in timings.commands] == [PILOT] * 3
+
+
+def test_equal_commands_are_equal_within_the_tolerance() -> None:
+    timings = found({"a": 1.0, "b": 1.0})
+    assert timings.certified
+    assert verdict(timings) in [
+        f"{x} and {y} are equal within 2 %: wrong with probability at most 0.05." for x, y in ("ab", "ba")
+    ]
+    timings = found({"a": 1.0, "b": 1.0, "c": 2.0})
+    assert " is the fastest within 2 %, and " in verdict(timings)
+    assert timings.answer.verdict(2) == "slower"
+
+
+def test_a_common_slow_down_cancels() -> None:
+    clock, runs = Clock(), iter(range(10**6))
+
+    def slowing(seconds: float) -> Callable[[], None]:
+        return lambda: clock.takes(seconds * (1 + next(runs) / 200))()
+
+    timings = surest.fastest({"a": slowing(1.0), "b": slowing(1.3)}, clock=clock, seed=2, warmup=1)
+    assert (timings.best, timings.certified) == ("a", True)
+    assert timings.ratio(1)[1] == pytest.approx(1.3, abs=0.05)
+
+
+def test_what_is_not_decided_says_what_is_left() -> None:
+    timings = found({"a": 1.0, "b": 1.0, "c": 2.0}, noise=0.2, max_runs=40)
+    assert not timings.certified
+    assert timings.answer.reason == "max runs reached"
+    assert "The fastest is one of a and b, 95 %." in verdict(timings)
+    assert all(len(command.times) + len(command.uncounted) <= 40 for command in timings.commands)
+
+
+def test_a_machine_that_changes_is_measured_anew() -> None:
+    clock = Clock()
+    slower = [1.0]
+
+    def work(seconds: float) -> Callable[[], None]:
+        return lambda: clock.takes(seconds * slower[0])()
+
+    def change(block: Block) -> None:
+        if block.pairs is not None and len(block.pairs.blocks) == 7:
+            slower[0] = 1.5
+
+    timings = surest.fastest({"a": work(1.0), "b": work(1.04)}, clock=clock, seed=1, on_block=change)
+    assert (timings.best, timings.certified) == ("a", True)
+    assert [len(command.uncounted) for command in timings.commands] == [PILOT + 20 + PILOT] * 2
+    assert min(timings.commands[0].times) > 1.4
+    assert timings.answer.pairs.level == pytest.approx(0.05 * 0.1)
+    assert timings.warnings == (
+        "The machine changed while it was measured: the first 25 runs of a command do not count.",
+    )
+
+
+def test_commands_that_are_slower_in_turn_are_measured_anew() -> None:
+    clock = Clock()
+    pilot = [1.0 + 0.1 * k for k in range(PILOT)]
+    early, late = [*pilot, *[1.0] * 30, *[1.5] * 999], [*pilot, *[1.5] * 30, *[1.0] * 999]
+
+    def work(seconds: Iterator[float]) -> Callable[[], None]:
+        return lambda: clock.takes(next(seconds))()
+
+    timings = surest.fastest(
+        {"early": work(iter(early)), "late": work(iter(late))}, clock=clock, seed=1, delta=0.2, min_runs=230
+    )
+    assert (timings.best, timings.certified) == ("late", True)
+    assert len(timings.commands[0].uncounted) > 2 * PILOT
+
+
+def test_the_order_within_blocks_is_shuffled_and_repeatable() -> None:
+    def orders(seed: int) -> list[list[int]]:
+        seen: list[list[int]] = []
+        clock = Clock()
+        commands = {label: clock.takes(1.0) for label in "abc"}
+        surest.fastest(
+            commands, clock=clock, seed=seed, max_runs=30, on_block=lambda block: seen.append(block.arms.tolist())
+        )
+        return seen
+
+    assert orders(1) == orders(1) != orders(2)
+    assert len({tuple(order) for order in orders(1)}) == 6
+
+
+def test_a_hook_may_stop_it() -> None:
+    def stop(block: object) -> None:
+        if getattr(block, "pairs", None) is not None and len(block.pairs.blocks) == 4:  # type: ignore[attr-defined]
+            raise Stop("enough")
+
+    timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
+    assert (timings.certified, timings.answer.reason, timings.best) == (False, "enough", "a")
+    assert [len(command.times) for command in timings.commands] == [4, 4]
+
+
+def test_stopped_before_anything_counts() -> None:
+    def stop(block: Block) -> None:
+        if block.pairs is not None:
+            raise Stop("enough")
+
+    timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
+    assert (timings.best, timings.certified) == ("a", False)
+    assert comparisons(timings) == []
+    assert table(timings)[1][0][1:5] == ["– ± –", "– … –", "0", "1.00"]
+    json.dumps(plain(timings.to_json()), allow_nan=False)
+
+
+def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
+    pilot = np.array([[1.0, 3.0], [1.1, 3.0], [1.2, 3.0], [1.05, 3.0], [1.0, 3.0]])
+    assert clip_range(pilot[:, 0], 0.02) == pytest.approx((0.85, 1.45))
+    assert clip_range(np.array([1.0, 1.1, 99.0, 1.05, 1.0]), 0.02) == pytest.approx((0.65, 1.85))  # one outlier
+    assert clip_range(pilot[:, 1], 0.02) == pytest.approx((2.85, 3.15))
+    low, high = pair_ranges(pilot, 0.02)
+    assert low == pytest.approx(np.array([[0.85, 0.85], [0.85, 2.85]]))
+    assert high == pytest.approx(np.array([[1.45, 3.15], [3.15, 3.15]]))
+    assert nominee_weights(pilot).tolist() == [0.75, 0.25]
+
+
+@pytest.mark.parametrize("times", [[0.0, 0.0], [1e-10, 0.0], [0.0, 1.0]])
+def test_times_of_zero_do_no_harm(times: list[float]) -> None:
+    pairs = Comparisons(np.array([times] * PILOT), 0.05, 0.02)
+    for _ in range(200):
+        pairs.count(np.array(times))
+    assert np.isfinite(pairs.faster_evidence).all()
+    assert pairs.faster[0, 1] == (times == [0.0, 1.0])
+    assert pairs.settled[0, 1] or pairs.faster[1, 0]
+
+
+@pytest.mark.parametrize("time_", [-1.0, math.inf])
+def test_what_is_not_a_time_is_refused(time_: float) -> None:
+    pairs = Comparisons(np.ones((PILOT, 2)), 0.05, 0.02)
+    with pytest.raises(UsageError, match="a number of seconds"):
+        pairs.count(np.array([1.0, time_]))
+
+
+def test_outliers_are_clipped_and_said() -> None:
+    clock = Clock()
+    count = iter(range(10**6))
+
+    def spiky() -> None:
+        clock.takes(30.0 if (k := next(count)) > 6 and k % 5 == 0 else 1.0)()
+
+    timings = surest.fastest({"spiky": spiky, "even": clock.takes(1.3)}, clock=clock, seed=1)
+    assert timings.clipped(0) > 0.1
+    assert any("of the runs of spiky lay outside" in warning for warning in timings.warnings)
+    assert timings.best == "spiky" or not timings.certified
+    assert any("unusually long runs" in warning for warning in timings.warnings)
+
+
+def test_a_median_has_no_bounds_at_first() -> None:
+    assert median_interval(np.array([2.0, 1.0, 3.0]), 0.05) == (0.0, 2.0, math.inf)
+    assert math.isnan(median_interval(np.array([]), 0.05)[1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"delta": math.nan}, "delta is nan"),
+        ({"delta": 0}, "delta is 0"),
+        ({"tolerance": math.nan}, "tolerance is nan"),
+        ({"tolerance": -0.1}, "tolerance is -0.1"),
+        ({"tolerance": 0}, "for ever"),
+        ({"max_runs": 5}, "5 do not count"),
+        ({"warmup": -1}, "warmup is -1"),
+        ({"seed": -1}, "seed is -1"),
+        ({"prepare": ["true", "true", "true"]}, "prepare is given 3 times"),
+        ({"shell": "no-such-shell"}, "no shell 'no-such-shell'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        surest.fastest(["true", "false"], **settings)
+
+
+@pytest.mark.parametrize("commands", [[], ["true"], "true", 7])
+def test_fewer_than_two_commands_are_refused(commands: object) -> None:
+    with pytest.raises(UsageError, match="two"):
+        surest.fastest(commands)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("", "is empty"), ("'", "No closing quotation"), ("no-such-program-x 1", "no such program")]
+)
+def test_commands_that_cannot_run_are_refused(line: str, words: str) -> None:
+    for more in ({}, {"ignore_failure": True}):
+        with pytest.raises(SourceError, match=words):
+            surest.fastest(["true", line], **more)
+    with pytest.raises(SourceError):
+        surest.fastest(["true", line], shell="none")
+
+
+def test_a_command_that_fails_is_an_error_with_its_output(run: Callable[..., Answer]) -> None:
+    with pytest.raises(EvaluationError, match="exit status 3"):
+        surest.fastest(["true", "exit 3"])
+    status, out, err = run("true", "echo it broke >&2; exit 3", "--quiet")
+    assert (status, out) == (2, "")
+    assert "ended with exit status 3" in err
+    assert "it broke" in err
+    assert "--ignore-failure" in err
+    status, out, _ = run("true", "exit 3", "-i", "--max-runs", "6", "--json", "--quiet")
+    assert status == 3
+    assert json.loads(out)["commands"][1]["exit_codes"] == [3]
+
+
+def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Callable[..., Answer]) -> None:
+    log = tmp_path / "log"
+
+    def appends(word: str) -> str:
+        return f"echo {word} >> {log}"
+
+    given = [
+        "--setup",
+        appends("setup"),
+        "--prepare",
+        appends("pa"),
+        "--prepare",
+        appends("pb"),
+        "--cleanup",
+        appends("clean"),
+    ]
+    assert run(appends("a"), appends("b"), *given, "--warmup", "2", "--max-runs", "7", "--quiet")[0] in (0, 3)
+    lines = log.read_text().split()
+    assert lines[:2] == ["setup"] * 2
+    assert lines[-2:] == ["clean"] * 2
+    assert lines.count("a") == lines.count("b") == 2 + 7
+    assert all(lines[k - 1] == f"p{line}" for k, line in enumerate(lines) if line in "ab")
+
+
+def test_it_cleans_up_after_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match="'false' failed"):
+        surest.fastest(["true", "false"], cleanup=f"touch {tmp_path / 'cleaned'}")
+    assert (tmp_path / "cleaned").exists()
+    with pytest.raises(EvaluationError, match="prepare: exit 4"):
+        surest.fastest(["true", "true"], prepare="exit 4")
+    with pytest.raises(EvaluationError, match="cleanup: exit 5"):
+        surest.fastest(["true", "true"], cleanup="exit 5", max_runs=6)
+
+
+def test_the_command_line_prints_a_verdict_and_a_table(simulated: None, run: Callable[..., Answer]) -> None:
+    status, out, _ = run("sleep 3", "sleep 1.5", "-n", "long nap", "--seed", "3", "--quiet")
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == "sleep 1.5 is the fastest: wrong with probability at most 0.05."
+    assert lines[1].startswith("sleep 1.5 is 2.0")
+    assert "times as fast as long nap (1.9" in lines[1]
+    assert lines[3].split() == ["command", "mean", "±", "σ", "[s]", "range", "[s]", "runs", "relative"]
+    assert lines[4].startswith("long nap")
+    assert lines[4].endswith("slower")
+    assert "clipped" in out
+    assert "Seed 3." in out
+
+
+def test_equal_commands_end_with_status_0_and_open_ones_with_3(simulated: None, run: Callable[..., Answer]) -> None:
+    status, out, _ = run("sleep 1", "sleep 1", "--seed", "3", "--quiet")
+    assert (status, " are equal within 2 %: wrong" in out) == (0, True)
+    assert "sleep 1 (2)" in out
+    status, out, _ = run("sleep 1", "sleep 1", "--max-runs", "10", "--seed", "3", "--quiet")
+    assert status == 3
+    assert out.startswith("Not decided (max runs reached). ")
+    assert (
+        run("sleep 1", "sleep 1.03", "--tolerance", "10%", "--seed", "3", "--quiet")[1].count("equal within 10 %") == 1
+    )
+
+
+def test_so_many_runs_as_were_asked_for(simulated: None, run: Callable[..., Answer]) -> None:
+    for given in ("--runs", "-r"):
+        status, out, _ = run("sleep 1", "sleep 2", given, "40", "--json", "--seed", "3", "--quiet")
+        assert (status, [len(row["times"]) for row in json.loads(out)["commands"]]) == (0, [35, 35])
+    status, _, err = run("sleep 1", "sleep 2", "-r", "40", "-M", "50")
+    assert (status, "not both" in err) == (2, True)
+
+
+def test_json_has_all_of_it(simulated: None, run: Callable[..., Answer]) -> None:
+    status, out, _ = run("sleep 2", "sleep 1", "--json", "--seed", "3", "--quiet")
+    data = json.loads(out)
+    assert status == 0
+    assert (data["question"], data["chosen"], data["indices"], data["certified"]) == ("fastest", ["sleep 1"], [1], True)
+    assert (data["delta"], data["tolerance"], data["seed"], data["shell"]) == (0.05, 0.02, 3, None)
+    slow, fast = data["commands"]
+    assert (slow["verdict"], fast["verdict"], fast["relative"], fast["clip"]) == ("slower", "fastest", 1.0, None)
+    assert slow["relative_low"] < 2 < slow["relative_high"]
+    assert slow["clip"][0] < 1 < 2 < slow["clip"][1]
+    assert data["runs"] == 2 * PILOT + len(slow["times"]) + len(fast["times"])
+    assert data["command"] == "surest fastest 'sleep 2' 'sleep 1' --seed=3"
+
+
+def test_exports_have_the_fields_of_hyperfine(simulated: None, run: Callable[..., Answer], tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("times.json", "times.md")]
+    run("sleep 4", "sleep 2", "--export-json", paths[0], "--export-markdown", paths[1], "--seed", "3", "--quiet")
+    first = json.loads(Path(paths[0]).read_text())["results"][0]
+    assert list(first) == ["command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "exit_codes"]
+    assert (first["command"], first["user"], first["system"]) == ("sleep 4", 0.5, 0.25)
+    assert first["mean"] == pytest.approx(np.mean(first["times"]))
+    lines = Path(paths[1]).read_text().splitlines()
+    assert lines[:2] == ["| Command | Mean [s] | Min [s] | Max [s] | Relative |", "|:---|---:|---:|---:|---:|"]
+    assert lines[2].startswith("| `sleep 4` | 4.0 ± 0.")
+    assert lines[3].endswith("| 1.00 |")
+    status, out, err = run("sleep 1", "sleep 2", "--export-json", str(tmp_path / "no" / "x.json"))
+    assert (status, out) == (2, "")
+    assert "no folder" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["true"], "at least two"),
+        ([], "Missing argument"),
+        (["true", "true", "--tolerance", "much"], "write 2% or 0.02"),
+        (["true", "true", "--tolerance", "nan"], "tolerance is nan"),
+        (["true", "true", "--delta", "nan"], "delta is nan"),
+        (["true", "true", "-N", "--shell", "bash"], "does not go with"),
+        (["true", "true", "-n", "a", "-n", "b", "-n", "c"], "3 names for 2 commands"),
+        (["true", "no-such-program-x"], "no such program"),
+    ],
+)
+def test_mistakes_exit_with_status_2(run: Callable[..., Answer], given: list[str], words: str) -> None:
+    status, out, err = run(*given)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_shell_is_used_for_all_where_one_needs_it(run: Callable[..., Answer]) -> None:
+    data = json.loads(run("true", "true | true", "--max-runs", "6", "--json", "--quiet")[1])
+    assert data["shell"] == "sh"
+    assert data["shell_seconds"] > 0
+    assert json.loads(run("true", "true", "--max-runs", "6", "--json", "--quiet")[1])["shell"] is None
+    given = ("true", "true", "--shell", "sh -e", "--max-runs", "6", "--json", "--quiet")
+    assert json.loads(run(*given)[1])["shell"] == "sh -e"
+
+
+def test_real_commands_end_by_themselves_with_the_right_first(run: Callable[..., Answer], tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_text("".join(f"{k * k}\n" for k in range(20_000)))
+    status, out, _ = run(
+        *(f"gzip -{level} -k -c {path}" for level in (9, 6, 1)), "--json", "--quiet", "--delta", "0.001"
+    )
+    data = json.loads(out)
+    assert (status, data["indices"], data["certified"]) == (0, [2], True)
+    assert [row["verdict"] for row in data["commands"]] == ["slower", "slower", "fastest"]
+    assert all(row["user"] >= 0 for row in data["commands"])
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, number: int, expected: int) -> None:
+    log, script = tmp_path / "log", tmp_path / "script"
+    script.write_text(f"echo $$ >> {log}\ntest $(wc -l < {log}) -lt 21 || exec sleep 60\n")
+    command = f"sh {script}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
+    words = [sys.executable, "-m", "surest", "fastest", command, command, "--quiet", "--json", "--tolerance", "0.1%"]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 100
+        while not (log.exists() and len(log.read_text().split()) >= 21) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=100)
+    assert process.returncode == expected, err
+    data = json.loads(out)
+    assert (data["certified"], data["reason"]) == (False, "interrupted")
+    assert [len(row["times"]) for row in data["commands"]] == [5, 5]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(log.read_text().split()[-1]), 0)  # the command that ran was ended
+
+
+def test_a_plain_line_tells_how_far_it_is(
+    simulated: None, run: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surest.speed.view.EVERY_LINE", 0.0)
+    _, _, err = run("sleep 2", "sleep 1", "--seed", "3")
+    lines = err.splitlines()
+    assert lines[0] == "runs of each 0, now a pilot of 5, which does not count"
+    assert lines[-1].startswith("runs of each ")
+    assert "leader sleep 1, in play 2 of 2 commands, evidence " in lines[-1]
+
+
+def test_names_tell_equal_commands_apart() -> None:
+    assert list(driver.labelled(["a", "a", "b", "a"])) == ["a", "a (2)", "b", "a (3)"]
+    assert list(driver.labelled(["a", "b"], ["x"])) == ["x", "b"]
+
+
+def test_markdown_of_a_label_with_a_bar() -> None:
+    assert "| `a \\| b` |" in markdown(found({"a | b": 1.0, "c": 3.0}))
+
+
+def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:
+    """All pairs' bounds hold together, so each of the six pairs of four commands has a sixth of the level."""
+    times = np.random.default_rng(1).lognormal(0, 0.2, (60, 4))
+    pairs = Comparisons(times[:5], delta=0.05, tolerance=0.02)
+    for block in times[5:]:
+        pairs.count(block)
+    assert pairs.ratio(0, 3) == median_interval(times[5:, 3] / times[5:, 0], pairs.level / 6)
+    assert pairs.ratio(0, 3) != median_interval(times[5:, 3] / times[5:, 0], pairs.level)

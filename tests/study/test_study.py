@@ -1,0 +1,548 @@
+"""Studies: what is refused, what is handed out again, what is counted, and what another process sees."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from surest.algorithms import REGISTRY, Entry, Task
+from surest.core.protocol import Answer, Procedure, Pull, Statistic
+from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
+from surest.search.session import Session
+from surest.study.batch import Tell, carry_out
+from surest.study.health import health_line
+from surest.study.sql import VERSION_TABLE
+from surest.study.sql.drivers import SQLite
+from surest.study.sql.migrate import migrate
+from surest.study.sql.store import SqlStore
+from surest.study.study import Study, delete_study, list_studies, open_study
+from surest.study.transfer import export_text, import_study
+
+
+def leader_of_all(task: Task, rounds: int = 4) -> Procedure[Answer]:
+    """Pull every arm there is twice a round; the best mean wins. It heeds arrivals."""
+    sums = np.zeros(0)
+    for _ in range(rounds):
+        n = len(task.arms) + sum(task.arrivals)
+        sums = np.append(sums, np.zeros(n - len(sums)))
+        sums += yield Pull(np.arange(n), 2, Statistic.MEAN)
+    return Answer(int(sums.argmax()))
+
+
+def toy(start: Callable[..., Procedure[Answer]], name: str = "toy", growing: bool = False) -> Entry:
+    facts = {"goal": "best arm", "standing": "heuristic", "reference": "tests", "summary": "", "options": None}
+    return Entry(name=name, start=start, growing=growing, **facts)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, growing in (("toy", False), ("growing-toy", True)):
+        monkeypatch.setitem(REGISTRY, name, toy(leader_of_all, name, growing))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+def make(storage: str, **settings: Any) -> Study:
+    return open_study(storage, "s", ["a", "b"], 0.1, **{"algorithm": "toy", "seed": 1, **settings})
+
+
+def answer(study: Study, k: int = 1) -> None:
+    for ticket in study.ask(k):
+        study.tell(ticket.id, 0.9 if ticket.label == "b" else 0.1)
+
+
+def test_it_runs_to_the_same_end_as_a_session(storage: str) -> None:
+    study, session = make(storage), Session(["a", "b"], 0.1, algorithm="toy", seed=1)
+    while not study.finished:
+        assert not session.finished
+        (stored,), (kept,) = study.ask(), session.ask()
+        assert stored == kept
+        study.tell(stored.id, 0.9 if stored.arm else 0.1)
+        session.tell(kept.id, 0.9 if kept.arm else 0.1)
+    assert session.finished
+    result = study.result()
+    assert (result.best, result.certified, result.pulls) == ("b", True, 16)
+    assert result.pulls_per_arm.tolist() == session.result().pulls_per_arm.tolist()
+    assert result.health == {}
+    assert study.ask() == []
+
+
+def test_rewards_are_told_by_number_from_another_process(storage: str) -> None:
+    study = make(storage)
+    (ticket,) = study.ask()
+    # The toy algorithm is unknown there: telling needs none.
+    code = f"import surest; surest.open_study({storage!r}, 's').tell({ticket.id}, 0.25)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert study.status().told == 1
+    study.tell(ticket.id, 0.25)  # again, and harmless
+    with pytest.raises(TicketError, match=r"already told 0.25 .* cannot become 0.5"):
+        study.tell(ticket.id, 0.5)
+
+
+def test_an_expired_ticket_is_handed_out_again_and_seen_in_the_health_line(storage: str) -> None:
+    study = make(storage, lease_seconds=1000)
+    first, second = study.ask(2, worker="one")
+    assert study.status().out == 2
+    move_time(storage, 2000)
+    assert study.status().waiting == 2
+    assert [ticket.id for ticket in study.ask(3, worker="two")] == [first.id, second.id, 2]
+    assert study.health() == {"a": {"expired": 2, "retried": 2}}
+    study.tell(first.id, 0.5)  # whoever comes first
+    assert study.status().told == 1
+    assert health_line(study.result().health or {}) == "health: a: 2 expired, 2 retried"
+
+
+def move_time(storage: str, seconds: float) -> None:
+    """As if every lease had been given earlier."""
+    with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE surest_tickets SET lease = lease - ? WHERE lease > 0", [seconds])
+    connection.close()
+
+
+def test_a_failed_evaluation_is_retried(storage: str) -> None:
+    study = make(storage)
+    (ticket,) = study.ask()
+    study.fail(ticket.id, "out of memory \x00 \udcff")
+    study.fail(ticket.id, "said twice")
+    assert study.ask() == [ticket]
+    study.fail(ticket.id, "again")
+    assert study.ask() == [ticket]
+    study.tell(ticket.id, 1)
+    with pytest.raises(TicketError, match="cannot fail now"):
+        study.fail(ticket.id)
+    assert study.status().health == {"a": {"failed": 2, "retried": 2}}
+    assert "out of memory" in study.export()["events"][0]["reason"]
+
+
+def test_a_failed_evaluation_counts_as_a_stated_reward(storage: str) -> None:
+    study = make(storage, on_failure=0.0)
+    first, second = study.ask(2)
+    for _ in range(3):
+        study.fail(first.id)
+        assert study.ask()[0] == first
+    study.fail(first.id)  # retried three times: now it counts
+    study.fail(second.id, reward=0.25)
+    assert [ticket[1] for ticket in study.export()["tickets"]] == [0.0, 0.25]
+    assert study.health() == {"a": {"failed": 5, "imputed": 2, "retried": 3}}
+    with pytest.raises(RewardError):
+        study.fail(study.ask()[0].id, reward=2)
+    assert study.health()["a"]["failed"] == 5
+
+
+@pytest.mark.parametrize(
+    "reward", [float("nan"), float("inf"), -float("inf"), np.nextafter(1, 2), "0.5", None, 10**400, 1j, []]
+)
+def test_what_is_no_reward_is_refused_and_changes_nothing(storage: str, reward: Any) -> None:
+    study = make(storage)
+    tickets = study.ask(2)
+    with pytest.raises(RewardError, match="is not a number in"):
+        study.tell(tickets[0].id, reward)
+    with pytest.raises(RewardError):
+        study.tell_all(tickets, [0.5, reward])
+    assert study.status().told == 0
+
+
+@pytest.mark.parametrize("reward", [-0.0, True, np.float32(0.5), np.bool_(False), 1, np.int64(0), 5e-324])
+def test_what_is_a_reward_is_kept_to_the_bit(storage: str, reward: Any) -> None:
+    study = make(storage)
+    (ticket,) = study.ask()
+    study.tell(np.int64(ticket.id), reward)
+    kept = open_study(storage, "s").export()["tickets"][0][1]
+    assert kept == float(reward)
+    assert np.signbit(kept) == 0
+
+
+@pytest.mark.parametrize("ticket", [-1, 1, 2**63, 10**400, "0", 0.0, None])
+def test_a_ticket_never_handed_out_is_refused(storage: str, ticket: Any) -> None:
+    study = make(storage)
+    study.ask()
+    with pytest.raises(TicketError, match="never handed out"):
+        study.tell(ticket, 0.5)
+
+
+def test_several_rewards_are_told_together_or_not_at_all(storage: str) -> None:
+    study = make(storage)
+    tickets = study.ask(3)
+    study.tell(tickets[1].id, 0.5)
+    with pytest.raises(TicketError):
+        study.tell_all(tickets, [0.1, 0.2, 0.3])
+    assert study.status().told == 1
+    study.tell_all([*tickets, tickets[0]], [0.1, 0.5, 0.3, 0.1])
+    assert [ticket[1] for ticket in study.export()["tickets"]] == [0.1, 0.5, 0.3]
+
+
+def test_rewards_outside_of_the_unit_interval(storage: str) -> None:
+    study = make(storage, bounds=(-3, 7))
+    session = Session(["a", "b"], 0.1, algorithm="toy", bounds=(-3, 7), record=True)
+    while not study.finished:
+        (ticket,) = study.ask()
+        study.tell(ticket.id, ticket.id % 11 - 3)
+        session.ask()
+        session.tell(ticket.id, ticket.id % 11 - 3)
+    assert study.result().means.tolist() == session.result().means.tolist()
+
+
+def test_a_study_is_opened_with_what_it_was_made_with(storage: str) -> None:
+    study = make(storage, budget=12, rounds=3)
+    assert open_study(storage, "s").settings == study.settings
+    assert open_study(storage, "s", ["a", "b"], 0.1, budget=12, rounds=3).labels == ("a", "b")
+    with pytest.raises(UsageError, match=r"made with delta 0.1, not 0.2, .*arms a, b, not a, c"):
+        open_study(storage, "s", ["a", "c"], 0.2)
+    with pytest.raises(UsageError, match="already a study 's'"):
+        open_study(storage, "s", ["a", "b"], load_if_exists=False)
+    with pytest.raises(UsageError, match=r"no study 't' .*there are s"):
+        open_study(storage, "t")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"delta": 2}, {"delta": float("nan")}, {"bounds": (1, 0)}, {"bounds": (-1e308, 1e308)}, {"bounds": (0, 1, 2)},
+        {"budget": -1}, {"algorithm": "nonsense"}, {"lease_seconds": 0}, {"lease_seconds": float("inf")},
+        {"on_failure": 7}, {"retries": -1}, {"arms": 0}, {"arms": []}, {"arms": "ab"}, {"arms": ["a", "a"]},
+        {"arms": ["a", ""]}, {"arms": ["a\x00", "b"]}, {"arms": ["\ud800", "b"]}, {"name": ""}, {"name": "x" * 501},
+        {"name": 7}, {"seed": "x"}, {"option": object()}, {"epsilon": -1}, {"arms": {"a": 1}},
+    ],
+)  # fmt: skip
+def test_what_no_study_can_be_made_with_is_refused_and_leaves_none(storage: str, wrong: dict[str, Any]) -> None:
+    make(storage)
+    with pytest.raises(UsageError):
+        open_study(storage, **{"name": "t", "arms": ["a", "b"], "delta": 0.1, "algorithm": "toy", **wrong})
+    assert [study.name for study in list_studies(storage)] == ["s"]
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x", "sqlite://", "sqlite:///:memory:", "mysql://h/d", "::", "sqlite:////no/where/x.db", 5]
+)
+def test_a_storage_that_is_none_is_refused(url: Any) -> None:
+    with pytest.raises((UsageError, StorageError)):
+        open_study(url, "s", 2)
+
+
+def test_a_database_of_a_newer_surest_is_left_alone(storage: str) -> None:
+    make(storage)
+    with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(StorageError, match="newer surest"):
+        open_study(storage, "s")
+
+
+def test_the_migrations_make_the_tables_of_a_new_file(storage: str, tmp_path: Path) -> None:
+    make(storage)
+    migrate(SQLite(f"{tmp_path}/migrated.db"), "")
+    made, migrated = sa.MetaData(), sa.MetaData()
+    made.reflect(engine := sa.create_engine(storage))
+    migrated.reflect(other := sa.create_engine(f"sqlite:///{tmp_path}/migrated.db"))
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        assert compare_metadata(context, migrated) == []
+        how = "SELECT name, sql LIKE '%WITHOUT ROWID%', sql LIKE '%AUTOINCREMENT%' FROM sqlite_master ORDER BY name"
+        with other.connect() as second:
+            assert connection.execute(sa.text(how)).fetchall() == second.execute(sa.text(how)).fetchall()
+    assert set(made.tables) == {*migrated.tables} > {"surest_packs", "surest_snapshots"}
+    engine.dispose()
+    other.dispose()
+
+
+def test_another_version_of_the_algorithm_is_noticed(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = make(storage)
+    answer(study, 4)
+
+    def other(task: Task) -> Procedure[Answer]:
+        yield Pull(task.arms, 3, Statistic.MEAN)
+        return Answer(0)
+
+    monkeypatch.setitem(REGISTRY, "toy", toy(other))
+    with pytest.raises(TranscriptError, match="the log says"):
+        open_study(storage, "s").status()
+
+
+def test_arms_are_refused_by_algorithms_that_cannot_take_them(storage: str) -> None:
+    study = make(storage)
+    with pytest.raises(UsageError, match="cannot take in new arms"):
+        study.add_arms(["c"])
+    assert open_study(storage, "s").labels == ("a", "b")
+    assert not any(entry.growing for name, entry in REGISTRY.items() if name.endswith("best-arm"))
+
+
+def test_wager_takes_in_arms_if_a_part_of_delta_was_kept_for_them(storage: str) -> None:
+    with pytest.raises(UsageError, match="reserve"):
+        open_study(storage, "none kept", ["a", "b"], 0.1).add_arms(["c"])
+    study = open_study(storage, "kept", ["a", "b"], 0.1, reserve=0.1)
+    chance = random.Random(3)
+    while not study.finished:
+        for ticket in study.ask(20):
+            study.tell(ticket.id, float(chance.random() < {"a": 0.4, "b": 0.3, "c": 0.9}[ticket.label]))
+        if len(study.labels) == 2 and study.status().told > 30:
+            study.add_arms(["c"])
+    again = open_study(storage, "kept").result()
+    assert (again.best, again.certified) == ("c", True)
+
+
+def test_arms_are_added_while_a_study_runs(storage: str) -> None:
+    study = make(storage, algorithm="growing-toy")
+    other = open_study(storage, "s")
+    answer(study, 3)
+    study.add_arms(["c"])
+    with pytest.raises(UsageError, match="two arms are called 'c'"):
+        study.add_arms(["c"])
+    answer(other, 100)  # the request under way is finished without it
+    assert [ticket.label for ticket in other.ask(100)] == ["a", "a", "b", "b", "c", "c"]
+    move_time(storage, 10_000)
+    while not study.finished:
+        answer(study)
+    assert study.result().pulls_per_arm.tolist() == [8, 8, 6]
+    replayed = open_study(storage, "s")
+    assert replayed.result().pulls_per_arm.tolist() == other.result().pulls_per_arm.tolist() == [8, 8, 6]
+    with pytest.raises(UsageError, match="has ended"):
+        study.add_arms(["d"])
+    import_study(storage, json.dumps(study.export()), "copy")
+    assert open_study(storage, "copy").result().pulls_per_arm.tolist() == [8, 8, 6]
+
+
+def test_an_export_is_imported_and_goes_on(storage: str, tmp_path: Path) -> None:
+    study = make(storage)
+    answer(study, 4)
+    answer(study)
+    study.ask()
+    elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
+    import_study(elsewhere, json.dumps(study.export()))
+    moved = open_study(elsewhere, "s")
+    assert moved.status().waiting == 1
+    while not moved.finished:
+        answer(moved)
+    assert moved.result().best == "b"
+    with pytest.raises(UsageError, match="already a study"):
+        import_study(elsewhere, json.dumps(study.export()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["tickets"][0].__setitem__(1, 1.5),
+        lambda d: d["tickets"][0].__setitem__(0, 1),
+        lambda d: d["tickets"].pop(2),
+        lambda d: d["tickets"].append([1, None, 1, "w", None]),
+        lambda d: d["requests"].pop(),
+        lambda d: d["requests"][0].__setitem__("total", 5),
+        lambda d: d["requests"].append(d["requests"][-1]),
+        lambda d: d["settings"].__setitem__("algorithm", "vd-best-arm-id"),
+        lambda d: d["arms"].append({"label": "c", "added_at": 0}),
+        lambda d: d["arms"].append({"label": "c", "added_at": 4}),
+        lambda d: d.__setitem__("format", "surest-study-3"),
+        lambda d: d["tickets"][0].__setitem__(2, 2**31 - 1),
+        lambda d: d["tickets"][0].__setitem__(5, 1),
+        lambda d: d["tickets"][0].__setitem__(6, 0),
+        lambda d: d.__setitem__("items", [{"key": "x"}]),
+        lambda d: d.__setitem__("more", 1),
+    ],
+)
+def test_a_changed_export_is_refused(storage: str, tmp_path: Path, change: Any) -> None:
+    study = make(storage)
+    answer(study, 4)
+    answer(study)
+    document = study.export()
+    change(document)
+    elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
+    with pytest.raises(UsageError):
+        import_study(elsewhere, json.dumps(document))
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_a_deleted_study_is_gone_for_all(storage: str) -> None:
+    study = make(storage)
+    (ticket,) = study.ask()
+    delete_study(storage, "s")
+    again = make(storage)
+    with pytest.raises(TicketError):
+        study.tell(ticket.id, 0.5)
+    with pytest.raises(UsageError, match="any more"):
+        study.ask()
+    assert again.status().told == 0
+    with pytest.raises(UsageError):
+        delete_study(storage, "t")
+
+
+def test_a_password_is_not_shown() -> None:
+    assert "secret" not in SqlStore("postgresql://me:secret@nowhere.invalid/x").shown
+
+
+def test_retries_count_failures_and_not_leases(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=1, lease_seconds=1000)
+    (ticket,) = study.ask()
+    for _ in range(3):
+        move_time(storage, 2000)
+        assert study.ask() == [ticket]
+    study.fail(ticket.id, "once")
+    assert study.status().told == 0  # handed out four times, failed once
+    assert study.ask() == [ticket]
+    study.fail(ticket.id, "twice")
+    assert study.export()["tickets"][0][1:3] == [0.0, 5]
+    assert study.export()["tickets"][0][5] == 2
+
+
+def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=0, lease_seconds=1000)
+    late, present = open_study(storage, "s"), open_study(storage, "s")
+    (ticket,) = late.ask(1, "late")
+    move_time(storage, 2000)
+    assert present.ask(1, "present") == [ticket]
+    for call in (
+        lambda: late.fail(ticket.id, "too late"),
+        lambda: late.fail(ticket.id, "too late", reward=0.5),
+        lambda: study.fail(ticket.id, "not mine"),
+        lambda: study.fail(ticket.id, "not mine", worker="late"),
+    ):
+        with pytest.raises(TicketError, match="only who holds a ticket can fail it"):
+            call()
+    assert study.status().told == 0
+    assert study.health() == {"a": {"expired": 1, "retried": 1}}
+    present.tell(ticket.id, 0.75)
+    assert study.export()["tickets"][0][1] == 0.75
+    (other,) = study.ask(1, "named")
+    open_study(storage, "s").fail(other.id, "from elsewhere", worker="named")
+    assert study.export()["tickets"][1][1] == 0.0
+
+
+def test_health_of_an_object_that_was_opened_before_arms_were_added(storage: str) -> None:
+    study = make(storage, algorithm="growing-toy")
+    old = open_study(storage, "s")
+    study.add_arms(["c"])
+    answer(study, 4)
+    added = study.ask(6)[-1]
+    study.fail(added.id, "no")
+    assert old.health() == {"c": {"failed": 1}}
+    assert old.status().health == {"c": {"failed": 1}}
+    assert old.labels == ("a", "b", "c")
+
+
+def test_arms_that_come_while_others_read_are_not_overlooked(storage: str) -> None:
+    """A reader that replays past a request before it sees the arms that came with it begins anew."""
+    study = make(storage, algorithm="growing-toy")
+    reader = open_study(storage, "s")
+    answer(study, 4)
+    assert reader.status().told == 4  # the first request is answered
+    with study.store.writing() as log:  # as a transaction that began before the last reward does
+        log.add_arms(study.id, ["c"], 2, 4)
+    assert [ticket.label for ticket in reader.ask(10)] == ["a", "a", "b", "b", "c", "c"]
+
+
+@pytest.mark.parametrize("added_at", [1, 3, 5, 9])
+def test_arms_added_off_a_request_boundary_are_refused(storage: str, tmp_path: Path, added_at: int) -> None:
+    study = make(storage, algorithm="growing-toy")
+    answer(study, 4)
+    answer(study)
+    document = study.export()
+    document["arms"].append({"label": "c", "added_at": added_at})
+    with pytest.raises(UsageError, match="in the middle of a request"):
+        import_study(f"sqlite:///{tmp_path}/elsewhere.db", json.dumps(document))
+
+
+def test_an_export_of_the_first_format_is_imported(storage: str) -> None:
+    study = make(storage, on_failure=0.0, retries=3)
+    (ticket,) = study.ask()
+    study.fail(ticket.id, "no")
+    document = study.export() | {"format": "surest-study-1"}
+    document["tickets"] = [ticket[:5] for ticket in document["tickets"]]
+    del document["items"]
+    import_study(storage, json.dumps(document), "copy")
+    assert open_study(storage, "copy").export()["tickets"][0][5] == 1
+
+
+def test_an_export_is_the_same_in_pieces(storage: str) -> None:
+    study = make(storage)
+    assert json.loads(b"".join(export_text(study))) == study.export()
+    answer(study, 4)
+    answer(study)
+    study.ask()
+    assert json.loads(b"".join(export_text(study))) == study.export()
+
+
+@pytest.mark.parametrize("label", ["x\n7 fake", "x\r", "x\0"])
+def test_labels_are_one_line(storage: str, label: str) -> None:
+    with pytest.raises(UsageError, match="one line of text"):
+        open_study(storage, "s", ["a", label])
+
+
+def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> None:
+    study = make(storage)
+    answer(study, 3)
+    held, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with study._lock, study.store._lock:
+            held.set()
+            leave.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(200)
+        try:
+            os._exit(0 if study.status().told == 3 and study.ask() else 1)
+        finally:
+            os._exit(2)
+    leave.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+    assert study.status().told == 3
+
+
+def test_a_fork_uses_connections_of_its_own(storage: str) -> None:
+    study = make(storage)
+    (idle,) = study.store._idle
+    study.store._pid -= 1  # as in a child
+    study.status()
+    assert idle not in study.store._idle
+    idle.close()
+
+
+def test_sqlalchemy_is_not_imported_to_ask_and_tell(storage: str) -> None:
+    code = (
+        "import sys; from surest.study.study import open_study\n"
+        f"s = open_study({storage!r}, 's', ['a', 'b'], 0.1, algorithm='naive-best-arm')\n"
+        "(t,) = s.ask(); s.tell(t.id, 0.5)\n"
+        "print([name for name in ('sqlalchemy', 'alembic', 'psycopg') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("worker", ["", "two\nlines", "\0", "\ud800", "x" * 501, 5])
+def test_who_tells_has_a_name_that_a_log_can_keep(storage: str, worker: Any) -> None:
+    study = make(storage)
+    (ticket,) = study.ask(1, "one")
+    with pytest.raises(UsageError, match="a worker's name is "):
+        study.tell(ticket.id, 1.0, worker=worker)
+    refused, told = carry_out(study, [Tell([ticket.id], [1.0], worker), Tell([ticket.id], [0.5], "one")])
+    assert "a worker's name is " in str(refused)
+    assert told == 1
+
+
+@pytest.mark.parametrize("workers", [[1], "four", None, {}, True, -1, 2.5])
+def test_options_that_somebody_else_stored_are_checked_too(workers: object) -> None:
+    study = open_study("memory:stored", f"given {workers}", ["a", "b"], 0.1, seed=1)
+    settings = {**study.settings.plain(), "options": {"workers": workers}}
+    with study.store.writing() as log:
+        log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
+    with pytest.raises(UsageError, match="workers"):
+        open_study("memory:stored", f"stored {workers}").status()

@@ -1,0 +1,115 @@
+"""An executor at work on a study."""
+
+import os
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surest
+from surest import open_study
+from surest.core.procedure import Running
+from surest.errors import EvaluationError, RewardError, Stop
+from surest.search.session import Ticket
+from surest.study.leases import renew, take_over
+from surest.study.sql.store import SqlStore
+from surest.study.study import Study
+from surest.study.work import work_on
+from surest.study.workers import own_name
+from waiting import until
+
+LEASE = 40.0
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.2, seed=1, batch=4, lease_seconds=LEASE)
+
+
+def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
+    mine, told, gone = study.ask(3)
+    other = study.ask(1, "somebody else")[0]
+    study.tell(told.id, 0)
+    study.fail(gone.id)
+    with study.store.writing() as log:
+        log.lease_tickets(study.id, [mine.id, other.id], 1.0)
+    assert renew(study, [mine.id, told.id, gone.id, other.id]) == [mine.id]
+    with study.store.reading() as log:
+        leases = {ticket.number: ticket.lease for ticket in log.read_tickets(study.id, open_by=inf)}
+    assert leases.pop(mine.id) > time.time() + LEASE / 2
+    assert leases == {gone.id: 0.0, other.id: 1.0}
+
+
+def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed: list[list[int]] = []
+    monkeypatch.setattr("surest.study.work.RENEWALS", 10 * LEASE)
+    monkeypatch.setattr(Study, "renew", lambda study, numbers: renewed.append(numbers))
+
+    def arm(ticket: Ticket) -> float:
+        if ticket.id == 0:
+            until(lambda: [0] in renewed, "the lease of the one evaluation under way is lengthened")
+        return ticket.arm
+
+    with ThreadPoolExecutor(2) as pool:
+        work_on(study, lambda ticket: (arm, ticket), pool, in_flight=2)
+    assert [0] in renewed
+    assert study.health() == {}
+    assert study.result().best == "b"
+
+
+def test_the_tickets_of_ended_processes_are_handed_out_at_once_and_those_of_others_are_not(study: Study) -> None:
+    heard, told = os.pipe()
+    ended = os.fork()
+    if ended == 0:
+        os.write(told, own_name().encode())
+        os._exit(0)
+    theirs = os.read(heard, 500).decode()
+    os.waitpid(ended, 0)
+    os.close(heard)
+    os.close(told)
+    in_another_container = f"{theirs[:-8]}{int(theirs[-8:], 16) ^ 1:08x}"
+    for name in (theirs, own_name(), in_another_container, f"elsewhere{theirs}", f"{socket.gethostname()}:{ended}"):
+        study.ask(1, name)
+    take_over(study)
+    assert [ticket.id for ticket in study.ask(10)] == [0]
+    assert study.health() == {"a": {"expired": 1, "retried": 1}}
+
+
+def test_whatever_ends_the_work_its_tickets_are_given_back(study: Study) -> None:
+    def stop(running: Running[object]) -> None:
+        if study.status().told >= 3:
+            raise Stop("enough")
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(Stop):
+            work_on(study, lambda t: (time.sleep, 0.3) if t.id > 2 else (float, 1), pool, in_flight=3, on_request=stop)
+        assert study.status().out == 0
+        with pytest.raises(RewardError):
+            work_on(study, lambda t: (float, 7), pool, in_flight=1)
+        assert study.status().out == 0
+        with pytest.raises(EvaluationError, match="failed 2 times"):
+            work_on(study, lambda t: (float, "x"), pool, in_flight=1, retries=1)
+        assert (study.status().out, study.status().told) == (0, 3)
+
+
+def test_what_ends_together_is_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores that have ended, and the next ask, are one transaction."""
+    written, writing = [], SqlStore.writing
+
+    def counted(store: SqlStore, **how: bool) -> Any:
+        written.append(store)
+        return writing(store, **how)
+
+    monkeypatch.setattr(SqlStore, "writing", counted)
+    kept = {"storage": f"sqlite:///{tmp_path}/s.db", "name": "s"}
+    with ThreadPoolExecutor(8) as pool:
+        arms = {"a": lambda item: item % 2, "b": lambda item: (item + 1) % 2}
+        result = surest.evaluate(arms, range(60), executor=pool, in_flight=8, seed=1, **kept)
+    assert result.evaluations == sum(
+        map(len, surest.open_study(**kept).session().result(items=range(60)).table.values())
+    )
+    assert len(written) <= result.evaluations
