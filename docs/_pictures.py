@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,67 @@ pre {{ margin: 0; }}
 </style>
 <div class="cell"><div>[2]:</div><div class="code">{code}</div></div>
 <div class="cell"><div>[2]:</div><div>{output}</div></div>"""
+
+
+RACE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {height}" font-family="Inter, system-ui, sans-serif">
+<title>{title}</title>
+<style>
+  text {{ fill: #24292f; font-size: 9.5px }}
+  .quiet {{ fill: #656d76 }}
+  .track {{ fill: #eaeef2 }}
+  .bar {{ fill: #7aa6c8; transform-box: fill-box; transform-origin: left; animation: grow linear backwards }}
+  .best {{ fill: #d55e00 }}
+  .bold {{ font-weight: 600 }}
+  .said {{ animation: appear 0.6s {end:.2f}s backwards }}
+  .said text {{ font-size: 13px }}
+  .said .large {{ font-size: 17px; font-weight: 650 }}
+  @keyframes grow {{ from {{ transform: scaleX(0); fill: #0072b2 }} 99% {{ fill: #0072b2 }} }}
+  @keyframes appear {{ from {{ opacity: 0 }} }}
+  @media (prefers-color-scheme: dark) {{
+    text {{ fill: #e6edf3 }}
+    .quiet {{ fill: #9198a1 }}
+    .track {{ fill: #262c36 }}
+    .bar {{ fill: #4d7391 }}
+    .best {{ fill: #f0883e }}
+  }}
+  @media (prefers-reduced-motion: reduce) {{ * {{ animation: none !important }} }}
+</style>
+{rows}
+<g class="said"><text class="large best" x="8" y="{verdict}">{best} is the best of {arms} models on {items} problems.</text>
+<text x="8" y="{below}">Wrong with probability at most 0.05, after {done:,} of {cells:,} evaluations ({share:.1f} %).</text>
+<text class="quiet" x="8" y="{last}">Grey is what nobody had to evaluate.</text></g>
+</svg>
+"""
+TABLE = ROOT.parent / "shared" / "data" / "items" / "lcb_execution_cot.csv.gz"
+"""Scores of 31 models on 479 problems of LiveCodeBench, beside the repository."""
+
+
+def front(folder: Path) -> None:
+    """A race of 31 models, of which all but two drop out early: each bar is the share of the problems it was asked."""
+    result = surest.evaluate(TABLE, simulate=True, seed=2, progress=False)
+    most, seconds, wide = result.cells // len(result.labels), 6.0, 430
+    asked = result.pulls_per_arm
+    rows: list[str] = []
+    for row, arm in enumerate(sorted(range(len(asked)), key=lambda arm: (-asked[arm], -result.means[arm]))):
+        best, share = arm == result.index, asked[arm] / most
+        place = f'x="200" y="{10 * row + 4}" height="7.5" rx="2"'
+        style = f'class="bar{" best" if best else ""}" style="animation-duration:{seconds * share:.2f}s"'
+        label = escape(str(result.labels[arm]))
+        named = "best bold" if best else "quiet"
+        rows.append(
+            f'<text x="193" y="{10 * row + 11}" text-anchor="end" class="{named}">{label}</text>'
+            f'<rect {place} class="track" width="{wide}"/><rect {place} {style} width="{wide * share:.1f}"/>'
+        )
+    top, end = 10 * len(rows), seconds * max(asked) / most
+    said = (
+        f"{result.best} is the best of {len(rows)} models with {result.evaluations:,} of {result.cells:,} evaluations"
+    )
+    picture = RACE.format(
+        height=top + 82, title=escape(said), rows="\n".join(rows), end=end, verdict=top + 32, below=top + 53, last=top + 73,
+        best=escape(str(result.best)), arms=len(rows), items=most, done=result.evaluations, cells=result.cells,
+        share=100 * result.evaluations / result.cells,
+    )  # fmt: skip
+    (IMG / "race.svg").write_text(picture, encoding="utf-8")
 
 
 def readme(folder: Path) -> None:
@@ -158,6 +220,7 @@ def _told(study: surest.Study, means: dict[str, float], rewards: int) -> None:
         study.ask(worker=f"worker {number + 1}")
 
 
+PAGES: dict[str, Callable[[Path], None]] = {"front": front, "readme": readme, "service": service}
 PICTURES: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     "notebook": notebook,
     "shell": shell,
@@ -197,10 +260,10 @@ def _smaller(taken: Path, picture: Path) -> None:
 
 def main(wanted: list[str]) -> None:
     """Make all pictures, or those of the pages that are named."""
-    for name in wanted or ["readme", "service", *PICTURES]:
+    for name in wanted or [*PAGES, *PICTURES]:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            if name in ("readme", "service"):
-                {"readme": readme, "service": service}[name](Path(folder))
+            if name in PAGES:
+                PAGES[name](Path(folder))
                 continue
             names: dict[str, Any] = {}
             (page,) = (page for page in TUTORIALS if page.stem == name)
