@@ -15,7 +15,7 @@ import numpy as np
 
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import example1
-from surest.lab.theory.complexity import gap_entropy, hardness, paper_lower_bound
+from surest.lab.theory import gap_entropy, hardness, paper_lower_bound
 from surest.search.identify import identify
 
 DELTA = 0.1

@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.algorithms import REGISTRY, Task
 from surest.arms.finite import FiniteArms, bernoulli
-from surest.lab.blocks import Finished, simulate_blocks
+from surest.lab.stepwise import Finished, simulate_blocks
 
 INSTANCES = {"μ1": bernoulli([0.5, 0.45, 0.43, 0.4]), "μ2": bernoulli([0.3, 0.21, 0.2, 0.19, 0.18])}
 EXPECTED = {  # the re-simulated means (None: medians, where the tail makes the mean unstable)

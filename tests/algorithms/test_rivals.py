@@ -9,7 +9,7 @@ from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import Atoms, Pull, Statistic
 from surest.core.question import Question
 from surest.errors import UsageError
-from surest.lab.blocks import simulate_blocks
+from surest.lab.stepwise import simulate_blocks
 from surest.search.simulate import simulate
 
 EASY = bernoulli([0.2, 0.8, 0.5])

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from surest import identify
-from surest.cli import following, main
-from surest.cli.signals import Terminated
+from surest.cli import Terminated, following, main
 from surest.errors import SourceError
 from surest.search.recorded import Feeding, feed
 from surest.search.session import Session

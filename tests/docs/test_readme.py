@@ -53,7 +53,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_theory_page_names_every_expression() -> None:
-    from surest.lab.theory.upper_bounds import UPPER_BOUNDS
+    from surest.lab.theory import UPPER_BOUNDS
 
     text = (ROOT / "docs/theory.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == set(UPPER_BOUNDS)

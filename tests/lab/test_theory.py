@@ -11,9 +11,17 @@ from surest.arms.divergence import chernoff_information, kl_each
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import example1, lower_bound_instance
 from surest.errors import UsageError
-from surest.lab.theory.complexity import entropy, gap_entropy, hardness, paper_lower_bound
-from surest.lab.theory.lower_bound import first_alternative, law_divergence, second_alternative
-from surest.lab.theory.upper_bounds import UPPER_BOUNDS, upper_bounds
+from surest.lab.theory import (
+    UPPER_BOUNDS,
+    entropy,
+    first_alternative,
+    gap_entropy,
+    hardness,
+    law_divergence,
+    paper_lower_bound,
+    second_alternative,
+    upper_bounds,
+)
 
 
 def sums(arms: FiniteArms):

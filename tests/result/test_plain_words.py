@@ -128,9 +128,9 @@ def test_a_worker_says_that_it_waits(here: Path, capsys: pytest.CaptureFixture[s
     storage = "sqlite:///surest.db"
     study = surest.open_study(storage, "mine", ["a", "b"], 0.2, seed=1, batch=2)
     held = study.ask(100, worker="elsewhere")
-    from surest.cli import worker
+    from surest.cli.searches import _say_once
 
-    say_once = worker._say_once()
+    say_once = _say_once()
     say_once()
     say_once()
     assert capsys.readouterr().err.count("waiting for rewards that other workers owe") == 1

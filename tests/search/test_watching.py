@@ -17,7 +17,7 @@ import surest
 from surest.arms.finite import bernoulli
 from surest.core.scale import Scale
 from surest.errors import UsageError
-from surest.report.live import View
+from surest.report.terminal import View
 from surest.search.executor import LOOK
 
 

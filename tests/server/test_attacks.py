@@ -21,7 +21,7 @@ from surest.server.app import make_app
 from surest.server.events import Moment, watched
 from surest.server.guard import HEADERS
 from surest.server.limits import Limits
-from surest.server.pages import curves as pages_curves
+from surest.server.pages import view as pages_view
 from surest.server.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
@@ -464,8 +464,8 @@ def test_every_line_of_the_log_is_json() -> None:
 
 
 def test_curves_of_many_studies_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_curves, "KEPT", 2)
-    curves = pages_curves.Curves()
+    monkeypatch.setattr(pages_view, "KEPT", 2)
+    curves = pages_view.Curves()
     for name in "abcd":
         curves.seen(surest.open_study("memory:curves", name, 2), 0, None)
     assert len(curves._points) == 2

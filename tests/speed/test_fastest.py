@@ -15,7 +15,7 @@ import pytest
 
 import surest
 from surest.cli import main
-from surest.cli.values import plain
+from surest.cli.streams import plain
 from surest.errors import EvaluationError, SourceError, Stop, UsageError
 from surest.speed import run as driver
 from surest.speed.evidence import PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges

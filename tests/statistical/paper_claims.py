@@ -19,7 +19,7 @@ from surest.algorithms.paper import vd_best_arm_id as vd
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Procedure
-from surest.lab.theory.complexity import hardness
+from surest.lab.theory import hardness
 from surest.search.simulate import simulate
 
 Start = Callable[[np.ndarray, np.random.Generator], Procedure[Any]]

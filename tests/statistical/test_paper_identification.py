@@ -9,7 +9,7 @@ from surest.algorithms.paper.expected_time import vd_best_arm_id_star
 from surest.algorithms.paper.naive import naive_best_arm
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.arms.instances import example1, lower_bound_instance
-from surest.lab.theory.complexity import hardness
+from surest.lab.theory import hardness
 
 
 def test_naive_best_arm() -> None:

@@ -12,7 +12,7 @@ from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.lab.blocks import Finished, simulate_blocks
+from surest.lab.stepwise import Finished, simulate_blocks
 from surest.search.simulate import simulate
 
 SKEWED = finite_arms([([0.5], [1]), ([0.4, 1.0], [0.8, 0.2])])

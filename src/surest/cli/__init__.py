@@ -1,16 +1,58 @@
 """The command ``surest``. Each command is a thin function over a library call, loaded when it is used."""
 
 import importlib
+import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from types import FrameType
 
 import click
 
 from surest import __version__
-from surest.cli.signals import Terminated, heeding_sigterm
-from surest.cli.spelling import check_command
 from surest.cli.streams import say, silence, standard_output
 from surest.errors import SurestError, UsageError
+
+SIGNALLED = 128
+"""The exit status of what a signal ended is this plus the signal's number."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends what runs as Ctrl-C does."""
+
+
+@contextmanager
+def heeding_sigterm() -> Iterator[None]:
+    """Let SIGTERM end what runs as Ctrl-C does: what tidies up after an exception then does so."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if os.getpid() == own:  # a forked child has inherited this
+            raise Terminated
+        os._exit(SIGNALLED + number)
+
+    own = os.getpid()
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def check_command(name: str, known: Collection[str], ctx: click.Context) -> None:
+    """Refuse a name that is not a command's, with the nearest one, or all that there are."""
+    if name in known or name.startswith("-"):
+        return
+    near = get_close_matches(name, known, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+
 
 COMMANDS = {
     "identify": "Find the best arm of a source.",

@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from surest import __version__
-from surest.cli.output import print_json
-from surest.cli.streams import say
+from surest.cli.streams import print_json, say
 from surest.masking import masked
 
 NEEDED = ("numpy", "click", "rich", "msgspec", "sqlalchemy", "alembic")

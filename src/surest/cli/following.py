@@ -10,8 +10,8 @@ import numpy as np
 
 from surest.arms.recorded import InOrder, read_in_order
 from surest.arms.totals import Totals, read_totals
-from surest.cli.options import columns_given
 from surest.cli.progress import Watch
+from surest.cli.settings import columns_given
 from surest.cli.streams import say
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale

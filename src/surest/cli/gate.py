@@ -8,10 +8,8 @@ import click
 
 from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.cli.evaluate import as_csv
-from surest.cli.options import columns_given
-from surest.cli.output import print_json
-from surest.cli.streams import say
-from surest.cli.values import check_bounds, parse_bounds
+from surest.cli.settings import check_bounds, columns_given, parse_bounds
+from surest.cli.streams import print_json, say
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
 from surest.search.gate import gate as judged

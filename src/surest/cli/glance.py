@@ -5,23 +5,23 @@ import math
 from rich.text import Text
 
 from surest.cli.console import Output
-from surest.report.live import seconds_words
-from surest.report.terminal import arm_table, emphasised
+from surest.cli.output import warn
+from surest.report.terminal import arm_table, emphasised, seconds_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import leading
-from surest.result.words import arm_name, verdict
-from surest.study.health import Progress, health_line
+from surest.result.words import arm_name, health_line, verdict
+from surest.study.health import Progress
 from surest.text import at_most, counted, guessed, ordinal
 
 
-def show_result(found: Result) -> None:
+def show_verdict(found: Result) -> None:
     """The verdict, and what happened to evaluations."""
     console = Output(highlight=False)
     console.print(emphasised(found))
     if lead_words(found):
         console.print(Text(lead_words(found)))
-    _warn(console, found)
+    warn(console, found)
     console.print(Text(health_line(found.health or {})))
 
 
@@ -40,18 +40,13 @@ def show(progress: Progress, paused: bool = False) -> None:
     )
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))
-    _warn(console, found)
+    warn(console, found)
     console.print()
     console.print(arm_table(found.arms))
     console.print(Text(f"\n{health_line(progress.health)}"))
     console.print(
         Text(f"algorithm {found.algorithm} ({found.standing}), δ = {found.delta:g}, seed {found.seed}", style="dim")
     )
-
-
-def _warn(console: Output, found: Result) -> None:
-    for warning in found.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
 def _headline(progress: Progress, state: str) -> Text:

@@ -6,8 +6,8 @@ import click
 from click.core import ParameterSource
 
 from surest.cli.decision import check_decision, decision_option
-from surest.cli.python_arms import is_python, load
 from surest.cli.settings import problem_options, settings_given
+from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 

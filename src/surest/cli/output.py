@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
+from rich.text import Text
 
-from surest.cli import streams
+from surest.cli.console import Output
 from surest.cli.decision import write_decision
-from surest.cli.reproduce import command_again
-from surest.cli.values import plain
+from surest.cli.streams import print_json
+from surest.report.terminal import arm_table, emphasised, next_table
 from surest.result.data import Result
 from surest.result.words import after_verdict, cost, health_line, verdict
-
-
-def print_json(data: Any) -> None:
-    """One JSON document on one line."""
-    streams.print_json(plain(data))
+from surest.text import shell_line
 
 
 def show_result(
@@ -36,18 +34,12 @@ def show_result(
         facts = facts if decision is None else {**facts, "decision": decision}
         print_json({**result.to_json(), **facts, "command": command_again(click.get_current_context(), result.seed)})
         return
-    from rich.text import Text
-
-    from surest.cli.console import Output
-    from surest.report.terminal import arm_table, emphasised, next_table
-
     console = Output(highlight=False)
     console.print(emphasised(result))
     for line in after_verdict(result):
         if "rows" not in facts or line != cost(result):
             console.print(Text(line))
-    for warning in result.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+    warn(console, result)
     for line in lines or ():
         console.print(Text(line))
     if suggestions:
@@ -59,3 +51,53 @@ def show_result(
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
     if decision is not None:
         console.print(Text(f"\nCheck this yourself: {decision['check']}"), soft_wrap=True)
+
+
+LEFT_OUT = ("as_json", "quiet", "picture", "decision", "study", "storage", "follow")
+"""Options that say how a result is shown, and where a search is kept."""
+
+
+def command_again(context: click.Context, seed: int | None, **more: str) -> str:
+    """What was given on the command line, with the seed that was used, and more options.
+
+    >>> @click.command("identify")
+    ... @click.argument("source")
+    ... @click.option("--delta", default=0.05)
+    ... @click.option("--arm", multiple=True)
+    ... @click.option("-r", "--runs")
+    ... @click.option("--minimise", is_flag=True)
+    ... @click.option("--csv", "form", flag_value="csv")
+    ... @click.option("--markdown", "form", flag_value="markdown")
+    ... def identify(**given):
+    ...     print(command_again(click.get_current_context(), 7))
+    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "-r", "8", "--minimise", "--csv"], standalone_mode=False)
+    surest identify 'my file.csv' --arm=a --arm=b --runs=8 --minimise --csv --seed=7
+    """
+    words = ["surest", str(context.command.name)]
+    for parameter in context.command.params:
+        name, value = str(parameter.name), context.params.get(str(parameter.name))
+        if name in LEFT_OUT or context.get_parameter_source(name) in (None, ParameterSource.DEFAULT):
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        if isinstance(parameter, click.Argument):
+            words += map(str, values)
+        elif isinstance(parameter, click.Option) and parameter.is_flag:
+            chosen = (
+                bool(value) if parameter.is_bool_flag else value == parameter.flag_value
+            )  # several may set one value
+            words += [parameter.opts[0]] * chosen
+        elif name != "seed":
+            option = next(
+                (o for o in parameter.opts if o.startswith("--")), parameter.opts[0]
+            )  # not -r=8: that is the value '=8'
+            words += [f"{option}={one}" for one in values]
+    if seed is not None:
+        words.append(f"--seed={seed}")
+    words += [f"--{name}={value}" for name, value in more.items()]
+    return shell_line(words)
+
+
+def warn(console: Output, found: Result) -> None:
+    """What to tell the user beyond the verdict."""
+    for warning in found.warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))

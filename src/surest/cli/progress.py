@@ -12,14 +12,14 @@ from typing import Any
 
 from rich.live import Live
 
+from surest.cli import SIGNALLED, Terminated
 from surest.cli.console import Output
-from surest.cli.signals import SIGNALLED, Terminated
 from surest.cli.streams import say
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.errors import Stop, UsageError
-from surest.report.live import EVERY, TICKS, View
+from surest.report.terminal import EVERY, TICKS, View
 from surest.result.data import Result
 from surest.search import watching
 from surest.search.interrupts import handled_by

@@ -1,8 +1,15 @@
 """Searches whose evaluations are costly, commands and Python arms, are kept in a study while they run."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,16 +17,130 @@ import msgspec
 
 from surest.arms.items import read_items
 from surest.arms.kinds import Functions, kind_of_arms
-from surest.cli.kept_search import kept
-from surest.cli.output import show_result
+from surest.cli.output import command_again, show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
+from surest.core.problem import SETTINGS, default_algorithm
 from surest.core.scale import Scale
+from surest.errors import UsageError
+from surest.masking import masked
 from surest.search.call import work_of
-from surest.search.commands import Runner, parse_commands
-from surest.search.executor import Inline, drive
+from surest.search.commands import PLACES, Command, Runner, parse_commands
+from surest.search.executor import Inline, drive, keep_busy
 from surest.search.failures import failing
 from surest.search.run import Run, item_keys
+from surest.search.seeds import seed_of
+from surest.search.session import Ticket
+from surest.study.settings import Handling
+from surest.study.stores import STORAGE
+from surest.study.study import Study, open_study
+from surest.study.work import work_on
+
+KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
+"""What `open_study` takes by name; other settings are the algorithm's own options."""
+SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
+"""A file of one search, which is gone once that search is over, be it resumed in between."""
+
+
+@contextmanager
+def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Iterator[Study]:
+    """The study that keeps a search: the one that was named, or one in a file of its own, gone once the search is over.
+
+    What ends unfinished is kept, and the command that goes on with it is printed.
+    """
+    scratch = None if given["study"] is not None else _scratch()
+    storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
+    name = str(click.get_current_context().command.name) if scratch is not None else given["study"]
+    resumed = scratch is None and SCRATCH.fullmatch(storage) is not None and name in storage
+    study = _opened(storage, name, labels, workers, settings)
+    try:
+        yield study
+    finally:
+        told = 0 if study.finished else study.status().told
+        if told or (scratch is None and not study.finished):
+            _tell_how_to_go_on(study, storage, told)
+        elif scratch is not None or resumed:
+            study.close()
+            for end in ("", "-wal", "-shm"):
+                Path(f"{storage.removeprefix('sqlite:///')}{end}").unlink(missing_ok=True)
+
+
+def _scratch() -> Path:
+    """A new file in this folder, or where there is room for passing things."""
+    folder = Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
+    return folder / f"surest-{click.get_current_context().command.name}-{secrets.token_hex(4)}.db"
+
+
+def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:
+    """The study, made if it is not there. Of one that is there, only what the command line says must agree with it."""
+    options = {key: value for key, value in settings.items() if key not in KNOWN}
+    own = {key: value for key, value in settings.items() if key in KNOWN}
+    try:
+        found = open_study(storage, name)
+    except UsageError:  # there is none yet; a mistake in what was given is told below
+        algorithm = own.get("algorithm", default_algorithm(own))
+        return open_study(storage, name, labels, **own, **keep_busy(algorithm, workers, options))
+    kept_options = {**found.settings.problem.options, **options} if options else {}
+    return open_study(storage, name, labels, **own, **kept_options)
+
+
+def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
+    where = {"study": study.name, "storage": storage}
+    hidden = masked(storage) != storage
+    if hidden:
+        del where["storage"]
+    line = command_again(click.get_current_context(), study.settings.problem.seed, **where)
+    how = f"To go on{', with --storage as before' if hidden else ''}:"
+    say(
+        f"surest: {'1 reward is' if told == 1 else f'{told:,} rewards are'} kept in {study.store.shown}. {how}\n  {line}",
+        err=True,
+    )
+
+
+def check_words(study: Study, words: Sequence[str]) -> None:
+    """Refuse a command that would evaluate all arms, or all items, alike."""
+    said = {place for place in PLACES for word in words if f"{{{place}}}" in word}
+    if len(study.labels) > 1 and "arm" not in said:
+        raise UsageError(f"the command {' '.join(words)!r} must say {{arm}} somewhere, or all arms would be the same")
+    if study.items and "item" not in said:
+        raise UsageError(
+            f"the command {' '.join(words)!r} must say {{item}} somewhere: the study is on a list of items"
+        )
+    if not study.items and "item" in said:
+        raise UsageError(f"study {study.name!r} has no items; take {{item}} out of the command")
+
+
+def _say_once() -> Callable[[], None]:
+    """Says, once, that nothing can be done until others have told their rewards."""
+    said = False
+
+    def say_it() -> None:
+        nonlocal said
+        if not said:
+            say("surest: waiting for rewards that other workers owe (surest study status shows how many)", err=True)
+        said = True
+
+    return say_it
+
+
+def run_worker(
+    study: Study, words: Sequence[str], *, workers: int, timeout: float | None, retries: int | None, clip: bool
+) -> None:
+    """Evaluate tickets by a command until the study is finished: the last line of its output is the reward."""
+    check_words(study, words)
+    runner = Runner(replace(study.settings.problem.scale, clip=clip), timeout)
+
+    def work(ticket: Ticket) -> tuple[Any, ...]:
+        item = study.item_of(ticket)
+        seed = seed_of(study.seed, ticket)
+        return runner.run, Command(ticket.label, tuple(words)), seed, None if item is None else item.key
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            work_on(study, work, pool, in_flight=workers, retries=retries, on_wait=_say_once())
+        finally:
+            runner.stop()
+
 
 Arms = Mapping[str, Callable[..., Any]]
 

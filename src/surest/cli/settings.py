@@ -1,14 +1,92 @@
 """The settings of a problem as options of a command: made from the fields of `surest.core.problem.Problem`."""
 
+import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
-from surest.cli.options import option_option, parse_options
-from surest.cli.values import check_bounds, parse_bounds, whole_budget
 from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS
 from surest.core.question import ERRORS
+from surest.errors import UsageError
+
+
+def parse_bounds(text: str | None) -> tuple[float, float]:
+    """The range of the rewards.
+
+    >>> parse_bounds("-1,5")
+    (-1.0, 5.0)
+    """
+    if text is None:
+        return 0.0, 1.0
+    try:
+        low, high = map(float, text.split(","))
+        if low < high and math.isfinite(high - low):
+            return low, high
+    except ValueError:
+        pass
+    raise click.BadParameter(
+        f"{text!r}: give the lowest and the highest possible reward, the lower first, with a comma between them, as in 1,5",
+        param_hint="--bounds",
+    )
+
+
+def check_bounds(context: click.Context, option: click.Parameter, text: str | None) -> str | None:
+    """Refuse ``--bounds 0 5`` while the option is read: else the 5 alone is found to be too much."""
+    parse_bounds(text)
+    return text
+
+
+def whole_budget(budget: float | None) -> int | None:
+    """A budget as a whole number of pulls."""
+    if budget is None:
+        return None
+    if not 0 <= budget < math.inf or budget != int(budget):
+        raise click.BadParameter(
+            f"{budget} is not a number of evaluations; give one such as 100000 or 1e6", param_hint="--budget"
+        )
+    return int(budget)
+
+
+option_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
+)
+
+
+def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
+    """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like.
+
+    >>> columns_given({"arm_column": "variant", "value_column": None, "source": "log.csv"})
+    {'arm': 'variant'}
+    """
+    named = {name.removesuffix("_column"): value for name, value in params.items() if name.endswith("_column")}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, Any]:
+    """Options from a command line: values that are JSON are read as such, others are text.
+
+    >>> parse_options(["reserve=0.1", "batch=16", "mode=quick"])
+    {'reserve': 0.1, 'batch': 16, 'mode': 'quick'}
+    """
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--option {text!r}: write NAME=VALUE, as in reserve=0.1")
+        if name in options:
+            raise UsageError(f"--option {name} is given twice")
+        try:
+            options[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            options[name] = value
+    return options
+
 
 Command = Callable[..., Any]
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
@@ -65,12 +143,6 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     if clash is not None:
         raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash}")
     return {**found, **options}
-
-
-def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with an algorithm's options apart, as a study takes them."""
-    own = {name: value for name, value in settings.items() if name in SETTINGS}
-    return {**own, "options": {name: value for name, value in settings.items() if name not in SETTINGS}}
 
 
 def _same(value: Any) -> Any:

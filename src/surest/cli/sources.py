@@ -1,27 +1,90 @@
 """``surest identify`` on a SOURCE: recorded rewards as evidence, simulated arms, Python functions."""
 
+import importlib
 import math
+import re
+import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
+import numpy as np
 
 from surest.arms.finite import FiniteArms
-from surest.arms.instances import parse_source
+from surest.arms.instances import KINDS, parse_source
 from surest.arms.kinds import Functions, Records, kind_of_arms, read_source
 from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
 from surest.cli.following import ended, follow_rewards, follow_totals, labels_in, rewards_of
-from surest.cli.options import columns_given
 from surest.cli.output import show_result
 from surest.cli.progress import Watch, status_of
+from surest.cli.settings import columns_given
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
+from surest.errors import SourceError, UsageError
 from surest.result.data import Result
 from surest.result.words import assumed
 from surest.search.identify import identify as find_best
+from surest.search.loading import module_of_file, told
 from surest.text import count, shell_line, visible
+
+NAMES = re.compile(r"(?P<home>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+FORMS = "module:attribute or file.py:attribute, a mapping or sequence of callables, or a function that returns one"
+
+
+def is_python(source: str) -> bool:
+    """Whether a source names Python arms.
+
+    >>> [is_python(s) for s in ("models.py:arms", "lab.models:arms", "example1:100", "bernoulli:a", "rewards.csv")]
+    [True, True, False, False, False]
+    """
+    found = NAMES.fullmatch(source)
+    return found is not None and found["home"] not in KINDS
+
+
+def load(source: str) -> Any:
+    """The arms that a source names."""
+    found = NAMES.fullmatch(source)
+    assert found is not None
+    home = found["home"]
+    thing: Any = _file(home, source) if home.endswith(".py") else _module(home, source)
+    for name in found["attribute"].split("."):
+        if not hasattr(thing, name):
+            near = get_close_matches(name, [n for n in dir(thing) if not n.startswith("_")], 1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise SourceError(f"{source!r}: {home} has no {name!r}{hint}")
+        thing = getattr(thing, name)
+    if callable(thing) and not isinstance(thing, Mapping | Sequence | np.ndarray):
+        try:
+            thing = thing()
+        except Exception as error:
+            raise SourceError(f"{source!r}: the function raised {told(error)}; allowed: {FORMS}") from error
+    return thing
+
+
+def _file(path: str, source: str) -> ModuleType:
+    try:
+        return module_of_file(path, repr(source), f"; allowed: {FORMS}")
+    except UsageError as error:
+        raise SourceError(str(error)) from error.__cause__
+
+
+def _module(name: str, source: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))  # as with python -m
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name + ".").startswith(error.name + "."):
+            raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error
+        near = get_close_matches(name, KINDS, 1)
+        hint = f" (did you mean {near[0]}:…?)" if near else ""
+        raise SourceError(f"{source!r}: there is no module {name}{hint}; allowed: {FORMS}") from None
+    except Exception as error:
+        raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error
+
 
 QUICK = 400_000
 """Arms times atoms up to which a run is compared with the lower bound: a second or two."""
@@ -131,7 +194,7 @@ def _searched(
 
 
 def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) -> None:
-    from surest.cli.reproduce import command_again
+    from surest.cli.output import command_again
 
     if watch.stopped_by is not None:
         line = command_again(click.get_current_context(), result.seed)

@@ -4,6 +4,7 @@ import codecs
 import errno
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -52,11 +53,21 @@ def say(text: str, err: bool = False) -> None:
 
 def print_json(data: Any) -> None:
     """One JSON object on a line of standard output: what the encoding lacks or nobody sees is escaped as JSON does."""
+    data = plain(data)
     text = in_json(json.dumps(data, ensure_ascii=False, allow_nan=False))
     if not _can_encode(text, sys.stdout.encoding or "utf-8"):
         text = json.dumps(data, allow_nan=False)
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """NaN and infinity as null, which JSON knows."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from surest.cli import streams
+from surest.cli import check_command, streams
 from surest.cli.decision import check_decision, decision_option, write_decision
-from surest.cli.spelling import check_command
 from surest.errors import SourceError
 from surest.study.stores import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
@@ -53,9 +52,7 @@ algorithm_option = click.option(
 def say(as_json: bool, data: Any, text: str) -> None:
     """Print one or the other; nothing where there is no text."""
     if as_json:
-        from surest.cli.values import plain
-
-        streams.print_json(plain(data))
+        streams.print_json(data)
     elif text:
         streams.say(text)
 
@@ -246,7 +243,7 @@ def work(name: str, words: tuple[str, ...], algorithm: str | None, storage: str,
     \b
       surest study work mine --workers 4 -- ./evaluate {arm}
     """
-    from surest.cli.worker import run_worker
+    from surest.cli.searches import run_worker
 
     opened = open_study(storage, name, algorithm=algorithm)
     run_worker(opened, words, **how)
@@ -287,9 +284,9 @@ def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> 
     if as_json:
         say(True, found.to_json() | ({} if written is None else {"decision": written}), "")
     else:
-        from surest.cli.glance import show_result
+        from surest.cli.glance import show_verdict
 
-        show_result(found)
+        show_verdict(found)
         if written is not None:
             say(False, {}, f"Check this yourself: {written['check']}")
     return 0 if found.certified else 3

@@ -6,18 +6,287 @@ from surest.integrations import eval_logs
 print(surest.evaluate(eval_logs.table(["logs"])))
 """
 
+import json
 import warnings
-from collections.abc import Iterable, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from math import fsum, isfinite, nan
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surest.arms.tables import Table
-from surest.errors import SourceError
-from surest.integrations.log_readers import Run, Skipped, read
+from surest.errors import SourceError, UsageError
+
+GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""What inspect_ai's letters count: correct, partially correct, incorrect, no answer."""
+LONGEST = 80
+"""Letters of an item's name."""
+NOT_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"} | {
+    f"{what}_hash" for what in ("doc", "prompt", "target")
+}
+"""Fields of a sample of lm-evaluation-harness that are not scores."""
+
+
+class Sample(NamedTuple):
+    """What one run says of one sample."""
+
+    item: str
+    scores: dict[str, float]
+    """By scorer; empty if the sample failed."""
+    content: str | None = None
+    """What must be the same in every run for the samples to be the same, if that can be told."""
+
+
+class Run(NamedTuple):
+    """One arm on one task, from one file."""
+
+    path: Path
+    task: str
+    names: dict[str, str]
+    """What may tell an arm from others: the model, the solver, the prompt."""
+    samples: list[Sample]
+    default: str | None = None
+    """The scorer that counts if none is asked for."""
+    notes: tuple[str, ...] = ()
+
+
+class Skipped(SourceError):
+    """A file that belongs to a log but holds no samples."""
+
+
+def read(path: Path) -> list[Run]:
+    """The runs in a file, whichever tool wrote it: its content tells, not its name."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096).lstrip()
+        if start.startswith(b"PK"):
+            return [_inspect(path, *_zipped(path))]
+        first = _json(start.split(b"\n", 1)[0]) if start.startswith(b"{") else None
+        if start.startswith(b"{") and first is None:  # a long first line, or a document over many lines
+            with path.open("rb") as file:
+                first = _json(next(line for line in file if line.strip()))
+        if isinstance(first, dict):
+            reader = _of_lines(first)
+            if reader is not None:
+                return reader(path, list(_lines(path)))
+        if start.startswith(b"{"):
+            return _document(path, json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, UsageError):
+            raise
+        what = error.strerror or error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        raise SourceError(f"{path} cannot be read as a log of an evaluation: {what}") from None
+    raise SourceError(_unknown(path))
+
+
+def _unknown(path: Path) -> str:
+    return (
+        f"{path} is not a log of an evaluation that is known here: an .eval or .json log of inspect_ai, a samples_….jsonl file "
+        "of lm-evaluation-harness (--log_samples), or a .json or .jsonl output of promptfoo"
+    )
+
+
+def _json(text: bytes) -> Any:
+    """What a text holds, None if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise SourceError(f"{path}, line {number}: not JSON ({error})") from None
+
+
+def _of_lines(first: Mapping[str, Any]) -> Callable[[Path, list[dict[str, Any]]], list[Run]] | None:
+    if "doc_id" in first and ("doc" in first or "resps" in first):
+        return _lm_eval
+    return _promptfoo if "promptIdx" in first and "score" in first else None
+
+
+def _document(path: Path, data: Mapping[str, Any]) -> list[Run]:
+    """The runs of a file that is one JSON object."""
+    results = data.get("results")
+    if isinstance(data.get("eval"), dict) and "status" in data:
+        return [_inspect(path, data, data.get("samples") or [])]
+    if isinstance(results, dict) and isinstance(results.get("results"), list):
+        return _promptfoo(path, results["results"])
+    if isinstance(results, dict) and "configs" in data:
+        raise Skipped(
+            f"{path} holds the totals of lm-evaluation-harness, not its samples: write them with --log_samples"
+        )
+    raise SourceError(_unknown(path))
+
+
+def short(text: str) -> str:
+    """A name that fits in a line, still one of its kind.
+
+    >>> short("2 + 2?"), len(short("why? " * 100))
+    ('2 + 2?', 80)
+    """
+    line = " ".join(text.split())
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[: LONGEST - 10]}…#{sha256(text.encode(errors='replace')).hexdigest()[:8]}"
+
+
+# inspect_ai
+
+
+def _zipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header of an .eval file and the summaries of its samples, without their transcripts."""
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        try:
+            import zipfile_zstd  # noqa: F401  # teaches zipfile the compression of newer logs
+        except ImportError:
+            if any(part.compress_type == 93 for part in zipfile.ZipFile(path).infolist()):
+                raise UsageError(
+                    f"{path} is compressed with Zstandard, which this Python cannot read; pip install 'surest[inspect]'"
+                ) from None
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        if "header.json" in names:
+            return json.loads(archive.read("header.json")), json.loads(archive.read("summaries.json"))
+        if "_journal/start.json" not in names:
+            raise SourceError(_unknown(path))
+        parts = sorted(name for name in names if name.startswith("_journal/summaries/"))
+        samples = [sample for part in parts for sample in json.loads(archive.read(part))]
+        return {"status": "started", **json.loads(archive.read("_journal/start.json"))}, samples
+
+
+def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Run:
+    about = header["eval"]
+    names = {"model": str(about["model"])} | ({"solver": str(about["solver"])} if about.get("solver") else {})
+    for name in ("task_args", "solver_args", "model_args", "model_generate_config"):
+        names |= _settings(name, about.get(name))
+    names |= _settings("model_generate_config", (header.get("plan") or {}).get("config"))
+    found = []
+    for sample in samples:
+        target, asked = sample.get("target"), sample.get("input")
+        content = json.dumps([asked, target]) if isinstance(asked, str) else None  # messages have ids of their own
+        found.append(Sample(str(sample["id"]), graded(sample.get("scores") or {}), content))
+    status = header.get("status")
+    notes = () if status == "success" else (f"{path} is the log of a run with status {status!r}",)
+    return Run(path, str(about.get("task", "")), names, found, None, notes)
+
+
+def _settings(kind: str, given: Any) -> dict[str, str]:
+    """Parameters by which runs may differ, each by itself: what is told of an arm is what differs."""
+    if isinstance(given, str):  # of lm-evaluation-harness: a=1,b=2
+        given = dict(part.split("=", 1) for part in given.split(",") if "=" in part)
+    if not isinstance(given, dict):
+        return {}
+    return {f"{kind} {key}": short(f"{key}={value}") for key, value in given.items() if value is not None}
+
+
+def graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """The scores of inspect_ai that are numbers, or letters for them.
+
+    >>> graded({"match": {"value": "C"}, "judge": {"value": {"kind": 2, "why": "so"}}})
+    {'match': 1.0, 'judge/kind': 2.0}
+    """
+    found: dict[str, float] = {}
+    for scorer, score in scores.items():
+        value = score.get("value")
+        parts = {f"{scorer}/{key}": part for key, part in value.items()} if isinstance(value, dict) else {scorer: value}
+        for name, part in parts.items():
+            number = GRADES.get(part) if isinstance(part, str) else _number(part)
+            if number is not None:
+                found[name] = number
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """A number, NaN among them; None for what is not one."""
+    return float(value) if isinstance(value, int | float) else None
+
+
+# lm-evaluation-harness
+
+
+def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[Run]:
+    found: dict[str, Sample] = {}
+    for line in lines:
+        kind = line.get("filter", "none")
+        suffix = "" if kind == "none" else f",{kind}"
+        metrics = line.get("metrics") or [name for name in line if name not in NOT_METRICS]
+        scores = {f"{name}{suffix}": _number(line.get(name)) for name in metrics}
+        item = str(line["doc_id"])
+        sample = found.setdefault(item, Sample(item, {}, line.get("doc_hash")))
+        sample.scores.update({name: score for name, score in scores.items() if score is not None})
+    task, time = _task_and_time(path)
+    totals = _json(_bytes(path.with_name(f"results_{time}.json")))
+    totals = totals if isinstance(totals, dict) else {}
+    return [Run(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
+
+
+def _task_and_time(path: Path) -> tuple[str, str]:
+    """From ``samples_TASK_TIME.jsonl``."""
+    name = path.stem.removeprefix("samples_")
+    task, cut, time = name.rpartition("_")
+    return (task, time) if cut and time[:1].isdigit() else (name, "")
+
+
+def _lm_eval_names(path: Path, task: str, totals: Mapping[str, Any]) -> dict[str, str]:
+    """What the totals beside the samples say of the model; otherwise the name of the folder, which the tool makes from it."""
+    config, shots = totals.get("config") or {}, totals.get("n-shot") or {}
+    names = {"model": str(totals.get("model_name") or path.resolve().parent.name)}
+    more = _settings("model_args", config.get("model_args")) | _settings("gen_kwargs", config.get("gen_kwargs"))
+    names |= {kind: text for kind, text in more.items() if not kind.endswith((" pretrained", " model"))}
+    return names | _settings("config", {"num_fewshot": shots.get(task) if isinstance(shots, dict) else None})
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+# promptfoo
+
+
+def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
+    runs: dict[int, tuple[dict[str, str], dict[int, Sample]]] = {}
+    for result in sorted(results, key=lambda result: result.get("promptIdx", 0)):  # they come as they were done
+        provider, prompt = result.get("provider") or {}, result.get("prompt") or {}
+        model = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
+        asked = prompt.get("label") or prompt.get("raw") or f"prompt {result.get('promptIdx')}"
+        failed = bool(result.get("error")) and result.get("failureReason") == 2
+        values = {"score": result.get("score"), "success": result.get("success"), **(result.get("namedScores") or {})}
+        scores = {} if failed else {name: _number(value) for name, value in values.items()}
+        given = json.dumps(result.get("vars") or {}, sort_keys=True, ensure_ascii=False)
+        sample = Sample(given, {name: nan if value is None else value for name, value in scores.items()})
+        names = {"model": str(model), "prompt": short(asked)}
+        names |= _settings("config", provider.get("config") if isinstance(provider, dict) else None)
+        _, tests = runs.setdefault(int(result.get("promptIdx", 0)), (names, {}))
+        tests[int(result.get("testIdx", len(tests)))] = sample
+    alike = len({tuple(names.items()) for names, _ in runs.values()}) < len(runs)
+    return [
+        Run(path, "", names | ({"column": f"column {at + 1}"} if alike else {}), _told_apart(tests), "score")
+        for at, (names, tests) in runs.items()
+    ]
+
+
+def _told_apart(tests: Mapping[int, Sample]) -> list[Sample]:
+    """Tests in their order. Of tests on the same variables, the second of one arm belongs to the second of another."""
+    seen: dict[str, int] = {}
+    found = []
+    for _, sample in sorted(tests.items()):
+        seen[sample.item] = seen.get(sample.item, 0) + 1
+        times = f" ({seen[sample.item]})" if seen[sample.item] > 1 else ""
+        found.append(sample._replace(item=f"{short(sample.item)}{times}"))
+    return found
 
 
 class Logs(NamedTuple):

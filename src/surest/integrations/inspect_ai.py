@@ -6,8 +6,7 @@ from os import PathLike
 from typing import Any
 
 from surest.errors import MissingPackageError, UsageError
-from surest.integrations.eval_logs import logs
-from surest.integrations.log_readers import graded
+from surest.integrations.eval_logs import graded, logs
 from surest.result.gate import Gate
 from surest.search.gate import LOOKS, gate
 

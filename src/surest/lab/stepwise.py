@@ -3,19 +3,22 @@
 Such an algorithm is a `Stepwise`: the number of a rule of `kernels.rivals`, which names the next arms in ``state.pick`` and
 returns how many they are, 0 to stop and answer ``state.marks[LEADER]``, or the arms that `CHOSEN` marks. Two drivers call the
 same rule. `run` yields a request a decision, and so works with anything that can be pulled. `kernels.rivals.advance` decides and
-consumes rewards drawn beforehand, block by block: see `surest.lab.blocks`.
+consumes rewards drawn beforehand, block by block: see `surest.lab.stepwise`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from surest.algorithms.entry import Entry
+from surest.arms.finite import FiniteSimulation
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status, Words
 from surest.core.question import Question
 from surest.kernels import rivals, rules
-from surest.kernels.constants import ASKED, CHOSEN, LEADER
+from surest.kernels.constants import ASKED, CHOSEN, LEADER, REFILL, STOPPED, TOTAL
+from surest.kernels.rivals import advance
 
 SPARE = 8
 """A row of memory has at least so many places, for numbers that belong to no arm."""
@@ -104,3 +107,62 @@ def run(stepwise: Stepwise) -> Procedure[Answer]:
 def pullwise(build: Callable[..., Stepwise], **facts: Any) -> Entry:
     """The entry of an algorithm that decides pull by pull; `build` takes a `Task` and the algorithm's own options."""
     return Entry(start=lambda task, **options: run(build(task, **options)), stepwise=build, **facts)
+
+
+FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20
+"""Rewards drawn for an arm at first, how much more each time, at most, and places for the rewards of all arms."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run ended: what `Running` says of one, as far as it applies."""
+
+    value: Answer | None
+    """The answer, or None where the budget was spent."""
+    status: Status
+    pulls: int
+    pulls_per_arm: IntArray
+    rounds: int
+    means: FloatArray
+    pulled: IntArray
+    """The arms in the order in which they were pulled, where that was asked for."""
+
+    @property
+    def spent(self) -> bool:
+        """Whether it ended because the budget was spent."""
+        return self.value is None
+
+
+def simulate_blocks(
+    stepwise: Stepwise, simulation: FiniteSimulation, *, budget: int | None = None, record: bool = False
+) -> Finished:
+    """Run to the end, or to the first request that the budget does not allow. `record` needs a budget, and its memory.
+
+    >>> from surest.algorithms import REGISTRY, Task
+    >>> from surest.arms.finite import bernoulli
+    >>> task = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
+    >>> simulate_blocks(REGISTRY["lucb"].stepwise(task), bernoulli([0.8, 0.2]).simulate(1)).value.arm
+    0
+    """
+    state, n = stepwise.state, len(simulation.labels)
+    first, most = max(8, min(FIRST, ALL // n)), max(8, min(MOST, ALL // n))
+    rewards, used, drawn = np.empty((n, most)), np.zeros(n, np.int64), np.full(n, first)
+    rewards[:, :first] = np.reshape(_rewards(simulation, np.arange(n), first), (n, first))
+    limit = np.iinfo(np.int64).max if budget is None else budget
+    progress = np.array([0, limit, 0, 0], np.int64)
+    log = np.zeros(limit if record else 0, np.int64)
+    views = state.views()
+    while (why := advance(stepwise.rule, views, rewards, used, drawn, progress, log)) == REFILL:
+        arm = int(progress[3])
+        drawn[arm] = min(GROWTH * drawn[arm], most)
+        rewards[arm, : drawn[arm]] = _rewards(simulation, np.array([arm]), int(drawn[arm]))
+        used[arm] = 0
+    value = stepwise.answer if why == STOPPED else None
+    pulls = int(state.marks[TOTAL])
+    with np.errstate(invalid="ignore"):
+        means = state.sums / state.counts
+    return Finished(value, stepwise.status, pulls, state.counts, int(progress[2]), means, log[:pulls])
+
+
+def _rewards(simulation: FiniteSimulation, arms: IntArray, times: int) -> FloatArray:
+    return cast(FloatArray, simulation.answer(Pull(arms, times, Statistic.REWARDS)))

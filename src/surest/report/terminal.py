@@ -1,15 +1,27 @@
 """A result on a terminal: the words of `surest.result`, with emphasis and columns."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.core.procedure import Running
+from surest.core.protocol import Answer, Status
+from surest.core.scale import Scale
 from surest.result.data import Result
+from surest.result.questions import names
 from surest.result.table import SHOWN, ArmTable
 from surest.result.words import arm_name, verdict
-from surest.text import count, visible
+from surest.search.looks import Looks
+from surest.text import count, decimals, guessed, shortened, visible
 
 
 def emphasised(result: Result) -> Text:
@@ -47,3 +59,164 @@ def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:
     if arms > len(suggestions):
         table.add_row(Text(f"… {arms - len(suggestions):,} more", style="dim"))
     return table
+
+
+ARMS = 5
+"""Arms in the view: the leader, and those that may still be the best, best means first."""
+NAMED = 5
+"""Arms that may still be the best, up to which they are named."""
+EVERY = 0.1
+"""Seconds between two looks, at least."""
+TICKS = 2
+"""How often a second the clock is drawn where nothing else changes."""
+
+
+class View:
+    """The state of a run in words and numbers; `began` is when it started, by `clock`."""
+
+    def __init__(
+        self,
+        labels: tuple[Any, ...],
+        scale: Scale,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        items: bool = False,
+    ) -> None:
+        self.labels, self.scale, self.clock = labels, scale, clock
+        self.counted = "evaluations" if items else "pulls"
+        self.began = clock()
+        self.footing = "Ctrl-C stops with the answer so far"
+        """The last line of the screen."""
+
+    def facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
+        """What there is to say, by name."""
+        request = running.request
+        facts = {self.counted: count(running.pulls), "time": self._time(running, status)}
+        if running.budget is not None:
+            facts[self.counted] += f" of at most {count(running.budget)}"
+        if status is None:
+            if request is not None:
+                facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} {self.counted}"
+            return facts
+        if status.verdicts is not None:
+            declared = [sum(verdict == sign for verdict in status.verdicts) for sign in (1, -1, 0)]
+            facts["declared"] = "{:,} yes, {:,} no, {:,} open".format(*declared)
+        elif len(status.chosen) > 1:
+            facts["leading"] = names([self.labels[arm] for arm in status.chosen])
+        elif running.pulls:
+            facts["leader"] = visible(str(self.labels[status.leader]))
+        left = status.contenders
+        if left is not None and len(left) <= NAMED:
+            facts["contenders"] = ", ".join(visible(str(self.labels[arm])) for arm in left)
+        elif status.in_play is not None:
+            facts["in play"] = f"{status.in_play:,} of {len(self.labels):,} arms"
+        if status.evidence is not None and status.threshold is not None and status.evidence > 0:
+            facts["evidence"] = f"{status.evidence:.2f} of {status.threshold:.2f}"
+        if status.forecast is not None:
+            facts["forecast"] = f"perhaps {guessed(status.forecast)} more {self.counted}"
+        return facts
+
+    def line(self, running: Running[Answer], status: Status | None) -> str:
+        """All of it in a line."""
+        return ", ".join(f"{name} {value}" for name, value in self.facts(running, status).items())
+
+    def screen(self, running: Running[Answer], status: Status | None) -> Group:
+        """All of it in a few lines of at most 80 columns, with a bar from what was done to what is forecast."""
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", max_width=60)
+        for name, value in self.facts(running, status).items():
+            shown: Any = Text(value, style="bold" if name in ("leader", "leading", "declared") else "")
+            table.add_row(name, Clock(self, self._more(running, status)) if name == "time" else shown)
+        whole = self._whole(running, status)
+        if whole is not None:
+            table.add_row("", ProgressBar(total=whole, completed=running.pulls, width=40))
+        parts: list[Any] = [table]
+        if status is not None and running.pulls:
+            parts.append(self._arms(running, status))
+        return Group(*parts, Text(visible(self.footing), style="dim"))
+
+    def _arms(self, running: Running[Answer], status: Status) -> Table:
+        """The arms that matter."""
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1))
+        table.add_column("arm", no_wrap=True, max_width=30)
+        for head in ("mean", "interval", self.counted):
+            table.add_column(head, justify="right", no_wrap=True)
+        digits, state = min(decimals(self.scale.low, self.scale.high), 4), self.scale.status(status)
+        means = self.scale.from_unit(running.means) if state.means is None else state.means
+        low, high = state.intervals or (np.full(len(means), np.nan),) * 2
+        for arm in self._shown(running, status):
+            interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
+            mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
+            label = Text(shortened(visible(str(self.labels[arm])), 30))
+            table.add_row(label, mean, interval, count(int(running.pulls_per_arm[arm])))
+        return table
+
+    def _shown(self, running: Running[Answer], status: Status) -> list[int]:
+        first = list(status.chosen) or [status.leader]
+        among = np.arange(len(running.means)) if status.contenders is None else np.array(status.contenders, np.int64)
+        order = among[np.argsort(-np.nan_to_num(running.means[among], nan=-1.0), kind="stable")[: 2 * ARMS]]
+        return [*first, *(int(arm) for arm in order if arm not in first)][:ARMS]
+
+    def _whole(self, running: Running[Answer], status: Status | None) -> float | None:
+        """How many evaluations there may be in the end."""
+        if status is not None and status.forecast is not None:
+            whole = running.pulls + status.forecast
+            return whole if running.budget is None else min(whole, running.budget)
+        return None if running.budget is None else running.budget
+
+    def _time(self, running: Running[Answer], status: Status | None) -> str:
+        return seconds_words(self.clock() - self.began) + self._more(running, status)
+
+    def _more(self, running: Running[Answer], status: Status | None) -> str:
+        """How long it may still take."""
+        whole = self._whole(running, status)
+        if whole is None or not running.pulls:
+            return ""
+        passed = self.clock() - self.began
+        left = passed * (whole - running.pulls) / running.pulls
+        return f", perhaps {guessed(left, seconds_words)} more"
+
+
+class Clock:
+    """The time that has passed whenever it is drawn. It does not touch the run: a thread may draw it while that goes on."""
+
+    def __init__(self, view: View, more: str) -> None:
+        self.view, self.more = view, more
+
+    def __rich__(self) -> Text:
+        return Text(seconds_words(self.view.clock() - self.view.began) + self.more)
+
+
+@contextlib.contextmanager
+def shown_live(
+    labels: tuple[Any, ...], scale: Scale, items: bool = False, ticks: bool = False
+) -> Iterator[Callable[..., None]]:
+    """A hook that shows a run in a terminal or a notebook, and leaves nothing behind. With `ticks` a thread keeps the clock going
+    between two calls."""
+    notebook = "ipykernel" in sys.modules
+    view = View(labels, scale, items=items)
+    live = Live(
+        console=Console(stderr=not notebook),
+        transient=True,
+        auto_refresh=ticks and not notebook,
+        refresh_per_second=TICKS,
+    )
+
+    def show(running: Running[Answer], status: Status | None) -> None:
+        live.update(view.screen(running, status), refresh=True)
+
+    with live:
+        yield Looks(show, every=EVERY)
+
+
+def seconds_words(seconds: float) -> str:
+    """A time for people.
+
+    >>> seconds_words(0.4), seconds_words(42), seconds_words(5400), seconds_words(500_000)
+    ('0.4 s', '42 s', '1.5 h', '5.8 days')
+    """
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

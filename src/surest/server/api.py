@@ -15,14 +15,12 @@ from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.server import bodies
 from surest.server.auth import needs
-from surest.server.desk import Desk
 from surest.server.errors import Refused
 from surest.server.events import refuse_if_full, watched
-from surest.server.exporting import exported
-from surest.server.lanes import ASKED
 from surest.server.limits import left
 from surest.server.names import check_name
-from surest.server.studies import Studies, taken
+from surest.server.pages.files import exported
+from surest.server.studies import ASKED, Desk, Studies, taken
 from surest.server.tokens import Role
 from surest.study.batch import Handed
 from surest.study.leases import give_back, renew

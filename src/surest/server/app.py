@@ -14,7 +14,7 @@ from surest.server.errors import respond
 from surest.server.events import Watches
 from surest.server.guard import Guard
 from surest.server.limits import Limits
-from surest.server.metrics import Metrics
+from surest.server.logs import Metrics
 from surest.server.names import NameConvertor
 from surest.server.pages import show as pages
 from surest.server.studies import Studies

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from surest.server.errors import Refused
-from surest.server.lanes import ASKED, Kind
+from surest.server.studies import ASKED, Kind
 from surest.server.tokens import Identity, Role, Tokens
 
 COOKIE = "surest_token"

@@ -12,8 +12,7 @@ from starlette.requests import Request
 from surest.errors import SurestError
 from surest.server.auth import is_known
 from surest.server.errors import Refused
-from surest.server.studies import Studies
-from surest.server.waiting import within
+from surest.server.studies import Studies, within
 from surest.study.checks import check_there
 from surest.study.log import Log, times_told
 from surest.study.study import Study

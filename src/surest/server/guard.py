@@ -12,8 +12,7 @@ from surest.errors import SurestError
 from surest.server.auth import LOCAL, host_of, identify, is_local
 from surest.server.errors import Refused, respond, status_of
 from surest.server.limits import Limits, Rate, left
-from surest.server.logs import log
-from surest.server.metrics import Metrics
+from surest.server.logs import Metrics, log
 from surest.server.openapi import plain_path
 from surest.server.tokens import Identity, Tokens
 

@@ -3,20 +3,241 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 from surest.errors import UnknownStudyError, UsageError
-from surest.server.desk import Desk
 from surest.server.errors import Refused
-from surest.server.lanes import Lanes
 from surest.server.limits import Limits
 from surest.server.names import check_name
+from surest.study.batch import Ask, Call, Handed, Outcome, Tell, carry_out
+from surest.study.leases import give_back
 from surest.study.log import Store
 from surest.study.stores import store_of
 from surest.study.study import Study, delete_study, open_study
+from surest.study.telling import Failure
 
 T = TypeVar("T")
+Kind = Literal["work", "look", "heavy"]
+ASKED: ContextVar[tuple[Kind, str]] = ContextVar("surest_asked", default=("work", ""))
+"""What kind of work the current request is, and who sent it."""
+
+
+@dataclass
+class Sender:
+    """Whoever sends requests: its turns, and its calls that run or wait for one."""
+
+    turns: asyncio.Semaphore
+    calls: int = 0
+
+
+class Lane:
+    """Some threads, of which one sender has at most `each` at a time, with at most `most` calls that run or wait.
+
+    A call whose caller is cancelled is dropped if it has not begun. If it has, it goes on, since no thread can be stopped,
+    and counts as its sender's until it ends.
+    """
+
+    def __init__(self, name: str, threads: int, each: int | None = None, most: int | None = None) -> None:
+        self._threads = ThreadPoolExecutor(threads, f"surest-{name}")
+        self._each, self._most = threads if each is None else each, most
+        self._senders: dict[str, Sender] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any call runs or waits."""
+        return bool(self._senders)
+
+    async def call(self, sender: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in a thread, when it is the sender's turn."""
+        there = self._senders.setdefault(sender, Sender(asyncio.Semaphore(self._each)))
+        if self._most is not None and there.calls >= self._most:
+            raise Refused(429, f"{there.calls} reports or exports for you are being made; wait for them", retry_after=5)
+        there.calls += 1
+        try:
+            await there.turns.acquire()
+        except BaseException:
+            self._left(sender)
+            raise
+        loop, running = asyncio.get_running_loop(), self._threads.submit(function, *arguments)
+
+        def ended(_: "Future[T]") -> None:
+            with suppress(RuntimeError):  # the loop has ended before the thread
+                loop.call_soon_threadsafe(self._ended, sender)
+
+        running.add_done_callback(ended)
+        return await asyncio.wrap_future(running)
+
+    def _ended(self, sender: str) -> None:
+        self._senders[sender].turns.release()
+        self._left(sender)
+
+    def _left(self, sender: str) -> None:
+        there = self._senders[sender]
+        there.calls -= 1
+        if not there.calls:
+            del self._senders[sender]
+
+    def close(self) -> None:
+        """Drop what has not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Lanes:
+    """The lanes of a service."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._by_kind: dict[Kind, Lane] = {
+            "work": Lane("work", limits.threads),
+            "look": Lane("look", limits.look_threads, max(1, limits.look_threads // 2)),
+            "heavy": Lane("heavy", limits.heavy_threads, max(1, limits.heavy_threads // 2), limits.heavy_calls),
+        }
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any call runs or waits."""
+        return any(lane.is_busy for lane in self._by_kind.values())
+
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in a thread of the lane that the current request belongs to."""
+        kind, sender = ASKED.get()
+        return await self._by_kind[kind].call(sender, function, *arguments)
+
+    def close(self) -> None:
+        """Drop what has not begun."""
+        for lane in self._by_kind.values():
+            lane.close()
+
+
+LOOK_SECONDS = 1.0
+"""How often those who wait are tried again: other processes may have told something, and leases run out."""
+MOST = 500
+"""Calls in one transaction."""
+
+
+async def within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, and no longer than this; whether it came."""
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+@dataclass
+class Pending:
+    """A call whose answer is awaited."""
+
+    call: Call
+    answer: "asyncio.Future[Outcome]"
+    deadline: float = 0.0
+
+    def waits(self, outcome: Outcome, now: float) -> bool:
+        """Whether it goes on waiting: it asked for tickets, there are none now, and there is time left."""
+        nothing = isinstance(outcome, Handed) and not outcome.tickets and not outcome.finished
+        return nothing and self.deadline > now
+
+
+class Desk:
+    """One study's desk in this process."""
+
+    def __init__(self, studies: "Studies", name: str) -> None:
+        self.studies, self.name = studies, name
+        self._inbox: list[Pending] = []
+        self._waiting: list[Pending] = []
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a ticket."""
+        return len(self._waiting)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody is here."""
+        return not self._inbox and not self._waiting and (self._task is None or self._task.done())
+
+    async def ask(self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None) -> Handed:
+        """Up to k tickets; where there are none now, wait so many seconds for one."""
+        known = None if held is None else frozenset(held)
+        outcome = await self._submit(Ask(k, worker, known), time.monotonic() + wait)
+        assert isinstance(outcome, Handed)
+        self.studies.handed += len(outcome.tickets)
+        return outcome
+
+    async def tell(self, tickets: Sequence[int], rewards: Sequence[float], worker: str | None = None) -> None:
+        """Say what evaluations gave, and who says so, if that is known. It is on disk when this returns."""
+        fresh = await self._submit(Tell(tickets, rewards, worker))
+        assert isinstance(fresh, int)
+        self.studies.told += fresh
+
+    async def fail(self, failure: Failure) -> None:
+        """Say that an evaluation gave no reward."""
+        await self._submit(failure)
+
+    def wake(self) -> None:
+        """Try those who wait again: something happened."""
+        self._wake.set()
+
+    async def _submit(self, call: Call, deadline: float = 0.0) -> Outcome:
+        pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
+        self._inbox.append(pending)
+        self._wake.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._serve())
+        return await pending.answer
+
+    async def _serve(self) -> None:
+        """Carry out what has come, all at once, as long as there is anybody."""
+        while self._inbox or self._waiting:
+            if not self._inbox:
+                soonest = min(pending.deadline for pending in self._waiting) - time.monotonic()
+                await within(self._wake, max(0.0, min(LOOK_SECONDS, soonest)))
+            self._wake.clear()
+            batch, self._inbox = self._inbox[:MOST], self._inbox[MOST:]
+            batch, self._waiting = [*self._waiting, *batch], []
+            batch = [pending for pending in batch if not pending.answer.done()]  # who has left needs no ticket
+            if batch:
+                await self._answer(batch)
+
+    async def _answer(self, batch: list[Pending]) -> None:
+        outcomes = await self._carried_out([pending.call for pending in batch])
+        now = time.monotonic()
+        for pending, outcome in zip(batch, outcomes, strict=True):
+            if pending.answer.done():
+                await self._take_back(pending.call, outcome)
+            elif isinstance(outcome, Exception):
+                pending.answer.set_exception(outcome)
+            elif pending.waits(outcome, now) and not self.studies.closing.is_set():
+                self._waiting.append(pending)
+            else:
+                pending.answer.set_result(outcome)
+        if any(not isinstance(pending.call, Ask) for pending in batch) or len(self._waiting) < len(batch):
+            self.studies.stirred(self.name).set()
+
+    async def _carried_out(self, calls: list[Call]) -> Sequence[Outcome | Exception]:
+        try:
+            return await self.studies.with_study(self.name, carry_out, calls)
+        except Exception as error:
+            asks = [isinstance(call, Ask) for call in calls]
+            if isinstance(error, UsageError) or not any(asks) or all(asks):
+                return [error] * len(calls)
+            # An algorithm that fails, or a log that cannot be replayed, must not keep rewards from being written.
+            said = iter(await self._carried_out([call for call in calls if not isinstance(call, Ask)]))
+            return [error if is_ask else next(said) for is_ask in asks]
+
+    async def _take_back(self, call: Call, outcome: Any) -> None:
+        """Let tickets be handed out again whose worker has left while it was served."""
+        if isinstance(call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
+            numbers = [ticket.id for ticket in outcome.tickets]
+            await self.studies.with_study(self.name, give_back, numbers, call.worker)
+
+
 OPEN_SECONDS = 60.0
 """After which a study that nobody used may be forgotten, where there are many."""
 

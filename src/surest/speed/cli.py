@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from surest.cli.signals import SIGNALLED
-from surest.cli.values import plain
+from surest.cli import SIGNALLED
+from surest.cli.streams import plain
 from surest.errors import Stop, UsageError
 from surest.speed.result import Timings, markdown
 

@@ -15,12 +15,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.cli import Terminated
 from surest.cli.console import Output
-from surest.cli.output import print_json
+from surest.cli.output import command_again
 from surest.cli.progress import EVERY_LINE
-from surest.cli.reproduce import command_again
-from surest.cli.signals import Terminated
-from surest.cli.streams import say
+from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.result.table import aligned
 from surest.search.interrupts import handled_by

@@ -29,8 +29,8 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, IntArray, Procedure, checked_delta
 from surest.errors import PullLimitError, SurestError, UsageError
 from surest.lab.bench.suites import Instance
-from surest.lab.blocks import Finished, simulate_blocks
-from surest.lab.theory.complexity import hardness
+from surest.lab.stepwise import Finished, simulate_blocks
+from surest.lab.theory import hardness
 from surest.search.loading import entry_of
 from surest.search.simulate import simulate
 

@@ -1,8 +1,10 @@
 """``surest bench``: the whole field side by side."""
 
+import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,11 +15,12 @@ from rich.table import Table
 
 from surest.algorithms import REGISTRY
 from surest.cli.console import Output
-from surest.cli.output import print_json
-from surest.cli.reproduce import command_again
-from surest.cli.streams import say
-from surest.cli.values import whole_budget
+from surest.cli.output import command_again
+from surest.cli.settings import whole_budget
+from surest.cli.streams import print_json, say
 from surest.errors import UsageError
+from surest.lab.bench import items as listed_tables
+from surest.lab.bench.items import bench_items, methods
 from surest.lab.bench.record import benchmark, name_of
 from surest.lab.bench.run import Case, cases, processors, usual_runs
 from surest.lab.bench.suites import SUITES, instances_of
@@ -48,8 +51,6 @@ class Bench(click.Command):
     ) -> click.Context:
         """Read the command line."""
         if args[:1] == ["items"]:
-            from surest.lab.cli.bench_items import items
-
             return items.make_context(f"{info_name} items", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
@@ -234,3 +235,35 @@ class Bar:
         elif not self.quiet and time.monotonic() - self.last > EVERY_LINE:
             self.last = time.monotonic()
             say(f"{self.done:,} of {self.total:,} replications, {case.algorithm} on {case.instance.name}", err=True)
+
+
+@click.command("items")
+@click.option("--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Tables: arm,item,value.")
+@click.option(
+    "--orders", default=100, show_default=True, type=click.IntRange(1), metavar="R", help="Random orders a table."
+)
+@click.option("--delta", default=0.05, show_default=True, metavar="D", help="The error level.")
+@click.option("--epsilon", default=0.0, show_default=True, metavar="E", help="How far below the best an answer may be.")
+@click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same rows.")
+@click.option("--algorithms", default="race", show_default=True, metavar="NAMES", help="With commas between, or 'all'.")
+@click.option("--only", multiple=True, metavar="TABLE", help="Only this table; may be given more than once.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of rows.")
+def items(
+    data: Path,
+    orders: int,
+    delta: float,
+    epsilon: float,
+    seed: int,
+    algorithms: str,
+    only: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show what share of the cells of complete tables each method evaluates, and how often it is wrong."""
+    names = list(methods()) if algorithms == "all" else [name.strip() for name in algorithms.split(",")]
+    rows = bench_items(data, orders, delta=delta, epsilon=epsilon, seed=seed, algorithms=names, only=only or None)
+    if as_json:
+        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
+        return
+    click.echo(listed_tables.as_markdown([]))
+    for row in rows:
+        click.echo(listed_tables.as_markdown([row]).splitlines()[-1])

@@ -12,11 +12,10 @@ from surest.arms.characteristic import Characteristic, characteristic, size
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
-from surest.cli.output import print_json
+from surest.cli.streams import print_json
 from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
-from surest.lab.theory.complexity import Hardness, gap_entropy, hardness, paper_lower_bound
-from surest.lab.theory.upper_bounds import UPPER_BOUNDS, upper_bounds
+from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, paper_lower_bound, upper_bounds
 from surest.result.table import SHOWN
 from surest.text import number
 

@@ -1,12 +1,14 @@
 """What can be taken away from a study's page: everything as JSON, rewards as CSV, a report."""
 
+import asyncio
 import csv
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import IO
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from surest.core.problem import Problem
 from surest.decision.chain import Chain
@@ -14,10 +16,11 @@ from surest.decision.write import CHECKABLE, decision_of
 from surest.report.page import to_html, to_markdown
 from surest.report.report import report_of_study, to_json
 from surest.server.auth import Handler, needs
-from surest.server.exporting import exported
 from surest.server.names import quoted
+from surest.server.studies import Studies
 from surest.study.checks import check_there
 from surest.study.study import Study
+from surest.study.transfer import spooled
 
 FORMS = {"html": (to_html, "text/html"), "md": (to_markdown, "text/markdown"), "json": (to_json, "application/json")}
 """Forms of a report: how it is written, and what browsers call it."""
@@ -128,3 +131,23 @@ async def export(request: Request) -> Response:
 def service_of(request: Request) -> str:
     """The address of the service, as whoever asks calls it."""
     return str(request.base_url).rstrip("/")
+
+
+PIECE = 1 << 16
+
+
+async def exported(studies: Studies, name: str) -> StreamingResponse:
+    """All of a study as JSON. It is read at one moment, and not at the pace of whoever downloads it."""
+    file = await studies.with_study(name, _spooled)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}.json"}
+    return StreamingResponse(_pieces(file), media_type="application/json", headers=headers)
+
+
+def _spooled(study: Study) -> IO[bytes]:
+    return spooled(Study(study.store, study.name))  # its replay keeps nobody waiting
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield piece

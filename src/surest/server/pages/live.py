@@ -13,16 +13,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from surest.errors import SurestError, UnknownStudyError
-from surest.report.live import seconds_words
 from surest.report.page import allocation_note, evaluated, evidence_text, health, interval_note, summary
+from surest.report.terminal import seconds_words
 from surest.result.differences import leads_of
 from surest.result.words import verdict
 from surest.server.auth import needs
 from surest.server.events import Moment, moment_of, refuse_if_full, watched
 from surest.server.pages import plots
-from surest.server.pages.curves import Curves
 from surest.server.pages.render import part, path_of
 from surest.server.pages.view import (
+    Curves,
     Seen,
     StudyLine,
     arm_lines,

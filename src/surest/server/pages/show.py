@@ -19,9 +19,8 @@ from surest.server.errors import reason_of
 from surest.server.pages import do, files
 from surest.server.pages.live import live, live_of
 from surest.server.pages.render import error_page as error_page  # for errors.py
-from surest.server.pages.render import page, path_of
+from surest.server.pages.render import joining, page, path_of
 from surest.server.pages.view import StudyLine, cell_table, event_page, log_page, named, pages_for
-from surest.server.pages.words import joining
 from surest.study.study import Study
 
 STATES = ("running", "paused", "decided", "ended")

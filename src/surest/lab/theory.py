@@ -1,0 +1,262 @@
+"""How hard an instance is: gaps, variances, and the paper's two sums."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from surest.arms.characteristic import ROUNDING
+from surest.arms.divergence import chernoff_information
+from surest.arms.finite import FiniteArms, finite_arms
+from surest.core.protocol import FloatArray
+from surest.errors import UsageError
+from surest.numerics import minimum
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """The quantities that bound the pulls an instance needs."""
+
+    best: int
+    means: FloatArray
+    gaps: FloatArray
+    """Δ_i = μ_best − μ_i, and for the best arm the smallest of these."""
+    variances: FloatArray
+    costs: FloatArray
+    """σ_i²/Δ_i² + 1/Δ_i."""
+    h: float
+    """H = Σ 1/Δ_i²."""
+    h_var: float
+    """H_var = Σ (σ_i²/Δ_i² + 1/Δ_i)."""
+
+
+def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:
+    """Gaps and sums of an instance; infinite where two arms are best.
+
+    >>> hard = hardness([0.5, 0.4], [0.25, 0.24])
+    >>> round(hard.h), round(hard.h_var)
+    (200, 69)
+    """
+    mu, var = np.asarray(means, float), np.asarray(variances, float)
+    best = int(mu.argmax())
+    gaps = mu[best] - mu
+    gaps[gaps < ROUNDING] = 0.0
+    gaps[best] = np.delete(gaps, best).min() if len(mu) > 1 else np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        costs = np.where(gaps > 0, var / gaps**2 + 1 / gaps, np.inf)
+        h = np.sum(1 / gaps**2)
+    return Hardness(best, mu, gaps, var, costs, float(h), float(costs.sum()))
+
+
+def entropy(gaps: FloatArray) -> float:
+    """The gap entropy Ent(Δ_2 … Δ_n) of Chen, Li and Qiao: that of Σ 1/Δ² over the classes 2^−k ≤ Δ < 2^−(k−1), in nats.
+
+    >>> from math import log
+    >>> entropy(np.array([0.5, 0.5, 0.25, 0.25])) == 0.2 * log(5) + 0.8 * log(1.25)
+    True
+    """
+    _, classes = np.unique(np.frexp(gaps)[1], return_inverse=True)
+    share = np.bincount(classes, gaps**-2.0) / (gaps**-2.0).sum()
+    return float(-(share * np.log(share)).sum()) + 0.0  # not −0.0
+
+
+def gap_entropy(hard: Hardness) -> float:
+    """Ent(I) of an instance: 0 where all gaps have one scale, up to ln k where k scales weigh equally; NaN where it has none.
+
+    >>> round(gap_entropy(hardness([0.9, 0.4, 0.65, 0.65], [0.1] * 4)), 3)
+    0.349
+    """
+    others = np.delete(hard.gaps, hard.best)
+    return entropy(others) if others.size and others.min() > 0 else float("nan")
+
+
+def paper_lower_bound(hard: Hardness, delta: float) -> float:
+    """The paper's lower bound on the expected pulls of any δ-correct algorithm: (1/80)·H_var·ln(1/δ).
+
+    >>> round(paper_lower_bound(hardness([0.5, 0.4], [0.25, 0.24]), 0.1), 2)
+    1.99
+    """
+    return float(hard.h_var * np.log(1 / delta) / 80)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """An instance that differs from I in one arm."""
+
+    arms: FiniteArms
+    arm: int
+    """The arm that differs, from 0."""
+    divergence: float
+    """KL(X_i, X_i'), in nats, by the paper's formula."""
+
+
+def first_alternative(instance: FiniteArms, arm: int) -> Alternative:
+    """I'_i of case 1 (σ_i² ≥ 5Δ_i): the two values stay, their probabilities move by Δ_i/σ_i.
+
+    The best arm (i = 1) falls by 2Δ_2 and another arm rises by 2Δ_i. KL(X_i, X_i') = ½ ln 1/(1 − 4Δ²/σ²).
+
+    >>> from surest.arms.instances import lower_bound_instance
+    >>> other = first_alternative(lower_bound_instance([0.01], [0.09]), 1)
+    >>> other.arms.means.round(3), round(other.divergence, 6)
+    (array([0.5 , 0.51]), 0.002227)
+    """
+    gap, sigma, (low, high) = _parts(instance, arm)
+    if not sigma > 2 * gap:
+        raise UsageError(
+            f"arm {arm}: I' needs σ > 2Δ to move Δ/σ of probability, but σ = {sigma:.3g} and Δ = {gap:.3g}"
+        )
+    up = gap / sigma * (-1 if arm == 0 else 1)
+    law = (np.array([low, high]), np.array([0.5 - up, 0.5 + up]))
+    return Alternative(_replaced(instance, arm, law), arm, float(-np.log1p(-4 * gap**2 / sigma**2) / 2))
+
+
+def second_alternative(instance: FiniteArms, arm: int) -> Alternative:
+    """I''_i of case 2 (σ_i² < 5Δ_i): a little probability moves to the end of the range.
+
+    For the best arm 4Δ_2 moves to 0 and KL(X_1, X_1'') = ln 1/(1 − 4Δ_2); for another, 2Δ_i moves to 1 and
+    KL(X_i, X_i'') = ln 1/(1 − 2Δ_i).
+
+    >>> from surest.arms.instances import lower_bound_instance
+    >>> other = second_alternative(lower_bound_instance([0.05], [0.04]), 0)
+    >>> other.arms.means.round(3), round(other.divergence, 4)
+    (array([0.4 , 0.45]), 0.2231)
+    """
+    gap, _, (low, high) = _parts(instance, arm)
+    moved, where = (4 * gap, 0.0) if arm == 0 else (2 * gap, 1.0)
+    law = (np.array([low, high, where]), np.array([(1 - moved) / 2, (1 - moved) / 2, moved]))
+    return Alternative(_replaced(instance, arm, law), arm, float(-np.log1p(-moved)))
+
+
+def law_divergence(arms: FiniteArms, others: FiniteArms, arm: int) -> float:
+    """KL between an arm's laws in two instances, from the laws themselves; infinite where one has an atom the other lacks.
+
+    >>> from surest.arms.finite import bernoulli
+    >>> round(law_divergence(bernoulli([0.5]), bernoulli([0.25]), 0), 4)
+    0.1438
+    """
+    values, p = arms.law(arm)
+    other_values, q = others.law(arm)
+    if not np.isin(values, other_values).all():
+        return float("inf")
+    return float((p * np.log(p / q[np.searchsorted(other_values, values)])).sum())
+
+
+def _parts(instance: FiniteArms, arm: int) -> tuple[float, float, FloatArray]:
+    """Δ_i (Δ_2 for the best arm), σ_i, and the two values of X_i."""
+    gaps = instance.means[0] - instance.means[1:]
+    gap = float(gaps.min() if arm == 0 else gaps[arm - 1])
+    values, _ = instance.law(arm)
+    return gap, float(np.sqrt(instance.variances[arm])), np.array([values[0], values[-1]])
+
+
+def _replaced(instance: FiniteArms, arm: int, law: tuple[FloatArray, FloatArray]) -> FiniteArms:
+    laws = [law if i == arm else instance.law(i) for i in range(len(instance))]
+    return finite_arms(laws, instance.labels)
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """One expression: whose it is, what it says, and its value as a function of the instance and δ."""
+
+    method: str
+    formula: str
+    value: Callable[[Hardness, float], float]
+
+
+def doubly_log(gaps: npt.ArrayLike) -> FloatArray:
+    """ln(e + ln 1/Δ), the paper's ln ln 1/Δ for gaps that need not be small.
+
+    >>> doubly_log([1.0, 0.01]).round(3)
+    array([1.   , 1.991])
+    """
+    return np.asarray(np.log(np.e + np.maximum(np.log(1 / np.asarray(gaps, float)), 0.0)))
+
+
+def _others(hard: Hardness) -> FloatArray:
+    return np.delete(hard.gaps, hard.best)  # Δ_2 … Δ_n
+
+
+def median_elimination(hard: Hardness, delta: float) -> float:
+    """n/Δ²·ln 1/δ, Δ the smallest gap (Even-Dar, Mannor and Mansour 2002)."""
+    return float(len(hard.gaps) / hard.gaps[hard.best] ** 2 * np.log(1 / delta))
+
+
+def successive_elimination(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln n + ln ln 1/Δ_i) (Even-Dar, Mannor and Mansour 2002)."""
+    gaps = _others(hard)
+    return float((gaps**-2.0 * (np.log(1 / delta) + np.log(len(hard.gaps)) + doubly_log(gaps))).sum())
+
+
+def exponential_gap(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + ln ln 1/Δ_i): equation (1) (Karnin, Koren, Somekh 2013; Jamieson et al. 2014)."""
+    gaps = _others(hard)
+    return float((gaps**-2.0 * (np.log(1 / delta) + doubly_log(gaps))).sum())
+
+
+def entropy_elimination(hard: Hardness, delta: float) -> float:
+    """Σ_{i≥2} 1/Δ_i²·(ln 1/δ + Ent): the first term of equation (2) (Chen, Li and Qiao 2017).
+
+    Left out is the second term, 1/Δ_2²·ln ln 1/Δ_2 times a polylogarithm of n and 1/δ that is not stated.
+    """
+    gaps = _others(hard)
+    return float((gaps**-2.0).sum() * (np.log(1 / delta) + entropy(gaps)))
+
+
+def lil_klucb(hard: Hardness, delta: float) -> float:
+    """The expression of lil-KLUCB in Chernoff information D* (Tánczos, Nowak and Mankoff 2017), minimised over the levels θ̃.
+
+    Only their largest θ̃ enters the best arm's term, and the others fall as their own level rises: all levels are θ̃.
+    """
+    means = hard.means
+    top, others = means[hard.best], np.delete(means, hard.best)
+
+    def at(level: float) -> float:
+        d1, d = chernoff_information(level, top), chernoff_information(others, level)
+        first = (np.log(len(means) / delta) + doubly_log(d1)) / d1
+        return float(first + ((np.log(1 / delta) + doubly_log(d)) / d).sum())
+
+    low, width = others.max(), top - others.max()
+    with np.errstate(divide="ignore"):
+        return minimum(lambda u: at(low + u * width), 0.0, 1.0)
+
+
+def naive_best_arm(hard: Hardness, delta: float) -> float:
+    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i + ln n) (the paper, section 3)."""
+    return float((hard.costs * (np.log(len(hard.gaps) / delta) + doubly_log(hard.gaps))).sum())
+
+
+def vd_best_arm_id(hard: Hardness, delta: float) -> float:
+    """Σ_i (σ_i²/Δ_i² + 1/Δ_i)·(ln 1/δ + ln ln 1/Δ_i): equation (3), the paper's main theorem."""
+    return float((hard.costs * (np.log(1 / delta) + doubly_log(hard.gaps))).sum())
+
+
+UPPER_BOUNDS: dict[str, UpperBound] = {
+    "median-elimination": UpperBound("Median Elimination", "n/Δ² · ln 1/δ", median_elimination),
+    "successive-elimination": UpperBound(
+        "Successive Elimination", "Σ 1/Δᵢ² · (ln 1/δ + ln n + lnln 1/Δᵢ)", successive_elimination
+    ),
+    "exponential-gap": UpperBound(
+        "Exponential-Gap Elimination, lil'UCB", "Σ 1/Δᵢ² · (ln 1/δ + lnln 1/Δᵢ)", exponential_gap
+    ),
+    "entropy": UpperBound(
+        "Chen, Li and Qiao (first term only)", "Σ 1/Δᵢ² · (ln 1/δ + Ent(Δ₂ … Δₙ))", entropy_elimination
+    ),
+    "lil-klucb": UpperBound("lil-KLUCB", "(ln n/δ + lnln 1/D₁)/D₁ + Σ (ln 1/δ + lnln 1/Dᵢ)/Dᵢ", lil_klucb),
+    "naive-best-arm": UpperBound("NaiveBestArm", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ + ln n)", naive_best_arm),
+    "vd-best-arm-id": UpperBound("VD-BestArmId", "Σ (σᵢ²/Δᵢ² + 1/Δᵢ) · (ln 1/δ + lnln 1/Δᵢ)", vd_best_arm_id),
+}
+
+
+def upper_bounds(hard: Hardness, delta: float) -> dict[str, float]:
+    """Every expression of `UPPER_BOUNDS`; infinite where two arms are best, 0 for a single arm.
+
+    >>> from surest.lab.theory import hardness
+    >>> {k: round(v) for k, v in upper_bounds(hardness([0.5, 0.4], [0.25, 0.24]), 0.1).items() if k != "lil-klucb"}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'median-elimination': 461, 'successive-elimination': 461, 'exponential-gap': 392, 'entropy': 230,
+     'naive-best-arm': 318, 'vd-best-arm-id': 270}
+    """
+    if len(hard.gaps) == 1 or not hard.gaps.min() > 0:
+        return dict.fromkeys(UPPER_BOUNDS, 0.0 if len(hard.gaps) == 1 else np.inf)
+    return {name: bound.value(hard, delta) for name, bound in UPPER_BOUNDS.items()}

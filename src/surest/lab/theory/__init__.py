@@ -1,1 +1,0 @@
-"""How hard an instance is."""
