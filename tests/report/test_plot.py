@@ -1,5 +1,6 @@
 """Pictures: what they show, how many arms, and what is refused. How they look, a person has to see."""
 
+import html
 import json
 import sys
 import warnings
@@ -128,7 +129,7 @@ def test_no_picture_of_what_is_decided_contradicts_it_without_a_word(kind: str) 
             max(sign * high[rest]) >= min(sign * low[chosen]) if kind != "bar" else any((low < 0.5) & (high > 0.5))
         )
         assert bool(overlap_note(result)) >= bool(overlap)
-        assert overlap_note(result) in page
+        assert overlap_note(result) in html.unescape(page)
 
 
 @pytest.mark.parametrize("more", [{}, {"top": 2}, {"control": "b", "margin": 0.05}])

@@ -29,6 +29,7 @@ from surest.result.data import Result
 from surest.result.json import from_json
 from surest.result.words import verdict
 from surest.study.study import Study
+from surest.text import shortened
 from surest_verify import verify
 
 HOSTILE = [
@@ -129,7 +130,7 @@ def test_the_verdict_comes_first_and_the_rest_in_order(result: Result) -> None:
 
 def test_pictures_take_the_colours_of_the_page(result: Result) -> None:
     pictures = "".join(re.findall(r"<svg.*?</svg>", to_html(Report(result)), re.DOTALL))
-    assert set(re.findall(r"#[0-9a-f]{6}", pictures)) <= {"#b0b0b0"}  # the grid
+    assert not re.findall(r"#[0-9a-f]{6}", pictures)
     assert {"currentColor", "var(--leader)", "var(--other)"} <= set(re.findall(r"currentColor|var\(--\w+\)", pictures))
     assert len(re.findall(r"aria-label=\"(?:Lead|Intervals|Evidence|Allocation)", pictures)) == 4
 
@@ -143,7 +144,7 @@ def test_labels_are_text_whatever_they_say(hostile: Result) -> None:
     assert "".join(found.texts["pre"]) == HOSTILE[0]
     assert HOSTILE[5] in "".join(found.texts["bdi"])
     assert HOSTILE[4] in "".join(found.texts["bdi"])
-    assert HOSTILE[4] in "".join(found.texts["text"])  # in the pictures: neither a colour nor an id
+    assert shortened(HOSTILE[4], 17) in "".join(found.texts["text"])  # in the pictures: neither a colour nor an id
     assert not set(page) & set("\u202e\x1b\x00\ud800")
 
 
@@ -359,10 +360,8 @@ def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
 def test_without_matplotlib(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     Path("r.json").write_text(json.dumps(result.to_json()))
-    assert run("report", "r.json", "--output", "r.md")[0] == 0
-    status, _, err = run("report", "r.json", "--output", "r.html")
-    assert status == 2
-    assert "surest[plot]" in err
+    assert run("report", "r.json", "--output", "r.html")[0] == 0
+    assert Path("r.html").read_text().count("<svg") == 4
 
 
 WRONG: list[tuple[str, Any]] = [

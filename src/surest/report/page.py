@@ -3,7 +3,6 @@
 A page stands alone: no script, nothing fetched, pictures inside. Whatever a user named is escaped.
 """
 
-import html
 import json
 import math
 import re
@@ -11,18 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from surest import __version__
 from surest.core.problem import DEFAULTS, Problem
-from surest.report import plots as plot
+from surest.report import pictures
+from surest.report.pictures import evaluated, evidence_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
-from surest.result.questions import leading, names
+from surest.result.questions import leading
 from surest.result.table import ArmTable
-from surest.result.words import KNOWN, after_verdict, verdict
+from surest.result.words import after_verdict, verdict
 from surest.study.health import health_line
-from surest.text import count, guessed, ordinal, visible
+from surest.text import count, guessed, ordinal
 from surest.text import in_markdown as _m
 
 MOST = 100
@@ -30,48 +28,6 @@ MOST = 100
 POINTS = 12
 """Moments in Markdown's table of evidence over time."""
 
-CSS = """
-:root { --paper: #ffffff; --ink: #1c1c1c; --quiet: #5f5f5f; --line: #d8d8d8; --panel: #f5f5f3;
-  --leader: #b84c00; --other: #0072b2; --sure: #1b6e3c; --open: #8a5a00; color-scheme: light dark; }
-@media screen and (prefers-color-scheme: dark) { :root { --paper: #16181b; --ink: #e8e6e3; --quiet: #a3a3a3;
-  --line: #3a3d42; --panel: #212429; --leader: #f0a050; --other: #62b5e8; --sure: #6fd096; --open: #e8b64c; } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
-header { border-left: .4rem solid var(--open); background: var(--panel); padding: .8rem 1rem; }
-header.sure { border-color: var(--sure); }
-header p { margin: .3rem 0 0; }
-.state { margin: 0; font-weight: 600; color: var(--open); }
-.sure .state { color: var(--sure); }
-h1 { font-size: 1.4rem; line-height: 1.3; margin: .2rem 0 .5rem; }
-h2 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); column-gap: 2rem; }
-.pictures > *, td, th, dd { min-width: 0; }
-figure { margin: 0; max-width: 34rem; }
-svg { display: block; width: 100%; height: auto; font-family: system-ui, sans-serif; }
-svg * { stroke-linejoin: round; stroke-linecap: butt; }
-figcaption, footer, dt { color: var(--quiet); font-size: .9rem; }
-table { border-collapse: collapse; width: 100%; font-size: .95rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .5rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; font-weight: 400; }
-thead th { font-weight: 600; }
-td, thead th { overflow-wrap: normal; white-space: nowrap; }
-th:first-child { text-align: left; padding-left: 0; }
-.leader > * { font-weight: 700; }
-.leader th { color: var(--leader); }
-dl { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .3rem 1rem; margin: 0; }
-dd, section > p { margin: 0; }
-section > p + p { margin-top: .4rem; }
-pre { background: var(--panel); padding: .7rem; margin: .3rem 0 1rem; white-space: pre-wrap; font-size: .9rem; }
-footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
-@media (max-width: 30rem) { table { font-size: .8rem; } th, td { padding: .3rem .25rem; }
-  td, thead th { white-space: normal; } tr > :last-child { display: none; } h1 { font-size: 1.2rem; } }
-@media print { main { max-width: none; padding: 0; } header, pre { border: 1px solid var(--line); background: none; }
-  header { border-left-width: .4rem; } figure, tr { break-inside: avoid; }
-  svg { max-height: 15cm; }
-  thead { display: table-header-group; } h2 { break-after: avoid; } .pictures { grid-template-columns: 1fr 1fr; } }
-"""
-"""One style for light and dark, a phone, a desk and paper, which is always light."""
 ASKED = ("top", "above", "control", "margin", "error", "target", "repeats", "minimise")
 """Settings without which a call would ask something else."""
 
@@ -219,25 +175,6 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def evidence_text(report: Report) -> str:
-    """Evidence over time in a sentence."""
-    if not report.result.history:
-        return "Not kept, or the algorithm does not tell it."
-    last = report.result.history[-1]
-    reached = max(last.evidence, 0.0)
-    if math.isinf(reached):
-        return f"After {count(last.pulls)} {evaluated(report.result)} it is certain."
-    return (
-        f"After {count(last.pulls)} {evaluated(report.result)}: {reached:.4g} nats where it is weakest; a decision needs "
-        f"{last.threshold:.4g}."
-    )
-
-
-def evaluated(result: Result) -> str:
-    """What evaluations are called: of a list they are not pulls."""
-    return "pulls" if result.listed is None else "evaluations"
-
-
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
     """The table of the leading arms: its head, rows with the arm's position, and how many arms are left out."""
     arms = report.arms
@@ -245,103 +182,26 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
     return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms) - len(rows)
 
 
-# HTML
-
-
 def to_html(report: Report) -> str:
     """The page: one file that needs no other."""
-    result = report.result
-    pictures = [] if np.isnan(result.means).all() else [("Intervals by arm", "intervals", interval_note(report))]
-    leads = leads_of(result)
-    if leads is not None:  # of what is decided it comes first: the verdict rests on it
-        pictures.insert(0 if result.certified else 1, (leads.heading, "leads", leads.note))
-    if result.history:
-        pictures.append(("Evidence over time", "evidence", evidence_text(report)))
-    pictures.append(("Allocation", "pulls", allocation_note(report)))
-    heading, *first = opening(result)
-    parts = [
-        f'<header class="{"sure" if result.certified else "open"}"><p class="state">{_e(state(result))}</p>',
-        f"<h1>{_e(heading)}</h1>",
-        *(f"<p>{_e(line)}</p>" for line in [*first, *summary(report)]),
-        "</header>",
-        '<div class="pictures">',
-        *(_picture(heading, kind, note, result) for heading, kind, note in pictures),
-        "<div>",
-        _section("Health", "".join(f"<p>{_e(line)}</p>" for line in health(report))),
-        _section("Settings", _html_settings(report)),
-        "</div></div>",
-        _section("Arms", _html_table(report)),
-        _section("Do it again", "".join(f"<p>{_e(why)}:</p><pre>{_raw(c)}</pre>" for why, c in reproduction(report))),
-        f"<footer>surest {_e(__version__)}</footer>",
-    ]
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_e(title(report))}</title><style>{CSS}</style>"
-    )
-    body = "\n".join(parts)
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body><main>\n{body}\n</main></body>\n</html>\n'
-
-
-def _e(text: str) -> str:
-    return html.escape(visible(text))
-
-
-def _raw(text: str) -> str:
-    """A command as it is, to be copied: only escaped."""
-    return html.escape(text)
-
-
-def _section(heading: str, inside: str) -> str:
-    return f"<section><h2>{heading}</h2>{inside}</section>"
-
-
-def _picture(heading: str, kind: Any, note: str, result: Result) -> str:
-    drawn = plot.inline_svg(kind, result, f"{heading}. {note}")
-    return f"<section><h2>{_e(heading)}</h2><figure>{drawn}<figcaption>{_e(note)}</figcaption></figure></section>"
-
-
-def interval_note(report: Report) -> str:
-    """What the intervals of a picture mean."""
-    if report.result.intervals is None:
-        return f"Means only: {report.result.algorithm} tells no intervals."
-    if report.result.reason.startswith(KNOWN):
-        return f"Exact means on all items. {_diamonds(report)}"
-    hold = "Each interval holds at any time, for its arm, not for all arms at once."
-    if report.result.listed is not None:
-        hold = "All intervals hold at once, at any time."
-    return " ".join(filter(None, [hold, _diamonds(report), overlap_note(report.result)]))
-
-
-def _diamonds(report: Report) -> str:
-    return "The diamond leads." if report.result.problem.question.kind == "best" else "Diamonds: the chosen arms."
-
-
-def allocation_note(report: Report) -> str:
-    """Where the evaluations went."""
-    result = report.result
-    what = evaluated(result)
-    chosen = list(result.indices)
-    if not chosen:
-        return f"{count(result.pulls)} {what} in all."
-    return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
-
-
-def _html_table(report: Report) -> str:
+    heading, *first = opening(report.result)
     head, rows, rest = arm_cells(report)
-    top = "".join(f'<th scope="col">{_e(cell)}</th>' for cell in head)
-    lines = []
-    for place, (label, *numbers) in rows:
-        mark = ' class="leader"' if place in report.result.indices else ""
-        name = f'<th scope="row"><bdi>{_e(label)}</bdi></th>'
-        lines.append(f"<tr{mark}>{name}{''.join(f'<td>{_e(cell)}</td>' for cell in numbers)}</tr>")
-    more = f"<p>… {rest:,} more arms; the report as .json has all of them.</p>" if rest else ""
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
-
-
-def _html_settings(report: Report) -> str:
-    return f"<dl>{''.join(f'<dt>{_e(key)}</dt><dd>{_e(value)}</dd>' for key, value in settings_rows(report))}</dl>"
+    return pictures.rendered(
+        "report.html",
+        title=title(report),
+        state=state(report.result),
+        certified=report.result.certified,
+        heading=heading,
+        lines=[*first, *summary(report)],
+        pictures=pictures.pictures_of(report.result),
+        health=health(report),
+        settings=settings_rows(report),
+        head=head,
+        rows=[(place in report.result.indices, cells) for place, cells in rows],
+        rest=rest,
+        again=reproduction(report),
+        version=__version__,
+    )
 
 
 # Markdown
@@ -392,7 +252,7 @@ def _md_evidence(report: Report) -> list[str]:
     some = [*history[:-1:step], history[-1]]
     rows = ((count(p.pulls), f"{max(p.evidence, 0.0):.3g}", f"{p.threshold:.3g}") for p in some)
     table = _md_table((evaluated(report.result), "evidence (nats)", "needed"), rows)
-    return ["## Evidence over time", _m(evidence_text(report)), table]
+    return ["## Evidence over time", _m(evidence_text(report.result)), table]
 
 
 def _fenced(text: str) -> str:

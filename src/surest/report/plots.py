@@ -1,16 +1,14 @@
 """Pictures of a result, drawn with matplotlib, which is imported when the first one is drawn."""
 
-import io
 import math
 import textwrap
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
-from xml.etree import ElementTree
 
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
+from surest.report.pictures import MOST, tick_text
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
 from surest.result.table import ArmTable
@@ -22,14 +20,10 @@ if TYPE_CHECKING:
 
 Kind = Literal["leads", "intervals", "pulls", "evidence"]
 SUFFIXES = ("png", "svg", "pdf")
-MOST = 30
-"""Arms in a picture: more labels cannot be read. The rest is told in a line."""
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
 LONGEST = 28
 """Letters of a label."""
-NARROW = 3.8
-"""Inches: a picture that can be read on a phone, and beside another one on a desk."""
 
 
 def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
@@ -93,68 +87,12 @@ def save(path: str | Path, result: Result, title: str = "") -> None:
         raise UsageError(f"the picture cannot be written to {path}: {error.strerror or error}") from None
 
 
-def inline_svg(kind: Kind, result: Result, describe: str = "") -> str:
-    """One picture as an SVG element for a page: narrow, its colours left to the page, its letters text.
-
-    Black becomes the page's ``currentColor``, the colours of this module ``var(--leader)``, ``var(--other)``, ``var(--quiet)``.
-    """
-    mpl = _pyplot().matplotlib
-    from matplotlib.figure import Figure
-
-    height = 2.6 if kind == "evidence" else 0.9 * _height(result.arms)
-    settings = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": kind}
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # the browser has the letters that matplotlib's font lacks
-        page = Figure(figsize=(NARROW, height), layout="constrained")
-        ax = draw(kind, result, page.add_subplot())
-        ax.set_xlabel(
-            ax.get_xlabel().partition("\n")[0].replace(", ", ",\n")
-        )  # too wide for one line; notes stand below
-        if kind == "leads":
-            ax.set_title("", loc="left")  # the page has it
-        drawn = io.StringIO()
-        page.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(drawn.getvalue())
-    _for_a_page(root, kind)
-    root.attrib = {
-        "viewBox": root.attrib["viewBox"],
-        "role": "img",
-        "aria-label": visible(describe),
-        "fill": "currentColor",
-    }
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _for_a_page(root: ElementTree.Element, prefix: str) -> None:
-    """Take out what would reach beyond the picture: namespaces, metadata, rules of style, names that another one has too."""
-    colours = {"#000000": "currentColor", LEADER.lower(): "var(--leader)", OTHER.lower(): "var(--other)"}
-    colours[QUIET.lower()] = "var(--quiet)"
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        for child in [c for c in element if c.tag.rpartition("}")[2] in ("metadata", "style")]:
-            element.remove(child)
-        given = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
-        for colour, meaning in colours.items():
-            given = {name: value.replace(colour, meaning) for name, value in given.items()}
-        if "id" in given:
-            given["id"] = f"{prefix}-{given['id']}"
-        given = {n: v.replace("url(#", f"url(#{prefix}-") for n, v in given.items()}
-        if "href" in given:
-            given["href"] = given["href"].replace("#", f"#{prefix}-", 1)
-        element.attrib = given
-
-
 def checked_path(path: str | Path) -> None:
     """Refuse what cannot be drawn or written before the search begins, not after it."""
     if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
         raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
     if not Path(path).resolve().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {Path(path).parent} to write the picture to")
-    checked()
-
-
-def checked() -> None:
-    """Refuse where matplotlib is missing."""
     _pyplot()
 
 
@@ -269,17 +207,6 @@ def _short_label(label: str) -> str:
 def _plain(text: str) -> str:
     """Text with the dollar signs that would start a formula kept as they are."""
     return visible(text).replace("$", r"\$")
-
-
-def tick_text(value: float, position: float = 0) -> str:
-    """A tick of an axis of pulls.
-
-    >>> tick_text(25000), tick_text(1.5e6), tick_text(400), tick_text(5e13)
-    ('25k', '1.5M', '400', '5e+13')
-    """
-    if value >= 1e9:
-        return f"{value:.3g}"
-    return next((f"{value / size:.4g}{sign}" for size, sign in ((1e6, "M"), (1e3, "k")) if value >= size), f"{value:g}")
 
 
 def _bare(ax: "Axes") -> None:

@@ -310,7 +310,7 @@ class Result:
         return drawn
 
     def report(self, path: "str | PathLike[str]") -> None:
-        """Write a page on the result, to look at and pass on: .html (with matplotlib), .md or .json, as its name says.
+        """Write a page on the result, to look at and pass on: .html, .md or .json, as its name says.
 
         >>> import pathlib, surest, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

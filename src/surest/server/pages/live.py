@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from surest.errors import SurestError, UnknownStudyError
-from surest.report.page import allocation_note, evaluated, evidence_text, health, interval_note, summary
+from surest.report.page import health, summary
+from surest.report.pictures import has_begun, pictures_of
 from surest.report.terminal import seconds_words
 from surest.result.differences import leads_of
 from surest.result.words import verdict
 from surest.server.auth import needs
 from surest.server.events import Moment, moment_of, refuse_if_full, watched
-from surest.server.pages import plots
 from surest.server.pages.render import part, path_of
 from surest.server.pages.view import (
     Curves,
@@ -134,7 +134,7 @@ def _in_short(seen: Seen) -> str:
     result = seen.result
     if seen.progress.finished:
         return verdict(result)
-    if not plots.has_begun(result):
+    if not has_begun(result):
         return "Nothing has been counted yet."
     if result.problem.question.each_arm:
         return f"Arms with a verdict: {' of '.join(map(str, arms_with_verdict(result)))}."
@@ -176,24 +176,7 @@ def _forecast(seen: Seen) -> str:
 
 def _pictures(seen: Seen) -> Markup:
     result = seen.result
-    if not plots.has_begun(result):
-        return part("part-pictures.html", has_begun=False)
-    leads = leads_of(result)
-    return part(
-        "part-pictures.html",
-        has_begun=True,
-        intervals=plots.intervals(result.arms),
-        interval_note=interval_note(seen.report),
-        certified=result.certified,
-        leads=leads,
-        leads_drawn=plots.leads(result.arms, leads),
-        curve_drawn=plots.evidence(result.history),
-        evidence_note=evidence_text(seen.report),
-        allocation=plots.allocation(result.arms),
-        allocation_note=allocation_note(seen.report),
-        counted_as=result.arms.counted,
-        evaluated_as=evaluated(result),
-    )
+    return part("part-pictures.html", pictures=pictures_of(result, live=True) if has_begun(result) else None)
 
 
 def _arms(seen: Seen) -> Markup:

@@ -5,21 +5,17 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, PackageLoader
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from surest import __version__
+from surest.report.pictures import TEMPLATES as REPORTS
 from surest.server.auth import COOKIE, csrf_of, log_out, visited
 from surest.server.names import quoted
 from surest.study.study import Study
 from surest.text import count, counted, shell_line, shortened, visible
-
-
-def shown(text: object) -> str:
-    """Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
-    return visible(str(text))
 
 
 def moment(at: float) -> str:
@@ -63,10 +59,8 @@ def lines(text: object) -> str:
     return visible(str(text), keep="\n\t")
 
 
-TEMPLATES = Environment(
-    loader=PackageLoader("surest.server", "templates"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-)
-TEMPLATES.filters |= {"shown": shown, "shown_lines": lines, "shortened": short, "moment": moment}
+TEMPLATES = REPORTS.overlay(loader=ChoiceLoader([PackageLoader("surest.server"), PackageLoader("surest.report")]))
+TEMPLATES.filters |= {"shown_lines": lines, "shortened": short, "moment": moment}
 TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted}
 
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
 from surest.report.page import Report, arm_cells, question, state
+from surest.report.pictures import has_begun
 from surest.result.data import Result
 from surest.result.differences import leads_of
 from surest.result.making import status_of
 from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
-from surest.server.pages.plots import has_begun
 from surest.server.pages.render import clipped
 from surest.study.checks import check_there
 from surest.study.health import Progress, last_failures_of, progress_of

@@ -1,20 +1,25 @@
-"""Where the marks of a page's pictures go: templates draw them as SVG, styled by classes.
+"""Pictures of a result as SVG, for reports, pages of the service and notebooks: where their marks go; templates draw them.
 
-A page is drawn anew while workers work, so its pictures must cost microseconds and need no other package; those of a report,
-which is made once, are drawn by matplotlib (`surest.report.plots`).
+They cost microseconds and need no other package. `surest.report.plots` draws the same for matplotlib.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from surest.core.protocol import Point
-from surest.report.plots import MOST, tick_text
 from surest.result.data import Result
-from surest.result.differences import Leads
+from surest.result.differences import Leads, leads_of, overlap_note
+from surest.result.questions import names
 from surest.result.table import ArmTable
-from surest.text import count, shortened, visible
+from surest.result.words import KNOWN
+from surest.text import count, counted, percent, shortened, visible
 
+MOST = 30
+"""Arms in a picture: more labels cannot be read. The rest is told in a line."""
 LEFT, RIGHT, ROW, TOP = 118.0, 352.0, 22.0, 8.0
 """Where the marks of a picture of arms begin and end, and how far its rows are apart."""
 LONGEST = 17
@@ -60,6 +65,8 @@ class ArmPicture:
     bottom: float
     rest: int
     """Arms that are not shown."""
+    axis: list[str]
+    """Lines of text below the axis."""
 
     left, right = LEFT, RIGHT
 
@@ -72,6 +79,7 @@ class Curve:
     needed: float
     across: list[Tick]
     up: list[Tick]
+    axis: str
 
     left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
 
@@ -95,7 +103,11 @@ def intervals(arms: ArmTable) -> ArmPicture | None:
         bounds = "" if math.isnan(arm.low) else f", {arms.number(arm.low)} – {arms.number(arm.high)}"
         title = f"{visible(str(arm.label))}: {arms.number(arm.mean)}{bounds}"
         rows.append(_row(arms, i, k, title, axis, arm.low, arm.high, arm.mean))
-    return _picture(arms, rows, axis, line)
+    what = "mean" if arms.smallest else "mean reward"
+    if not any(arms.rows[i].low < arms.rows[i].high for i in shown):
+        return _picture(arms, rows, axis, line, [what])
+    hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
+    return _picture(arms, rows, axis, line, [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"])
 
 
 def leads(arms: ArmTable, drawn: Leads | None) -> ArmPicture | None:
@@ -108,7 +120,7 @@ def leads(arms: ArmTable, drawn: Leads | None) -> ArmPicture | None:
     for k, (i, low, high) in enumerate(shown):
         title = f"{visible(str(arms.rows[i].label))}: {arms.number(low)} – {arms.number(high)}"
         rows.append(_row(arms, i, k, title, axis, low, high, low if low == high else math.nan))
-    return _picture(arms, rows, axis, 0.0)
+    return _picture(arms, rows, axis, 0.0, ["lead"])
 
 
 def has_begun(result: Result) -> bool:
@@ -125,10 +137,10 @@ def allocation(arms: ArmTable) -> ArmPicture:
         pulls = arms.rows[i].pulls
         title = f"{visible(str(arms.rows[i].label))}: {count(pulls)} {arms.counted}"
         rows.append(_row(arms, i, k, title, axis, 0.0, float(pulls), math.nan, count(pulls)))
-    return _picture(arms, rows, axis, math.nan)
+    return _picture(arms, rows, axis, math.nan, [arms.counted])
 
 
-def evidence(history: Sequence[Point]) -> Curve | None:
+def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
     """Evidence for the leader where it is weakest, against what a decision needs; None before there is any."""
     points = [(float(p.pulls), max(p.evidence, 0.0)) for p in history]
     if not points or not math.isfinite(history[-1].threshold):
@@ -141,6 +153,7 @@ def evidence(history: Sequence[Point]) -> Curve | None:
         up.place(needed),
         across.ticks(4, whole=True),
         up.ticks(4),
+        f"{evaluated}; evidence upwards, in nats",
     )
 
 
@@ -153,10 +166,10 @@ def _row(
     return Row(y, label, title, axis.known(low), axis.known(high), axis.known(mean), i in arms.chosen, out, text)
 
 
-def _picture(arms: ArmTable, rows: list[Row], axis: "Axis", line: float) -> ArmPicture:
+def _picture(arms: ArmTable, rows: list[Row], axis: "Axis", line: float, words: list[str]) -> ArmPicture:
     whole = all(row.text for row in rows)  # numbers of evaluations
     bottom = TOP + ROW * max(len(rows), 1)
-    return ArmPicture(rows, axis.ticks(5, whole=whole), axis.known(line), bottom, len(arms) - min(len(arms), MOST))
+    return ArmPicture(rows, axis.ticks(5, whole=whole), axis.known(line), bottom, max(len(arms) - MOST, 0), words)
 
 
 class Axis:
@@ -195,3 +208,96 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         places = [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
         return [Tick(self.place(value), tick_text(value)) for value in places]
+
+
+def tick_text(value: float, position: float = 0) -> str:
+    """A tick of an axis of pulls.
+
+    >>> tick_text(25000), tick_text(1.5e6), tick_text(400), tick_text(5e13)
+    ('25k', '1.5M', '400', '5e+13')
+    """
+    if value >= 1e9:
+        return f"{value:.3g}"
+    return next((f"{value / size:.4g}{sign}" for size, sign in ((1e6, "M"), (1e3, "k")) if value >= size), f"{value:g}")
+
+
+def evidence_text(result: Result) -> str:
+    """Evidence over time in a sentence."""
+    if not result.history:
+        return "Not kept, or the algorithm does not tell it."
+    last = result.history[-1]
+    reached = max(last.evidence, 0.0)
+    if math.isinf(reached):
+        return f"After {count(last.pulls)} {evaluated(result)} it is certain."
+    return (
+        f"After {count(last.pulls)} {evaluated(result)}: {reached:.4g} nats where it is weakest; a decision needs "
+        f"{last.threshold:.4g}."
+    )
+
+
+def evaluated(result: Result) -> str:
+    """What evaluations are called: of a list they are not pulls."""
+    return "pulls" if result.listed is None else "evaluations"
+
+
+def interval_note(result: Result) -> str:
+    """What the intervals of a picture mean."""
+    if result.intervals is None:
+        return f"Means only: {result.algorithm} tells no intervals."
+    if result.reason.startswith(KNOWN):
+        return f"Exact means on all items. {_diamonds(result)}"
+    hold = "Each interval holds at any time, for its arm, not for all arms at once."
+    if result.listed is not None:
+        hold = "All intervals hold at once, at any time."
+    return " ".join(filter(None, [hold, _diamonds(result), overlap_note(result), _not_shown(result)]))
+
+
+def _diamonds(result: Result) -> str:
+    return "The diamond leads." if result.problem.question.kind == "best" else "Diamonds: the chosen arms."
+
+
+def _not_shown(result: Result) -> str:
+    rest = len(result.labels) - MOST
+    return f"{counted(rest, 'more arm')} {'is' if rest == 1 else 'are'} not shown." if rest > 0 else ""
+
+
+def allocation_note(result: Result) -> str:
+    """Where the evaluations went."""
+    what = evaluated(result)
+    chosen = list(result.indices)
+    if not chosen:
+        return f"{count(result.pulls)} {what} in all."
+    return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
+
+
+class Picture(NamedTuple):
+    """A picture with its words."""
+
+    heading: str
+    note: str
+    drawn: ArmPicture | Curve | None
+
+
+def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
+    """The pictures of a result, what a verdict rests on first; with `live` those that are still to come have their place."""
+    arms, shown = result.arms, intervals(result.arms)
+    found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
+    ahead = leads_of(result)
+    if ahead is not None:
+        found.insert(0 if result.certified else 1, Picture(ahead.heading, ahead.note, leads(arms, ahead)))
+    if result.history or live:
+        found.append(Picture("Evidence over time", evidence_text(result), evidence(result.history, evaluated(result))))
+    found.append(Picture("Allocation", allocation_note(result), allocation(arms)))
+    return found
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("surest.report"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
+)
+TEMPLATES.filters["shown"] = lambda text: visible(str(text))
+"""Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
+
+
+def rendered(template: str, **values: object) -> str:
+    """What a template makes of values."""
+    return TEMPLATES.get_template(template).render(**values)
