@@ -37,6 +37,10 @@ MOVED = {
     "SECURITY.md": "security.md",
     **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))},
     **{
+        f"examples/cluster/{path.name}": f"examples/{path.stem}.md"
+        for path in sorted((ROOT / "examples/cluster").iterdir())
+    },
+    **{
         f"src/{path.name}": path.name for path in sorted((ROOT / "src").glob("surest_verify*.py"))
     },  # to be fetched as they are
 }
@@ -106,8 +110,9 @@ def generated() -> dict[str, str]:
     for source, target in MOVED.items():
         if target.endswith(".py"):
             pages[target] = (ROOT / source).read_text(encoding="utf-8")
-        elif source.endswith(".py"):
-            pages[target] = f"# {source}\n\n```python\n{(ROOT / source).read_text(encoding='utf-8')}```\n"
+        elif source.startswith("examples/"):
+            language = Path(source).suffix[1:]
+            pages[target] = f"# {source}\n\n```{language}\n{(ROOT / source).read_text(encoding='utf-8')}```\n"
         elif source.endswith(".md"):
             pages[target] = relinked((ROOT / source).read_text(encoding="utf-8"), source)
     pages |= _benchmarks.pages()

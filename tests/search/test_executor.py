@@ -1,7 +1,6 @@
-"""Callables on threads, processes, loky's and Dask's workers: the same transcript, whatever the timing and whoever dies."""
+"""Callables on threads and processes: the same transcript, whatever the timing and whoever dies."""
 
 import importlib
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -274,36 +273,6 @@ def test_a_broken_pool_that_cannot_be_replaced_is_an_error_that_names_the_arms(t
         pytest.raises(EvaluationError, match=r"(?s)executor broke.*'deadly'.*give a function that makes one"),
     ):
         run(pool, {"deadly": Killing(tmp_path / "killed", 0.5), "low": low}, in_flight=2)
-
-
-def test_loky_with_a_worker_killed(tmp_path: Path, sequential: list[tuple[object, ...]]) -> None:
-    loky = pytest.importorskip("loky", reason="LOKY IS NOT INSTALLED: pip install 'surest[loky]'")
-    arms = ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}
-    try:
-        result = run(lambda: loky.get_reusable_executor(max_workers=2), arms, in_flight=8)
-        assert (tmp_path / "killed").exists()
-        assert transcript(result) == sequential
-    finally:
-        loky.get_reusable_executor(max_workers=2).shutdown(kill_workers=True)
-
-
-def test_dask_with_a_worker_killed(tmp_path: Path, sequential: list[tuple[object, ...]]) -> None:
-    """A scheduler and two worker processes; one of them dies in the middle of a run."""
-    distributed = pytest.importorskip("distributed", reason="DASK IS NOT INSTALLED: pip install 'surest[dask]'")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        before = set(client.run(os.getpid).values())
-        arms = ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}
-        result = run(client.get_executor(), arms, in_flight=8)
-        after = set(client.run(os.getpid).values())
-    assert (tmp_path / "killed").exists()
-    assert len(before) == 2
-    assert after != before
-    assert transcript(result) == sequential
 
 
 def test_dask_workers_that_cannot_import_an_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
