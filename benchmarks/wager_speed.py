@@ -17,7 +17,7 @@ from surest.arms.finite import FiniteArms
 from surest.arms.instances import example1, parse_source
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.search.looks import history
+from surest.search.watching import history
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
 

@@ -5,9 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option, certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, Status
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from agreement.list_questions_transcription import best_sets, claims
 from surest.evidence.lists.bars import Bars
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.top import Top
 from surest.kernels.constants import WEIGHTS
 
 

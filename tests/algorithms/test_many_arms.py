@@ -20,7 +20,7 @@ from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.certificates import raise_alike
 from surest.kernels.certificates import raise_certificates, raise_weakest
 from surest.kernels.sampling import separations, update_optimistic
-from surest.search.looks import history
+from surest.search.watching import history
 
 REWARDS = np.array([0.0, 1.0])
 

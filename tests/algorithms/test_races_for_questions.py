@@ -10,10 +10,9 @@ from surest.algorithms import start
 from surest.core.protocol import Answer
 from surest.core.question import Question
 from surest.errors import UsageError
-from surest.evidence.lists.bars import by_share
-from surest.evidence.lists.bars_verdict import EachArm
-from surest.evidence.lists.intervals import Pairs
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.bars import EachArm, by_share
+from surest.evidence.lists.scores import Pairs
+from surest.evidence.lists.top import Top
 
 NAMES = {"top": "race-top", "above": "race-above", "control": "race-control"}
 

@@ -11,8 +11,7 @@ import pytest
 
 import surest.algorithms
 from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
-from surest.algorithms.answers import as_answer
-from surest.algorithms.entry import YOURS, Goal, Standing
+from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
 from surest.errors import ContractError, UsageError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surest.algorithms import lookup, start
-from surest.algorithms.questions.sets import SetLedger, largest
+from surest.algorithms.questions.wager_top import SetLedger, largest
 from surest.arms.finite import bernoulli, finite_arms
 from surest.core.protocol import Status, atoms_of
 from surest.core.question import Question

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from surest.arms.continuous import CHUNK, PATIENCE, ContinuousArms
 from surest.arms.finite import EXACT, Draws, bernoulli, finite_arms, recorded
 from surest.core.protocol import Pull, Statistic
 from surest.errors import PullLimitError, RewardError, SourceError
+from surest.lab.continuous import CHUNK, PATIENCE, ContinuousArms
 
 RUNS = 5000
 """Statistics drawn to compare with a law."""

@@ -10,8 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from surest.arms.files import ROWS
-from surest.arms.items import Item, read_items
+from surest.arms.files import ROWS, Item, read_items
 from surest.arms.tables import Table, read_table, table_of
 from surest.errors import SourceError
 

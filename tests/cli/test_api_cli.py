@@ -17,7 +17,7 @@ from surest.cli import main
 from surest.cli.progress import Watch
 from surest.core.scale import Scale
 from surest.search.identify import identify
-from surest.search.looks import Looks
+from surest.search.watching import Looks
 from waiting import PATIENCE, line_with, until
 
 ARMS = """

@@ -15,10 +15,9 @@ import pytest
 import waiting
 from surest.cli import main
 from surest.errors import RewardError, SourceError, UsageError
+from surest.search.call import seed_of
 from surest.search.commands import Command, CommandFailed, Runner, Scale, commands_for, last_number, parse_command
-from surest.search.queues import SPARE
-from surest.search.seeds import seed_of
-from surest.search.tickets import Ticket
+from surest.search.tickets import SPARE, Ticket
 from surest.study.study import open_study
 from waiting import PATIENCE, line_with
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surest
-from surest.core.contract import check_reply, check_request
+from surest.core.procedure import check_reply, check_request
 from surest.core.protocol import Answer, Atoms, Cells, Pull, Statistic
 from surest.errors import ContractError, UsageError
 from surest.search.loading import load_algorithm

@@ -10,7 +10,7 @@ import numpy as np
 import surest
 import surest_verify
 from surest.decision.chain import Chain
-from surest.decision.items import decision_on_items
+from surest.decision.lists import decision_on_items
 
 Line = dict[str, Any]
 

@@ -17,14 +17,13 @@ import surest_verify_lists as verifier
 from decision.listed import best_of_four, chained, lines_of, refusal, search, table_of
 from evidence import test_list_questions_exact, test_race_exact
 from statistical.race_mutants import mutant, mutant_of, source_of
-from surest.decision.items import decision_on_items
+from surest.decision.lists import decision_on_items
 from surest.errors import UsageError
-from surest.evidence.lists import intervals as item_intervals
+from surest.evidence.lists import scores as item_intervals
 from surest.evidence.lists import top as item_top
-from surest.evidence.lists.intervals import Pairs
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.scores import Scores
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.scores import Pairs, Scores
+from surest.evidence.lists.top import Top
 from surest.kernels import lists
 
 KINDS = {
@@ -229,7 +228,7 @@ def test_a_mistake_in_the_evidence_against_an_arm_is_noticed(mistake: str, tmp_p
 @pytest.mark.parametrize("mistake", test_list_questions_exact.MISTAKES)
 def test_a_mistake_in_the_evidence_against_a_set_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
     module = mutant_of(item_top, test_list_questions_exact.MISTAKES[mistake])
-    for user in ("surest.evidence.lists.top_verdict", "surest.decision.items"):
+    for user in ("surest.evidence.lists.top", "surest.decision.lists"):
         monkeypatch.setattr(f"{user}.Sets", module.Sets)
     assert any(decisions(tmp_path / "decision.jsonl", 3, top=2))
 

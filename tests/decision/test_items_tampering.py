@@ -12,7 +12,7 @@ import surest
 import surest_verify
 from decision.listed import Line, best_of_four, chained, lines_of, refusal
 from surest.decision.gate import decision_of_gate
-from surest.decision.items import decision_on_items
+from surest.decision.lists import decision_on_items
 
 Change = Callable[[list[Line]], Any]
 

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from surest.errors import StorageError
 from surest.study.following import Follower
-from surest.study.log import Item, Log, Store, StoredTicket
+from surest.study.log import Item, Log, Store, StoredTicket, store_of
 from surest.study.memory import MemoryStore
-from surest.study.stores import store_of
 from surest.study.study import Study, delete_study, open_study
 
 ARMS, ITEMS = 3, 12

@@ -15,10 +15,9 @@ import support
 from support import reward_at
 
 from surest.errors import StorageError, TicketError, UsageError
-from surest.search.queues import SPARE
-from surest.search.seeds import seed_of, ticket_seed
+from surest.search.call import seed_of, ticket_seed
 from surest.search.session import Session
-from surest.search.tickets import Ticket
+from surest.search.tickets import SPARE, Ticket
 from surest.study.memory import MemoryStore
 from surest.study.settings import Settings
 from surest.study.study import Study, open_study

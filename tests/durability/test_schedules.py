@@ -15,9 +15,9 @@ from surest.errors import TicketError
 from surest.search.session import Session
 from surest.search.tickets import Ticket
 from surest.study import memory
-from surest.study.batch import Ask, Tell, carry_out
 from surest.study.memory import MemoryStore
 from surest.study.study import Study, open_study
+from surest.study.telling import Ask, Tell, carry_out
 from surest.study.transfer import import_study
 
 ARMS, LEASE = 3, 10.0

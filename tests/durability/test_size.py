@@ -9,8 +9,8 @@ import pytest
 
 from surest.algorithms import DEFAULT
 from surest.search.session import Session
+from surest.study.following import next_request
 from surest.study.log import StoredTicket
-from surest.study.replay import next_request
 from surest.study.study import Study, open_study
 
 

@@ -5,9 +5,8 @@ import pytest
 
 from surest.core.protocol import Status
 from surest.core.scale import Scale
-from surest.evidence.lists.apart import BISECTIONS, pairs_apart
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.verdict import Verdict, with_waiting
+from surest.evidence.lists.verdict import BISECTIONS, Verdict, pairs_apart, with_waiting
 from surest.lab.bench.items import run_on_table
 
 

@@ -13,7 +13,7 @@ from statistical.race_mutants import mutant_of
 from surest.evidence.lists import bars as item_bars
 from surest.evidence.lists import top as item_top
 from surest.evidence.lists.scores import Scores
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.top import Top
 from surest.kernels.constants import STEPS, WEIGHTS
 from surest.kernels.lists import pair_wealth
 

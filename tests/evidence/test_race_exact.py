@@ -11,8 +11,7 @@ import pytest
 
 from statistical.race_mutants import mutant
 from surest.evidence.lists import race as items
-from surest.evidence.lists.intervals import Pairs
-from surest.evidence.lists.scores import Scores
+from surest.evidence.lists.scores import Pairs, Scores
 
 CURRENT_IN_MARGIN = np.array([[0, 1, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0]], dtype=float)
 CURRENT_IN_STAKE = np.array([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 1, 1, 0, 0]], dtype=float)

@@ -14,11 +14,11 @@ import pytest
 import surest
 from surest import bernoulli
 from surest.core.question import Question
-from surest.evidence.lists.bars_verdict import EachArm
-from surest.evidence.lists.intervals import differences as on_list
+from surest.evidence.lists.bars import EachArm
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Scores
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.scores import differences as on_list
+from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.evidence.pulls.apart import lead_of

@@ -14,12 +14,11 @@ from surest.algorithms.wager.ahead import window
 from surest.core.procedure import Running
 from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError
-from surest.search.call import work_of
+from surest.search.call import seed_of, ticket_seed, work_of
 from surest.search.desk import SessionDesk
 from surest.search.executor import keep_busy
-from surest.search.queues import SPARE
-from surest.search.seeds import seed_of, ticket_seed
 from surest.search.session import Session, Ticket
+from surest.search.tickets import SPARE
 from surest.study.transfer import import_study
 from surest.study.work import work_on
 

@@ -15,9 +15,9 @@ import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
 from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
 from surest.result.data import Result
+from surest.search.call import ticket_seed
 from surest.search.desk import SessionDesk
 from surest.search.executor import drive
-from surest.search.seeds import ticket_seed
 from surest.search.session import Session, Ticket
 from waiting import PATIENCE, until
 

@@ -9,9 +9,8 @@ import surest
 from surest.errors import RewardError, StorageError, TicketError
 from surest.server.limits import Limits
 from surest.server.studies import Studies
-from surest.study.batch import Ask, Handed, Tell, carry_out
 from surest.study.memory import MemoryStore
-from surest.study.telling import Failure
+from surest.study.telling import Ask, Failure, Handed, Tell, carry_out
 
 
 def opened(**settings: object) -> tuple[MemoryStore, surest.Study]:

@@ -11,11 +11,11 @@ from statistical.race_mutants import mutant_of
 from surest.algorithms.race import race
 from surest.core.question import Question
 from surest.evidence.lists import top as item_top
-from surest.evidence.lists.apart import pairs_apart
 from surest.evidence.lists.bars import Bars
 from surest.evidence.lists.duels import Duels
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.top import Top
+from surest.evidence.lists.verdict import pairs_apart
 from surest.kernels.constants import WEIGHTS
 from surest.lab.bench.items import read_table
 

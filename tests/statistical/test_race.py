@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from statistical.race_mutants import mutant
 from surest.evidence.lists import units as item_units
-from surest.evidence.lists.intervals import interval
 from surest.evidence.lists.race import Standings
+from surest.evidence.lists.scores import interval
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels.constants import WEIGHTS

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from one_pair import Pair, log_value
 from surest.algorithms import start
-from surest.algorithms.questions.sets import SetLedger
+from surest.algorithms.questions.wager_top import SetLedger
 from surest.algorithms.wager.ledger import W, slot_share, unused_share
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.protocol import atoms_of

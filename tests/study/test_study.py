@@ -22,13 +22,13 @@ from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
 from surest.search.session import Session
-from surest.study.batch import Tell, carry_out
-from surest.study.health import health_line
+from surest.study.outcome import health_line
 from surest.study.sql import VERSION_TABLE
 from surest.study.sql.drivers import SQLite
 from surest.study.sql.migrate import migrate
 from surest.study.sql.store import SqlStore
 from surest.study.study import Study, delete_study, list_studies, open_study
+from surest.study.telling import Tell, carry_out
 from surest.study.transfer import export_text, import_study
 
 

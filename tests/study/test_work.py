@@ -15,9 +15,9 @@ from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
 from surest.search.session import Ticket
-from surest.study.leases import renew, take_over
 from surest.study.sql.store import SqlStore
 from surest.study.study import Study
+from surest.study.telling import renew, take_over
 from surest.study.work import work_on
 from surest.study.workers import own_name
 from waiting import until

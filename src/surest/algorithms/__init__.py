@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry as Entry
-from surest.algorithms.entry import Script
+from surest.algorithms.entry import Option, Script, check_options
 from surest.algorithms.entry import Task as Task
-from surest.algorithms.options import Option, check_options
 from surest.core.problem import Problem
 from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.core.question import BEST, Question

@@ -1,20 +1,122 @@
-"""What is known of an algorithm, in one record beside its function, and what one is started with."""
+"""What is known of an algorithm, in one record beside its function; what one is started with, its options and its answer."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from surest.algorithms.answers import as_answer
-from surest.algorithms.options import Option
+from surest.core.problem import meant_name, setting_names, unknown_name
 from surest.core.protocol import Answer, IntArray, Procedure
 from surest.core.question import BEST, KINDS, Kind, Question
 from surest.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
     from surest.lab.stepwise import Stepwise
+
+MOST = 10**7
+"""The largest whole number that makes sense: pulls, which a request keeps in memory."""
+
+
+class Option(NamedTuple):
+    """One option of an algorithm."""
+
+    kind: Literal["number", "whole number", "Constants", "value"]
+    """A ``value`` may be anything: the algorithm itself checks it."""
+    meaning: str
+
+
+def check_options(algorithm: str, known: Mapping[str, Option], given: Mapping[str, Any]) -> None:
+    """Refuse options that an algorithm does not have, and values of another kind than it takes.
+
+    What is not an option may be a setting, misspelt or called as other libraries call it.
+
+    >>> check_options("lucb", {"c": Option("number", "a constant")}, {"d": 0.1})
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: lucb has no option 'd'; it has c (number)
+    >>> check_options("lucb", {}, {"random_state": 1})
+    Traceback (most recent call last):
+        ...
+    surest.errors.UsageError: there is no setting 'random_state'; did you mean seed? (lucb has no option ...
+    """
+    has = ", ".join(f"{name} ({option.kind})" for name, option in known.items())
+    for name, value in given.items():
+        if name not in known:
+            raise UsageError(_unknown(algorithm, name, known, has))
+        if not _fits(value, known[name].kind):
+            raise UsageError(
+                f"option {name} of {algorithm} is {value!r:.60}; give a {known[name].kind}: {known[name].meaning}"
+            )
+
+
+def _unknown(algorithm: str, name: str, known: Mapping[str, Option], has: str) -> str:
+    """What to say of a name that is not an option."""
+    own, meant = f"{algorithm} has no option {name!r}; it has {has or 'none'}", meant_name(name, setting_names(known))
+    if meant is None:
+        return own
+    return f"{own}. Did you mean {meant}?" if meant in known else f"{unknown_name(name, setting_names(known))} ({own})"
+
+
+def _fits(value: object, kind: str) -> bool:
+    if kind == "value":
+        return True
+    if kind == "Constants":
+        from surest.algorithms.paper.constants import Constants
+
+        return isinstance(value, Constants)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    if kind == "whole number":
+        return isinstance(value, Integral) and 1 <= int(value) <= MOST
+    return math.isfinite(value)
+
+
+def as_answer(value: Any, name: str, n: int, none: bool = False) -> Answer:
+    """An algorithm's answer: an arm's number, a sequence of them, or an `Answer`; checked against the n arms there are.
+
+    `none` says whether no arm at all is an answer, as it is where each arm gets a verdict of its own.
+
+    >>> as_answer(1, "mine", 3).arm
+    1
+    >>> as_answer(7, "mine", 3)
+    Traceback (most recent call last):
+        ...
+    surest.errors.ContractError: mine answered arm 7; there are arms 0 to 2
+    """
+    if isinstance(value, Answer):
+        arms = list(value.arms)
+    elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes):
+        arms = list(value)
+    else:
+        arms = [value]
+    if not (arms or none) or not all(map(_is_whole, arms)):
+        raise ContractError(f"{name} returned {value!r:.60}; return an arm's number, a sequence of them, or an Answer")
+    for arm in arms:
+        if not 0 <= arm < n:
+            raise ContractError(f"{name} answered arm {arm}; there are arms 0 to {n - 1}")
+    if len(set(arms)) < len(arms):
+        raise ContractError(f"{name} answered arms {', '.join(map(str, arms))}; it may name each arm once")
+    if isinstance(value, Answer):
+        return value
+    return Answer([int(arm) for arm in arms])
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def certified(procedure: Procedure[int], reason: str = "certified") -> Procedure[Answer]:
+    """The arm that a procedure returns, as an answer for which its guarantee holds."""
+    return Answer((yield from procedure), reason=reason)
+
+
+def spent(procedure: Procedure[int]) -> Procedure[Answer]:
+    """The arm that a procedure returns after a fixed budget, which certifies nothing."""
+    return Answer((yield from procedure), certified=False, reason="fixed budget")
 
 
 Script = Sequence[tuple[IntArray, IntArray]]

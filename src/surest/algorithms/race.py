@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Task, arms_in
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option, Task, arms_in
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
 from surest.core.question import BEST, Kind, Question
 from surest.errors import UsageError
-from surest.evidence.lists.bars_verdict import EachArm
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.bars import EachArm
+from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import Units, in_random_order
 from surest.evidence.lists.verdict import Verdict, with_waiting
 

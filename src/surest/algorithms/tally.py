@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Task
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option, Task
 from surest.algorithms.questions.wager_each import book_of
 from surest.core.protocol import Answer, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import KINDS

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns
-from surest.arms.items import read_items
+from surest.arms.files import Columns, read_items
 from surest.arms.tables import read_scores, table_of
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Batch, Columns, CsvFile
-from surest.arms.items import KEYS, read_items
+from surest.arms.files import KEYS, Batch, Columns, CsvFile, read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 

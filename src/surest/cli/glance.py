@@ -11,7 +11,7 @@ from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import leading
 from surest.result.words import arm_name, health_line, verdict
-from surest.study.health import Progress
+from surest.study.outcome import Progress
 from surest.text import at_most, counted, guessed, ordinal
 
 

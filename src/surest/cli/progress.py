@@ -22,8 +22,7 @@ from surest.errors import Stop, UsageError
 from surest.report.terminal import EVERY, TICKS, View
 from surest.result.data import Result
 from surest.search import watching
-from surest.search.interrupts import handled_by
-from surest.search.looks import Looks
+from surest.search.watching import Looks, handled_by
 
 EVERY_LINE = 2.0
 """Seconds between two plain lines, at least."""

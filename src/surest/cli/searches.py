@@ -15,7 +15,7 @@ from typing import Any
 import click
 import msgspec
 
-from surest.arms.items import read_items
+from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.output import command_again, show_result
 from surest.cli.progress import Watch, status_of
@@ -24,15 +24,14 @@ from surest.core.problem import SETTINGS, default_algorithm
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.masking import masked
-from surest.search.call import work_of
+from surest.search.call import seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner, parse_commands
+from surest.search.desk import failing
 from surest.search.executor import Inline, drive, keep_busy
-from surest.search.failures import failing
 from surest.search.run import Run, item_keys
-from surest.search.seeds import seed_of
 from surest.search.session import Ticket
+from surest.study.log import STORAGE
 from surest.study.settings import Handling
-from surest.study.stores import STORAGE
 from surest.study.study import Study, open_study
 from surest.study.work import work_on
 

@@ -11,7 +11,7 @@ import click
 from surest.cli import check_command, streams
 from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.errors import SourceError
-from surest.study.stores import STORAGE
+from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
 from surest.text import in_json
@@ -215,7 +215,7 @@ def fail(
     name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
 ) -> int:
     """Say that the evaluation of a TICKET gave no reward, and why. Only who holds a ticket can say so."""
-    from surest.study.health import health_line
+    from surest.study.outcome import health_line
 
     opened = open_study(storage, name)
     stated = None if reward is None else _number(reward)

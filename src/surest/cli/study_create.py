@@ -10,7 +10,7 @@ from surest.cli.study import common, counted_arms, say
 from surest.core.problem import default_algorithm
 from surest.errors import UsageError
 from surest.search.loading import permitted
-from surest.study.additions import additions_of
+from surest.study.outcome import additions_of
 from surest.study.study import Study, open_study
 
 

@@ -13,19 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surest.algorithms.questions.sets import SetLedger
+from surest.algorithms.questions.wager_top import SetLedger
 from surest.algorithms.wager.ledger import Ledger, W, slot_share, unused_share
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
-from surest.core.protocol import Atoms, Pull, Status
+from surest.core.protocol import Atoms, FloatArray, Pull, Status
+from surest.core.scale import Scale
 from surest.decision.chain import Chain, header_of
-from surest.decision.units import in_own_units
-from surest.decision.witness import rows_of, witness_of
-from surest.kernels.bets import wide_bets
-from surest.kernels.certificates import Evidence
+from surest.kernels.bets import Rows, wide_bets
+from surest.kernels.certificates import Evidence, certificate, log_value
 from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
 from surest.result.data import Event
-from surest_verify import sentence
+from surest_verify import convex_bound, sentence
 
 Found = dict[tuple[int, int], dict[str, Any]]
 """Witnesses, by the arm that speaks (any, where it does not matter which) and the arm that is out."""
@@ -227,3 +226,96 @@ def _bets() -> dict[str, Any]:
     weights: list[float] = JOINT.ravel().tolist()
     idle = math.nextafter(float(1 - sum(map(Fraction, weights))), 0.0)  # rounding must not make the sum more than 1
     return {"grid": grid, "weights": weights, "idle": idle, "most": ALPHA}
+
+
+LOST = 1e-7
+"""Nats that a certificate may lose by being bounded from three levels."""
+STEPS = 30
+"""Newton's steps to the minimiser, at most."""
+NARROWEST = 1e-8
+"""Levels are so far from the ends, and from each other, or further."""
+
+
+class Witness(NamedTuple):
+    """Three levels, and the lower bound that the values there give."""
+
+    levels: list[float]
+    nats: float
+
+
+def rows_of(*arms: Counter[float]) -> Rows:
+    """All rewards of some arms, nothing compressed."""
+    size = np.array([len(rewards) for rewards in arms])
+    values, weights = np.zeros((2, len(arms), max(int(size.max()), 1)))
+    for i, rewards in enumerate(arms):
+        values[i, : size[i]] = sorted(rewards)
+        weights[i, : size[i]] = [rewards[value] for value in sorted(rewards)]
+    return Rows(values, weights, size)
+
+
+def witness_of(evidence: Evidence, start: float, epsilon: float) -> Witness:
+    """The levels from which the certificate against arm 0 can be read, and what it is there.
+
+    >>> few, many = Counter({0.0: 9, 1.0: 1}), Counter({0.0: 1, 1.0: 9})
+    >>> pair, halves = (rows_of(few), rows_of(few, many)), np.full(1, 0.5)
+    >>> evidence = Evidence(1, np.zeros(1), *pair, np.array([20]), np.array([0.2]), 0.8, halves, halves)
+    >>> found = witness_of(evidence, 0.5, 0.0)
+    >>> round(found.nats, 4), round(found.levels[1], 2)
+    (6.2934, 0.41)
+    """
+    end = 1.0 - epsilon
+    _, x = certificate(start, math.inf, epsilon, evidence, 0)
+    x, step = _minimiser(min(max(x, 4 * NARROWEST), end - 4 * NARROWEST), epsilon, evidence)
+    found = _bounded(x, step, epsilon, evidence)
+    for step in (1e-3, 1e-4, 1e-5, 1e-6):
+        if log_value(x, epsilon, evidence, 0)[0] - found.nats <= 5 * LOST:
+            break
+        found = max(found, _bounded(x, step, epsilon, evidence), key=lambda witness: witness.nats)
+    return found
+
+
+def _minimiser(x: float, epsilon: float, evidence: Evidence) -> tuple[float, float]:
+    """Where the function is least, from a place nearby, and how far to both sides it rises by `LOST`: Newton's steps."""
+    end = 1.0 - epsilon
+    for _ in range(STEPS):
+        near = 1e-4 * min(x, end - x)
+        left, right = (log_value(level, epsilon, evidence, 0)[1] for level in (x - near, x + near))
+        bend, slope = max((right - left) / (2 * near), 1e-3), 0.5 * (left + right)
+        if slope * slope <= 0.01 * LOST * bend:
+            break
+        x = min(max(x - slope / bend, 0.1 * x), x + 0.9 * (end - x))
+    return min(max(x, 4 * NARROWEST), end - 4 * NARROWEST), math.sqrt(LOST / bend)
+
+
+def _bounded(x: float, step: float, epsilon: float, evidence: Evidence) -> Witness:
+    end = 1.0 - epsilon
+    step = max(min(step, (x - NARROWEST) / 2, (end - x - NARROWEST) / 2), NARROWEST)
+    levels = [x - step, x, x + step]
+    points = []
+    for level in levels:
+        value, _, doubt, _ = log_value(level, epsilon, evidence, 0)
+        points.append((level, value - doubt, value + doubt))
+    return Witness(levels, convex_bound(points, end))
+
+
+def in_own_units(scale: Scale, values: FloatArray) -> list[float]:
+    """Rewards in the user's units: the shortest numbers that a procedure sees as these values.
+
+    >>> import numpy as np
+    >>> scale = Scale(0, 60, minimise=True)
+    >>> in_own_units(scale, np.array([scale.to_unit(17.3), 0.75]))
+    [17.3, 15.0]
+    """
+    if (scale.worst, scale.best) == (0.0, 1.0):
+        found: list[float] = values.tolist()
+        return found
+    return [_written(scale, value) for value in values.tolist()]
+
+
+def _written(scale: Scale, value: float) -> float:
+    exact = min(max(scale.from_unit(value), scale.low), scale.high)
+    for digits in (6, 12, 15, 16):
+        short = float(f"{exact:.{digits}g}")
+        if scale.low <= short <= scale.high and scale.to_unit(short) == value:
+            return short
+    return exact

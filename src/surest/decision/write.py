@@ -4,7 +4,7 @@ from os import PathLike
 from typing import Any
 
 from surest.decision.chain import Chain
-from surest.decision.items import decision_on_items
+from surest.decision.lists import decision_on_items
 from surest.decision.pulls import decision_on_pulls
 from surest.errors import UsageError
 from surest.result.data import LEFT_OVER, Result, algorithm_name

@@ -19,7 +19,7 @@ from surest.result.differences import leads_of, overlap_note
 from surest.result.questions import leading
 from surest.result.table import ArmTable
 from surest.result.words import after_verdict, verdict
-from surest.study.health import health_line
+from surest.study.outcome import health_line
 from surest.text import count, guessed, ordinal
 from surest.text import in_markdown as _m
 

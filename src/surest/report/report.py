@@ -13,9 +13,8 @@ from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
 from surest.result.json import ALWAYS, from_json
-from surest.study.additions import additions_of
-from surest.study.checks import check_there
-from surest.study.health import last_failures_of
+from surest.study.outcome import additions_of, last_failures_of
+from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.text import counted, shell_line
 

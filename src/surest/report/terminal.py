@@ -20,7 +20,7 @@ from surest.result.data import Result
 from surest.result.questions import names
 from surest.result.table import SHOWN, ArmTable
 from surest.result.words import arm_name, verdict
-from surest.search.looks import Looks
+from surest.search.watching import Looks
 from surest.text import count, decimals, guessed, shortened, visible
 
 

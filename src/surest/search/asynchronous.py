@@ -9,9 +9,9 @@ from surest.errors import UsageError
 from surest.search.call import Work
 from surest.search.desk import Desk
 from surest.search.executor import LOOK, drained
-from surest.search.interrupts import first_interrupt
 from surest.search.loop import Outcome, checked_in_flight, loop
 from surest.search.session import Ticket
+from surest.search.watching import first_interrupt
 
 Arm = Callable[..., Awaitable[Any]]
 Task = asyncio.Task[Any]

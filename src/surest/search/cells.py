@@ -15,8 +15,8 @@ from surest.result.data import Result
 from surest.result.known import agreeing
 from surest.result.making import listed_of, result_of
 from surest.search.desk import Hook
-from surest.search.looks import Looks, points_of
 from surest.search.tickets import Cell
+from surest.search.watching import Looks, points_of
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""

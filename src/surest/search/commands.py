@@ -9,7 +9,9 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -17,7 +19,6 @@ from functools import partial
 
 from surest.core.scale import Scale
 from surest.errors import RewardError, SourceError, UsageError
-from surest.search.guard import Guard
 
 KEPT = 2000
 """Characters of a failed run's error output that are kept: its end, where the reason is."""
@@ -271,3 +272,73 @@ def error_output(errors: bytes) -> str:
     if not text:
         return ", without error output"
     return f"; its error output{' ends' if len(text) > KEPT else ''}:\n{text[-KEPT:]}"
+
+
+LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What the interpreter may need of the environment."""
+WATCHMAN = """
+import os, signal, sys
+live = set()
+for line in sys.stdin:
+    (live.add if line[0] == "+" else live.discard)(int(line[1:]))
+for group in live:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class Guard:
+    """Knows which process groups to end when this process ends. Where the system has no such things, it does nothing."""
+
+    def __init__(self) -> None:
+        self._pipe: int | None = None
+        self.pid: int | None = None
+        """The process that keeps watch."""
+
+    def start(self) -> None:
+        """Begin to keep watch, unless it has begun."""
+        if self.pid is not None or not hasattr(os, "posix_spawn") or not sys.executable:
+            return
+        outlet, self._pipe = os.pipe()
+        try:
+            self.pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, "-I", "-S", "-c", WATCHMAN],
+                {name: os.environ[name] for name in LIBRARIES if name in os.environ},
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, outlet, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                ],
+                setsid=True,  # out of reach of a terminal's Ctrl-C
+            )
+        except (OSError, NotImplementedError):
+            os.close(self._pipe)
+            self._pipe = None
+        else:
+            weakref.finalize(self, _end, self._pipe, self.pid)
+        finally:
+            os.close(outlet)
+
+    def began(self, group: int) -> None:
+        """A process group runs."""
+        self._say(f"+{group}\n")
+
+    def ended(self, group: int) -> None:
+        """A process group is no more our concern."""
+        self._say(f"-{group}\n")
+
+    def _say(self, line: str) -> None:
+        if self._pipe is not None:
+            with contextlib.suppress(OSError):  # it was killed: then nobody keeps watch
+                os.write(
+                    self._pipe, line.encode()
+                )  # whole lines, from any thread: shorter than what a pipe takes at once
+
+
+def _end(pipe: int, pid: int) -> None:
+    os.close(pipe)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

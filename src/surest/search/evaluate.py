@@ -25,10 +25,9 @@ from surest.search.call import Work, scored, work_of
 from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
 from surest.search.loading import resolved
-from surest.search.looks import Looks
-from surest.search.looks import history as history_hook
 from surest.search.run import Run, ended
-from surest.search.watching import Hook, watching
+from surest.search.watching import Hook, Looks, watching
+from surest.search.watching import history as history_hook
 
 
 @takes_items_settings

@@ -5,19 +5,19 @@ Rewards count in the order of the tickets, whatever the order in which they come
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
+from functools import partial
+from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from surest.algorithms import Algorithm
 from surest.errors import EvaluationError, UsageError
 from surest.search.call import Work
-from surest.search.dask import Reach
-from surest.search.desk import Desk
-from surest.search.failures import described
-from surest.search.interrupts import first_interrupt
+from surest.search.desk import Desk, described
 from surest.search.loading import entry_of
 from surest.search.loop import Outcome, checked_in_flight, loop
 from surest.search.session import Ticket
+from surest.search.watching import first_interrupt
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
@@ -189,3 +189,39 @@ def _broken(error: BaseException, tickets: list[Ticket]) -> str:
         "killed, or crashed. To go on with a new executor, give a function that makes one: "
         "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
     )
+
+
+class Reach:
+    """Makes sure, before the first evaluation of a module's functions, that an executor's workers can load them."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[int, str]] = set()
+
+    def check(self, pool: Executor, ticket: Ticket, function: Callable[..., Any]) -> None:
+        """Let every Dask worker load the function once; other executors say by themselves what they cannot load."""
+        key = id(pool), home(function)
+        if key in self._known:
+            return
+        self._known.add(key)
+        if not type(pool).__module__.startswith("distributed."):
+            return
+        pickle: Any = import_module("distributed.protocol.pickle")
+        client: Any = pool._client  # type: ignore[attr-defined]
+        try:
+            client.run(pickle.loads, pickle.dumps(function))
+        except Exception as error:
+            raise UsageError(
+                f"a Dask worker cannot load arm {ticket.label!r}: {described(error)}. Make its module known to the workers, for "
+                "instance with client.upload_file('module.py')"
+            ) from error
+
+
+def home(function: Callable[..., Any]) -> str:
+    """The module that a worker must import to call a function.
+
+    >>> home(partial(home, 1)), home(partial)
+    ('surest.search.executor', 'functools')
+    """
+    while isinstance(function, partial):
+        function = function.func
+    return getattr(function, "__module__", None) or type(function).__module__

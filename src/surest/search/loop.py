@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from surest.core.scale import no_score
 from surest.errors import Stop, SurestError, UsageError
 from surest.search.desk import Desk
-from surest.search.interrupts import between_steps
 from surest.search.session import Ticket
+from surest.search.watching import between_steps
 
 
 class Step(NamedTuple):

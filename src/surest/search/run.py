@@ -22,14 +22,12 @@ from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
 from surest.search.call import Calls
-from surest.search.desk import Desk, SessionDesk
+from surest.search.desk import Desk, SessionDesk, failing
 from surest.search.executor import keep_busy
-from surest.search.failures import failing
-from surest.search.interrupts import Pressed
 from surest.search.loading import resolved
-from surest.search.looks import history as history_hook
 from surest.search.session import Session
-from surest.search.watching import Watch
+from surest.search.watching import Pressed, Watch
+from surest.search.watching import history as history_hook
 
 if TYPE_CHECKING:
     from surest.study.study import Study

@@ -21,8 +21,7 @@ from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import Event, Result
 from surest.result.making import listed_of, result_of, status_of
 from surest.search.loading import resolved
-from surest.search.queues import ArmTickets
-from surest.search.tickets import Cell, CellTickets, PullTickets, Tickets, check_size
+from surest.search.tickets import ArmTickets, Cell, CellTickets, PullTickets, Tickets, check_size
 from surest.search.tickets import Ticket as Ticket
 
 

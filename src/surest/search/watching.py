@@ -1,17 +1,20 @@
-"""Looking at a search while it runs, and ending it with Ctrl-C without losing the answer so far."""
+"""Looking at a search while it runs, at little cost, and ending it with Ctrl-C without losing the answer so far."""
 
+import math
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from surest.core.procedure import Running
-from surest.core.protocol import Answer
+from surest.core.protocol import Answer, Point, Pull, Status
 from surest.core.scale import Scale
 from surest.errors import Stop
-from surest.search.interrupts import first_interrupt
 
 Hook = Callable[[Running[Answer]], None]
 
@@ -65,3 +68,131 @@ def watching(
         live = import_module("surest.report.terminal")  # found when asked: nobody else needs a screen
         view = live.shown_live(labels, scale, items, ticks)
     return Watch(*hooks, progress if callable(progress) else None, view=view)
+
+
+class Pressed(KeyboardInterrupt):
+    """Ctrl-C in an arm, or while evaluations were awaited: between two steps of the search, so that it has an answer so far."""
+
+
+def between_steps(interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
+    """The same as `Pressed`; an interrupt of another kind, such as SIGTERM's on the command line, as it is.
+
+    >>> between_steps(KeyboardInterrupt())
+    Pressed()
+    """
+    return Pressed() if type(interrupt) is KeyboardInterrupt else interrupt
+
+
+@contextmanager
+def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
+    """Let the first SIGINT call `ask_to_stop`, and the second do what the first would have done.
+
+    Where somebody else handles SIGINT (a command line with a hook that raises `Stop`, a server), or outside the main thread,
+    this does nothing.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not _replaceable(before):
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        ask_to_stop()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Let SIGINT and SIGTERM call `handler` for a while. Outside the main thread, which alone may say so, this does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, was in before.items():
+            signal.signal(number, was)
+
+
+def _replaceable(handler: Any) -> bool:
+    """Whether it is Python's own handler, or that of `asyncio.run`."""
+    owner = getattr(getattr(handler, "func", None), "__self__", None)
+    asyncio = sys.modules.get("asyncio")  # slow to import, and without it there is no such handler
+    return handler is signal.default_int_handler or (asyncio is not None and isinstance(owner, asyncio.Runner))
+
+
+class Looks:
+    """A hook that looks at a run now and then, and keeps what it saw in `points`.
+
+    Parameters
+    ----------
+    show : callable, optional
+        Called at each look with the run and its status (None where the algorithm tells none).
+    every : float
+        Seconds between two looks, at least.
+    growth : float
+        How many times as many pulls there must be at the next look, at least; its fourth power while there is no evidence.
+    share, free : float
+        Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
+        first one.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[Running[Answer], Status | None], None] | None = None,
+        *,
+        every: float = 0.0,
+        growth: float = 1.0,
+        share: float = 0.05,
+        free: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.show, self.every, self.growth, self.share, self.free, self.clock = show, every, growth, share, free, clock
+        self.points: list[Point] = []
+        self.began = self.last = clock()
+        self.spent = 0.0
+        self.pulls = -1
+
+    def __call__(self, running: Running[Answer]) -> None:
+        """Look, if it is time."""
+        now = self.clock()
+        if now - self.last < self.every or self.spent > self.free + self.share * (now - self.began):
+            return
+        is_early = bool(self.points) and self.points[-1].evidence == -math.inf
+        if running.pulls < self.growth ** (4 if is_early else 1) * self.pulls:
+            return
+        request = running.request
+        if self.show is None and isinstance(request, Pull) and request.evidence is not None:
+            self.points.append(Point(running.pulls, *request.evidence()))
+        else:
+            self._see(running, running.status if request is not None else None)
+        self.last = self.clock()
+        self.spent += self.last - now if self.pulls >= 0 else 0.0
+        self.pulls = running.pulls
+
+    def _see(self, running: Running[Answer], status: Status | None) -> None:
+        if status is not None and status.evidence is not None and status.threshold is not None:
+            self.points.append(Point(running.pulls, status.evidence, status.threshold))
+        if self.show is not None:
+            self.show(running, status)
+
+
+def history() -> Looks:
+    """What records evidence over time for a picture, in less than a tenth of the time (docs/wager.md has figures).
+
+    A look takes about as long as a round or two, so there are few of them. In a run of seconds their number depends on pulls
+    alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
+    """
+    return Looks(growth=1.5, share=0.05, free=1.0)
+
+
+def points_of(looks: Looks | None) -> tuple[Point, ...]:
+    """What was seen over time; nothing where nobody looked."""
+    return () if looks is None else tuple(looks.points)

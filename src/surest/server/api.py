@@ -22,11 +22,9 @@ from surest.server.names import check_name
 from surest.server.pages.files import exported
 from surest.server.studies import ASKED, Desk, Studies, taken
 from surest.server.tokens import Role
-from surest.study.batch import Handed
-from surest.study.leases import give_back, renew
 from surest.study.log import Store
 from surest.study.study import Study
-from surest.study.telling import Failure, check_worker
+from surest.study.telling import Failure, Handed, check_worker, give_back, renew
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0

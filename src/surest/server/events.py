@@ -13,8 +13,8 @@ from surest.errors import SurestError
 from surest.server.auth import is_known
 from surest.server.errors import Refused
 from surest.server.studies import Studies, within
-from surest.study.checks import check_there
 from surest.study.log import Log, times_told
+from surest.study.settings import check_there
 from surest.study.study import Study
 
 LOOK_SECONDS = 1.0

@@ -14,12 +14,9 @@ from surest.errors import UnknownStudyError, UsageError
 from surest.server.errors import Refused
 from surest.server.limits import Limits
 from surest.server.names import check_name
-from surest.study.batch import Ask, Call, Handed, Outcome, Tell, carry_out
-from surest.study.leases import give_back
-from surest.study.log import Store
-from surest.study.stores import store_of
+from surest.study.log import Store, store_of
 from surest.study.study import Study, delete_study, open_study
-from surest.study.telling import Failure
+from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out, give_back
 
 T = TypeVar("T")
 Kind = Literal["work", "look", "heavy"]

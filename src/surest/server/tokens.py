@@ -16,7 +16,7 @@ import msgspec
 
 from surest.errors import UsageError
 from surest.server.logs import log
-from surest.study.checks import storable
+from surest.study.settings import storable
 from surest.text import is_one_line
 
 Role = Literal["look", "work", "administer"]

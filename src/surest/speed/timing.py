@@ -13,9 +13,8 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from surest.errors import EvaluationError, SourceError
-from surest.search.commands import error_output, how_it_ended, kill, not_startable, without_secrets
-from surest.search.guard import Guard
-from surest.search.interrupts import handled_by
+from surest.search.commands import Guard, error_output, how_it_ended, kill, not_startable, without_secrets
+from surest.search.watching import handled_by
 
 SHELL_SIGNS = frozenset("|&;<>()$`\\*?[]#~!{}\n")
 """What a shell understands, and a program would take for an argument."""

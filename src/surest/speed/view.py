@@ -22,7 +22,7 @@ from surest.cli.progress import EVERY_LINE
 from surest.cli.streams import print_json, say
 from surest.errors import Stop
 from surest.result.table import aligned
-from surest.search.interrupts import handled_by
+from surest.search.watching import handled_by
 from surest.speed.evidence import PILOT
 from surest.speed.procedure import Block, leader, unbeaten
 from surest.speed.result import Timings, claim, comparisons, cost, table, verdict

@@ -1,16 +1,20 @@
-"""What came of a study: its result, with evidence over time or a record of all that was counted, where that is asked for."""
+"""How a study stands and what came of it: its progress, health and result, and when its arms came."""
 
-from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from surest.errors import StorageError
 from surest.result.data import Event, Result
+from surest.result.words import health_line as health_line
 from surest.search.cells import further
-from surest.search.looks import history as history_hook
-from surest.study.health import as_logged
-from surest.study.log import Log
+from surest.search.watching import history as history_hook
+from surest.study.log import NO_FAILURES, Log, times_told
+from surest.study.settings import check_there
 
 if TYPE_CHECKING:
+    from surest.study.following import Look
     from surest.study.study import Study
 
 
@@ -42,3 +46,130 @@ def _events(study: "Study", log: Log) -> tuple[Event, ...]:
         places.append(of_arm[ticket.arm])
         of_arm[ticket.arm] += 1
     return tuple((event.kind, places[event.ticket], event.arm, tickets[event.ticket].item) for event in events)
+
+
+Health = dict[str, dict[str, int]]
+"""How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
+(imputed)."""
+RECENT = 200
+"""Rewards from which the speed is taken."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A study at one moment."""
+
+    name: str
+    finished: bool
+    result: "Result"
+    """The verdict, or the answer so far."""
+    told: int
+    """Rewards told, those of the current request included."""
+    out: int
+    """Tickets with workers."""
+    waiting: int
+    """Tickets to be handed out again: failed, or their lease ran out."""
+    request_left: int
+    """Rewards that the current request still lacks."""
+    per_second: float | None
+    """Rewards a second, lately."""
+    in_play: int | None
+    """How many arms may still be the best, where the algorithm says so."""
+    health: Health
+
+    @property
+    def not_needed(self) -> int:
+        """Rewards that were told ahead, and did not count when the search ended."""
+        return self.told - self.result.pulls if self.finished and self.result.problem.items is None else 0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """A guess at the time still needed, where the algorithm makes one."""
+        if self.result.forecast is None or not self.per_second:
+            return None
+        return self.result.forecast / self.per_second
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "name": self.name,
+            "finished": self.finished,
+            "told": self.told,
+            "not_needed": self.not_needed,
+            "out": self.out,
+            "waiting": self.waiting,
+            "request_left": self.request_left,
+            "per_second": self.per_second,
+            "in_play": self.in_play,
+            "seconds_left": self.seconds_left,
+            **self.result.to_json(),
+            "health": self.health,
+        }
+
+
+def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
+    """What happened to the tickets of each arm, where anything did."""
+    found: Health = defaultdict(dict)
+    for arm, kind, times, _ in sorted(log.count_events(study)):
+        if not 0 <= arm < len(labels):
+            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which there is not")
+        found[labels[arm]][kind] = times
+    return dict(found)
+
+
+def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, str]:
+    """What an evaluation of each arm said when it last failed, where one did and said something."""
+    failed = (one for one in log.count_events(study) if one.kind not in NO_FAILURES and one.reason)
+    return {labels[one.arm]: one.reason for one in failed if one.arm < len(labels)}
+
+
+def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "Result":
+    """A result with what the log knows better: what happened to evaluations, and how many there are.
+
+    A session may know only those of whole requests.
+    """
+    facts = log.study_facts(study)
+    return replace(found, health=health_of(log, study, labels), evaluations=0 if facts is None else facts.told)
+
+
+def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
+    """How a study stands, and what is out."""
+    facts = log.study_facts(study)
+    assert facts is not None
+    unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
+    return Progress(
+        name=name,
+        finished=look.finished,
+        result=replace(look.result, evaluations=facts.told),
+        told=facts.told,
+        out=0 if unneeded else facts.open - facts.expired,
+        waiting=0 if unneeded else facts.expired,
+        request_left=look.left,
+        per_second=_speed(times_told(log, study, RECENT)),
+        in_play=look.in_play,
+        health=health_of(log, study, labels),
+    )
+
+
+def _speed(times: list[float]) -> float | None:
+    spread = max(times) - min(times) if len(times) > 1 else 0.0
+    return (len(times) - 1) / spread if spread > 0 else None
+
+
+class Addition(NamedTuple):
+    """Arms that came together, while a request was under way: after so many rewards, and before so many."""
+
+    labels: tuple[str, ...]
+    after: int
+    before: int
+
+
+def additions_of(study: "Study") -> list[Addition]:
+    """The arms of the beginning, and those of each addition, in order."""
+    with study.store.reading() as log:
+        check_there(study, log)
+        arms = log.read_arms(study.id)
+        firsts = [request.first for request in log.read_requests(study.id)]
+    moments = sorted({arm.added_at for arm in arms})
+    after = {at: max((first for first in firsts if first < at), default=0) for at in moments}
+    return [Addition(tuple(arm.label for arm in arms if arm.added_at == at), after[at], at) for at in moments]

@@ -18,11 +18,10 @@ from surest.core.problem import plain
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.checks import check_agrees, checked_ask, checked_labels, checked_number, storable
 from surest.study.connection import Connection, T, Unanswered, study_path
 from surest.study.log import Arm, Item, Log
 from surest.study.memory import MemoryStore
-from surest.study.settings import checked_settings
+from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_number, checked_settings, storable
 from surest.study.study import Study
 from surest.study.telling import Failure
 from surest.study.workers import own_name
@@ -30,7 +29,7 @@ from surest.study.workers import own_name
 if TYPE_CHECKING:
     from surest.core.procedure import Running
     from surest.result.data import Result
-    from surest.study.health import Health, Progress
+    from surest.study.outcome import Health, Progress
 
 IDLE_SECONDS = 1.0
 """For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
@@ -301,7 +300,7 @@ class RemoteStudy(Study):
 
     def status(self) -> "Progress":
         """How the study stands, as the service says."""
-        from surest.study.health import Progress
+        from surest.study.outcome import Progress
 
         raw = self._get("status", dict)
         standing = msgspec.structs.asdict(self._connection.read(raw, Standing))

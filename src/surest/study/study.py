@@ -13,30 +13,30 @@ from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, t
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.checks import (
+from surest.study.log import Item, Log, Store, StoredTicket, is_service, store_of
+from surest.study.records import parsed
+from surest.study.settings import (
     check_agrees,
     check_there,
     checked_ask,
     checked_items,
     checked_labels,
     checked_number,
+    checked_settings,
+    spoken,
     storable,
     unknown_study,
 )
-from surest.study.log import Item, Log, Store, StoredTicket
-from surest.study.records import parsed
-from surest.study.settings import checked_settings, spoken
-from surest.study.stores import is_service, store_of
 from surest.study.telling import Failure, write_failure, write_told
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
     from surest.core.procedure import Running
     from surest.result.data import Result
-    from surest.search.looks import Looks
     from surest.search.session import Session
+    from surest.search.watching import Looks
     from surest.study.following import Follower, Look
-    from surest.study.health import Health, Progress
+    from surest.study.outcome import Health, Progress
 
 SOUND_SECONDS = 10.0
 """For which a study that was looked at for damage is not looked at again."""
@@ -225,7 +225,7 @@ class Study:
 
     def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction. Of a ticket that somebody else told, theirs counts."""
-        from surest.study.batch import Ask, Handed, Tell, carry_out
+        from surest.study.telling import Ask, Handed, Tell, carry_out
 
         tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:
@@ -276,13 +276,13 @@ class Study:
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds."""
-        from surest.study.leases import renew
+        from surest.study.telling import renew
 
         return renew(self, numbers, worker)
 
     def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
-        from surest.study.leases import give_back
+        from surest.study.telling import give_back
 
         return give_back(self, numbers, worker)
 
@@ -315,14 +315,14 @@ class Study:
 
     def status(self) -> "Progress":
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
-        from surest.study.health import progress_of
+        from surest.study.outcome import progress_of
 
         with self.at_one_moment() as (log, look):
             return progress_of(log, self.id, self.name, look, self.labels)
 
     def health(self) -> "Health":
         """Failed, retried and expired evaluations by arm, where there were any."""
-        from surest.study.health import health_of
+        from surest.study.outcome import health_of
 
         with self.store.reading() as log:
             self.see_arms(log)

@@ -15,13 +15,11 @@ from surest.core.protocol import Statistic
 from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
 from surest.search.session import Session, has_queues
-from surest.study.checks import check_there, checked_items, checked_labels, storable
-from surest.study.health import as_logged
-from surest.study.log import NO_FAILURES, Event, Item, Log, Recorded, Store, StoredTicket
+from surest.study.following import Departure, answer_all, departure, later_arms, requests_ahead, script_of
+from surest.study.log import NO_FAILURES, Event, Item, Log, Recorded, Store, StoredTicket, is_service, store_of
+from surest.study.outcome import as_logged
 from surest.study.records import arms_from, arms_of, triples_of
-from surest.study.replay import Departure, answer_all, departure, later_arms, requests_ahead, script_of
-from surest.study.settings import Settings, checked_settings
-from surest.study.stores import is_service, store_of
+from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
 
 if TYPE_CHECKING:
     from surest.study.study import Study

@@ -10,12 +10,11 @@ from typing import Any
 from surest.errors import EvaluationError, RewardError, TicketError
 from surest.search import asynchronous
 from surest.search.call import Work
-from surest.search.desk import Hook
+from surest.search.desk import Failures, Hook, kind_of
 from surest.search.executor import LOOK, Workers, drive
-from surest.search.failures import Failures, kind_of
 from surest.search.session import Ticket
-from surest.study.leases import take_over
 from surest.study.study import Study
+from surest.study.telling import take_over
 
 RENEWALS = 4
 """How often leases are lengthened in the time of one."""

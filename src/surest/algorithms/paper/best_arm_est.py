@@ -4,8 +4,7 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.iter_elim import iter_elim
 from surest.algorithms.paper.naive import naive_best_arm_est

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import e, exp, sqrt
 
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Option
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of

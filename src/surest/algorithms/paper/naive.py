@@ -3,8 +3,7 @@ bound over arms."""
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
 from surest.algorithms.paper.mean_est import mean_est
 from surest.core.protocol import IntArray, Procedure

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Task
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option, Task
 from surest.core.protocol import Answer, Atoms, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.core.question import Kind, Question
 from surest.errors import UsageError

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from surest.algorithms.entry import Entry, Task
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option, Task
 from surest.core.protocol import Answer, Procedure
 
 

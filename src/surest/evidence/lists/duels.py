@@ -9,8 +9,7 @@ from math import inf
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.lists.intervals import Pairs
-from surest.evidence.lists.scores import Scores
+from surest.evidence.lists.scores import Pairs, Scores
 
 
 class Duels:

@@ -6,12 +6,14 @@ far. With D = v_o − v_j, T's wealth is multiplied by 1 + λ(D − m), m = −(
 """
 
 from itertools import combinations
-from math import inf
+from math import comb, inf, log
 
 import numpy as np
 
-from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.lists.scores import Scores
+from surest.core.protocol import Answer, FloatArray, IntArray, Status
+from surest.evidence.lists.duels import Duels
+from surest.evidence.lists.scores import Pairs, Scores
+from surest.evidence.lists.verdict import SHARE_WITH_EPSILON
 from surest.kernels.constants import CAP, MEMORY, PRIOR, STEPS, WEIGHTS
 from surest.kernels.lists import all_doubted, boundary, pay
 
@@ -115,3 +117,132 @@ class Sets:
         wealth = np.zeros(len(self.sets))
         wealth[self.alive] = self.current()
         return all_doubted(self.sets, self.alive, wealth, named, needed, np.zeros((2, self.n), np.int64))
+
+
+MOST_SETS = 200_000
+"""So many sets have a wealth each; where there are more, pairs of arms have."""
+
+
+class Top:
+    """The m best of n arms: which are, which are not, and which may be, wrong with probability at most δ.
+
+    >>> top = Top(3, 2, np.ones(9), 0.05)
+    >>> while len(top.play):
+    ...     top.count(np.array([1.0, 0.5, 0.0])[top.play])
+    >>> top.named, top.t
+    (array([0, 1]), 6)
+    """
+
+    def __init__(
+        self,
+        n: int,
+        m: int,
+        weights: FloatArray,
+        delta: float,
+        epsilon: float = 0.0,
+        population: bool = False,
+        most_sets: int = MOST_SETS,
+    ) -> None:
+        self.n, self.m, self.delta, self.epsilon = n, m, delta, epsilon
+        self.share = SHARE_WITH_EPSILON if epsilon > 0 else 1.0
+        self.scores = Scores(n, weights, population)
+        kind = Sets if comb(n, m) <= most_sets else Duels
+        self.evidence: Sets | Duels = kind(self.scores, n, m, 1 / (self.share * delta))
+        self.inside, self.outside = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        """The arms that are certified to be among the m best, and those that are certified not to be."""
+        self.undecided = np.arange(n)
+        """All other arms."""
+        self.close = False
+        """Whether the arms named are certified to be within ε of the m best."""
+        self._pairs: dict[int, Pairs] = {}
+
+    @property
+    def t(self) -> int:
+        """How many units were counted."""
+        return self.scores.t
+
+    @property
+    def play(self) -> IntArray:
+        """The arms to evaluate on the next unit; none when the set is certified."""
+        return self.undecided[:0] if self.close else self.undecided
+
+    @property
+    def left(self) -> IntArray:
+        """The arms that may be right."""
+        return np.setdiff1d(np.arange(self.n), self.outside)
+
+    @property
+    def weakest(self) -> float:
+        """The least evidence against a set that is out; infinite where no bet was needed."""
+        return self.share * self.evidence.refuted
+
+    @property
+    def named(self) -> IntArray:
+        """The m arms that would be named now: those that are in, and the best of the undecided ones."""
+        undecided = self.undecided
+        best = undecided[np.argsort(-self.scores.sums[undecided], kind="stable")]
+        return np.sort(np.concatenate([self.inside, best[: self.m - len(self.inside)]]))
+
+    @property
+    def chosen(self) -> list[int]:
+        """The same arms, the best mean so far first."""
+        named = self.named
+        means = np.nan_to_num(self.scores.means[named])
+        best_first: list[int] = named[np.argsort(-means, kind="stable")].tolist()
+        return best_first
+
+    @property
+    def tied(self) -> tuple[int, ...]:
+        """When all is seen: the arms named, and those that are as good as the last of them."""
+        sums, last = self.scores.sums, self.scores.sums[np.setdiff1d(self.named, self.inside)].min(initial=inf)
+        others = self.undecided[last - sums[self.undecided] <= self.scores.least]
+        return tuple(np.union1d(self.named, others).tolist())
+
+    def answer(self) -> Answer:
+        """Name the m best arms, and say what the answer rests on, when it is decided or the list has ended."""
+        chosen, status, population = self.chosen, self.status(), self.scores.population
+        if self.close:
+            return Answer(chosen, True, "certified ε-optimal", status)
+        if len(self.undecided) and population:
+            return Answer(chosen, False, "all items seen", status)
+        sure = "exact: " if self.evidence.exact and not population else ""
+        if len(self.undecided):
+            return Answer(chosen, True, sure + ("tied" if len(self.tied) > self.m else "all items seen"), status)
+        return Answer(chosen, True, "exact: no other arm can catch up" if sure else "certified", status)
+
+    def count(self, values: FloatArray) -> None:
+        """Take in the next unit: a value for every arm of `play`, in that order."""
+        self.evidence.count(self.play, values)
+        inside, outside = self.evidence.decided()
+        if len(inside) + len(outside) > len(self.inside) + len(self.outside):
+            self.inside, self.outside = inside, outside
+            self.undecided = np.setdiff1d(np.arange(self.n), np.concatenate([inside, outside]))
+        if self.epsilon > 0 and len(self.undecided):
+            self.close = self.evidence.close_enough(self.named, self._needed())
+
+    def _needed(self) -> FloatArray:
+        """What w·W + (1 − w)/(m(n − m))·E_(i, j) ≥ 1/δ leaves to W, for each arm i named and each other arm j in play."""
+        scores, undecided, n = self.scores, self.undecided, self.n
+        part = (1 - self.share) / (self.m * (n - self.m))
+        needed = np.full((n, n), inf)
+        for i in np.intersect1d(self.named, undecided).tolist():
+            reached = self._pairs.setdefault(i, Pairs(i, self.epsilon, n)).extend(undecided, scores)
+            needed[i, undecided] = (1 / self.delta - part * reached[undecided]) / self.share
+        return needed
+
+    def status(self) -> Status:
+        """All that can be said at this moment."""
+        chosen = self.chosen
+        least = 1 / self.delta if self.close else self.share * self.evidence.against_others(self.named)
+        return Status(
+            leader=chosen[0],
+            chosen=tuple(chosen),
+            achieved_delta=min(1.0, 1 / least) if least > 0 else 1.0,
+            contenders=tuple(self.left.tolist()),
+            in_play=len(self.left),
+            evidence=log(least) if 0 < least < inf else (inf if least > 0 else -inf),
+            threshold=log(1 / self.delta),
+            means=self.scores.means,
+            intervals=self.scores.intervals(self.delta / self.n),
+            differences=self.scores.differences(chosen[-1], 2 * self.delta / (self.n * (self.n - 1))),
+        )

@@ -6,11 +6,10 @@ from math import inf, log
 import numpy as np
 
 from surest.core.protocol import Answer, FloatArray, IntArray, Status
-from surest.evidence.lists.apart import MOST_ARMS, pairs_apart
-from surest.evidence.lists.intervals import Pairs, differences, intervals
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.scores import Scores
-from surest.kernels.constants import MEMORY, PRIOR
+from surest.evidence.lists.scores import Pairs, Scores, differences, intervals
+from surest.kernels.constants import MEMORY, PRIOR, STEPS
+from surest.kernels.lists import all_within
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
@@ -274,3 +273,33 @@ class Verdict:
             return np.ones(n)
         seen: FloatArray = np.append(0.0, np.cumsum(sc.weights))[sc.seen]
         return np.maximum(sc.total - seen, 0.0) / sc.total
+
+
+PAIRS_SHARE = 0.2
+"""v: the part of the wealth that bets on how far apart arms are."""
+MOST_ARMS = 40
+"""With more arms than this, the distance is read off the intervals of all means."""
+BISECTIONS = 10
+
+
+def pairs_apart(standings: Standings, delta: float) -> float:
+    """The smallest gap, of a grid, such that all arms in play are within it of the best arm.
+
+    >>> standings = Standings(2, np.ones(100), 0.05)
+    >>> for k in range(60):
+    ...     standings.count(np.array([k % 2, 1.0 - k % 2]))
+    >>> 0.1 < pairs_apart(standings, 0.05) < 0.5
+    True
+    """
+    st, sc, n = standings, standings.scores, len(standings.born)
+    missing = (1 / delta - (1 - PAIRS_SHARE) * st.current()) * (n - 1) / PAIRS_SHARE
+    rivals = np.flatnonzero((missing > 0) & ~st.certain)
+    low, high, room = 0.0, 1.0, np.empty(STEPS)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        given = sc.seen, sc.values[: sc.t], sc.weights, sc.total, sc.population, room
+        if all_within(middle, st.play, rivals, missing, *given):
+            high = middle
+        else:
+            low = middle
+    return high

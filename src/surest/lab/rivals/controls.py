@@ -4,8 +4,7 @@ from math import ceil
 
 import numpy as np
 
-from surest.algorithms.entry import Entry
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Option
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.kernels.constants import PEEKING_Z_TEST

@@ -4,8 +4,7 @@ from math import ceil, log
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.lab.rivals.median_elimination import median_elimination
 from surest.lab.rivals.shared import leading

@@ -8,8 +8,7 @@ from math import ceil, floor, log
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.errors import PullLimitError
 from surest.lab.rivals.shared import largest, leading

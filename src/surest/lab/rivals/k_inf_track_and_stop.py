@@ -7,8 +7,7 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.arms.characteristic import characteristic, padded
 from surest.arms.divergence import k_inf_above, k_inf_below
 from surest.arms.finite import FiniteArms, finite_arms

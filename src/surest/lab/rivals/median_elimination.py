@@ -4,8 +4,7 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.answers import certified
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, certified
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic, whole
 from surest.lab.rivals.references import EVEN_DAR
 from surest.lab.rivals.shared import largest, leading

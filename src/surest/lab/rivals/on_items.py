@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Goal, Standing, Task
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Entry, Goal, Option, Standing, Task
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS

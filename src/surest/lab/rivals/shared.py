@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from surest.algorithms.options import Option
+from surest.algorithms.entry import Option
 from surest.core.protocol import FloatArray, IntArray, Status
 from surest.errors import UsageError
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from surest.algorithms.answers import spent
-from surest.algorithms.entry import Entry
+from surest.algorithms.entry import Entry, spent
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 from surest.lab.rivals.references import AUDIBERT
 from surest.lab.rivals.shared import largest, leading, phase_ends

@@ -27,11 +27,10 @@ from surest.server.pages.forms import (
     text_of,
 )
 from surest.server.pages.render import page, path_of, root_of
-from surest.study.checks import check_there
-from surest.study.leases import give_back
 from surest.study.log import StoredTicket
+from surest.study.settings import check_there
 from surest.study.study import Study
-from surest.study.telling import Failure
+from surest.study.telling import Failure, give_back
 
 NONE_NOW = "There is nothing to evaluate at this moment: rewards of others are awaited. Try again in a little while."
 NONE_PAUSED = "The study is paused: no tickets are handed out."

@@ -18,7 +18,7 @@ from surest.report.report import report_of_study, to_json
 from surest.server.auth import Handler, needs
 from surest.server.names import quoted
 from surest.server.studies import Studies
-from surest.study.checks import check_there
+from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.study.transfer import spooled
 

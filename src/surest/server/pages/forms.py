@@ -10,11 +10,11 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from surest.arms.items import read_items
+from surest.arms.files import read_items
 from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
-from surest.search.failures import RETRIES
+from surest.search.tickets import RETRIES
 from surest.server.auth import check_csrf
 from surest.server.errors import Refused
 from surest.server.limits import body_of

@@ -17,10 +17,10 @@ from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
 from surest.server.pages.render import clipped
-from surest.study.checks import check_there
-from surest.study.health import Progress, last_failures_of, progress_of
+from surest.study.following import later_arms
 from surest.study.log import Event, StoredTicket, times_told
-from surest.study.replay import later_arms
+from surest.study.outcome import Progress, last_failures_of, progress_of
+from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.text import at_most
 

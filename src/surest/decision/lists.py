@@ -13,9 +13,8 @@ from surest.algorithms.race import evidence_on
 from surest.core.problem import Problem
 from surest.decision.chain import Chain, check_apart, header_of
 from surest.errors import UsageError
-from surest.evidence.lists.bars_verdict import EachArm
-from surest.evidence.lists.top import Sets
-from surest.evidence.lists.top_verdict import Top
+from surest.evidence.lists.bars import EachArm
+from surest.evidence.lists.top import Sets, Top
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels.constants import TOLERANCE_ON_LISTS
