@@ -281,8 +281,6 @@ def test_a_search_of_simulated_arms_waits_for_nothing_that_it_does_not_need() ->
     elsewhere = {
         "asyncio",
         "scipy",
-        "sqlalchemy",
-        "alembic",
         "matplotlib",
         "sqlite3",
         "surest.study",

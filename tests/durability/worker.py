@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import alembic.runtime.environment
-import alembic.script  # noqa: F401
 import support
 
 from surest.errors import TicketError

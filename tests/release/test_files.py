@@ -91,7 +91,6 @@ def test_the_wheel_is_the_package_and_nothing_else(built: Path, request: pytest.
     pages = [path for part in ("templates", "static") for path in (PACKAGE / "server" / part).iterdir()]
     assert pages
     assert {f"surest/{path.relative_to(PACKAGE).as_posix()}" for path in pages} <= names
-    assert any(name.startswith("surest/study/sql/migrations/versions/") for name in names)
     assert {name.partition("/")[0] for name in names} == {"surest", f"surest-{surest.__version__}.dist-info", *verifier}
 
 
@@ -229,7 +228,7 @@ WITHOUT = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"scipy", "sqlalchemy", "alembic", "mako"}:
+        if name.split(".")[0] in {"scipy"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from surest.cli import main
@@ -252,15 +251,3 @@ def test_the_small_installation_searches(tmp_path: Path) -> None:
     ]
     for words, verdict in commands:
         assert run(sys.executable, "-c", WITHOUT, *words).startswith(verdict)
-
-
-def test_the_small_installation_says_what_an_old_database_takes(tmp_path: Path) -> None:
-    """A new SQLite file needs neither SQLAlchemy nor alembic; one of an earlier version is brought up to date by them."""
-    shutil.copy(ROOT / "tests/durability/fixtures/v1.sqlite", tmp_path / "s.db")
-    words = ["study", "list", f"--storage=sqlite:///{tmp_path}/s.db"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, *words], env=environment, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 2
-    assert "pip install alembic sqlalchemy" in done.stderr

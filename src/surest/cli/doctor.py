@@ -14,7 +14,7 @@ from surest import __version__
 from surest.cli.streams import print_json, say
 from surest.masking import masked
 
-NEEDED = ("numpy", "click", "jinja2", "rich", "msgspec", "sqlalchemy", "alembic")
+NEEDED = ("numpy", "click", "jinja2", "rich", "msgspec")
 OPTIONAL = {
     "matplotlib": "pictures (surest[plot])",
     "pandas": "data frames (surest[pandas])",

@@ -23,8 +23,9 @@ from surest.server.pages.files import exported
 from surest.server.studies import ASKED, Desk, Studies, taken
 from surest.server.tokens import Role
 from surest.study.log import Store
+from surest.study.settings import storable
 from surest.study.study import Study
-from surest.study.telling import Failure, Handed, check_worker, give_back, renew
+from surest.study.telling import Failure, Handed
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0
@@ -63,7 +64,8 @@ def studies_of(request: Request) -> Studies:
 
 def worker_of(request: Request, given: str | None) -> str:
     """What the log calls a worker: what it says itself, or else its token's name and its address."""
-    check_worker(given)
+    if given is not None:
+        storable(given, "a worker's name")
     address = "?" if request.client is None else request.client.host
     return f"{request.state.who.name}@{address}"[:500] if given is None else given
 
@@ -256,7 +258,7 @@ async def fail(request: Request) -> Any:
 
 async def lengthen(request: Request) -> Any:
     """Lengthen leases."""
-    return await _of_held(request, renew)
+    return await _of_held(request, Study.renew)
 
 
 async def _of_held(request: Request, function: Callable[[Study, list[int], str], list[int]]) -> bodies.HeldAnswer:
@@ -268,7 +270,7 @@ async def _of_held(request: Request, function: Callable[[Study, list[int], str],
 
 async def return_tickets(request: Request) -> Any:
     """Let tickets be handed out again."""
-    answer = await _of_held(request, give_back)
+    answer = await _of_held(request, Study.give_back)
     studies_of(request).stir(name_of(request))
     return answer
 

@@ -16,7 +16,7 @@ from surest.server.limits import Limits
 from surest.server.names import check_name
 from surest.study.log import Store, store_of
 from surest.study.study import Study, delete_study, open_study
-from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out, give_back
+from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out
 
 T = TypeVar("T")
 Kind = Literal["work", "look", "heavy"]
@@ -232,7 +232,7 @@ class Desk:
         """Let tickets be handed out again whose worker has left while it was served."""
         if isinstance(call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
             numbers = [ticket.id for ticket in outcome.tickets]
-            await self.studies.with_study(self.name, give_back, numbers, call.worker)
+            await self.studies.with_study(self.name, Study.give_back, numbers, call.worker)
 
 
 OPEN_SECONDS = 60.0

@@ -15,15 +15,15 @@ from urllib.parse import quote
 import msgspec
 
 from surest.core.problem import plain
-from surest.core.protocol import Answer, FloatArray
+from surest.core.protocol import Answer
 from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, Unanswered, study_path
 from surest.study.log import Arm, Item, Log
 from surest.study.memory import MemoryStore
-from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_number, checked_settings, storable
+from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_settings, storable
 from surest.study.study import Study
-from surest.study.telling import Failure
+from surest.study.telling import Failure, Tell
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
@@ -228,16 +228,22 @@ class RemoteStudy(Study):
             held = sorted(number for number, holder in self._held.items() if holder == who)
             return connection.post(path, {**data, "held": held}, wait=data["wait"])
 
-    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None) -> None:
-        tickets = [checked_number(number) for number in numbers]
-        values = [self._value(*pair) for pair in zip(tickets, rewards, strict=True)]
-        if not tickets:
-            return
-        holders = {self._holders.get(number, own_name()) for number in tickets} if worker is None else {worker}
-        who = holders.pop() if len(holders) == 1 else None  # of several workers' tickets the log keeps who has them
-        several = {"tickets": tickets, "rewards": values}
-        self._post("tell", {"worker": who, **(several if tickets[1:] else {"ticket": tickets[0], "reward": values[0]})})
-        self._let_go(tickets)
+    def _say(self, call: Tell | Failure, numbers: Sequence[int]) -> None:
+        if isinstance(call, Failure):
+            said = {
+                "ticket": call.ticket,
+                "reason": str(call.reason)[:10_000],
+                "kind": call.kind,
+                "worker": call.worker,
+            }
+            stated = {} if call.reward is None else {"reward": self._value(call.ticket, call.reward)}
+            self._post("fail", said | stated)
+        elif numbers:
+            values = [self._value(*pair) for pair in zip(numbers, call.rewards, strict=True)]
+            one = {"ticket": numbers[0], "reward": values[0]}
+            several = {"tickets": list(numbers), "rewards": values}
+            self._post("tell", {"worker": call.worker, **(several if numbers[1:] else one)})
+        self._let_go(numbers)
 
     def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets. Of a ticket that somebody else told, theirs counts."""
@@ -248,17 +254,6 @@ class RemoteStudy(Study):
 
     def _value(self, ticket: int, reward: Any) -> float:
         return self.settings.problem.scale.number(reward, f"ticket {ticket}")
-
-    def _fail(self, failure: Failure) -> None:
-        number, reward = failure.ticket, failure.reward
-        data = {
-            "ticket": number,
-            "reason": str(failure.reason)[:10_000],
-            "kind": failure.kind,
-            "worker": failure.worker,
-        }
-        self._post("fail", data | ({} if reward is None else {"reward": self._value(number, reward)}))
-        self._let_go([number])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets; those that are still held."""

@@ -27,7 +27,7 @@ from surest.study.settings import (
     storable,
     unknown_study,
 )
-from surest.study.telling import Failure, write_failure, write_told
+from surest.study.telling import Ask, Failure, Handed, Tell, carry_out, lease_held
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:  # what only some calls need is imported there: commands of the shell ask and tell once an evaluation
@@ -203,10 +203,6 @@ class Study:
         labels, draws = self._arms, follower.draws(log, handed)
         return [Ticket(t.number, t.arm, labels[t.arm].label, t.item, d) for t, d in zip(handed, draws, strict=True)]
 
-    def holder_of(self, number: int) -> str:
-        """Under which name this process took a ticket."""
-        return self._holders.get(number, own_name())
-
     def tell(self, ticket: int, reward: SupportsFloat, *, worker: str | None = None) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
         self._tell([ticket], [reward], worker)
@@ -214,19 +210,25 @@ class Study:
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order, in one transaction: all of them, or none."""
         if len(tickets) != len(rewards):
-            raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards")
+            raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
         self._tell([ticket.id for ticket in tickets], rewards)
 
-    def _tell(self, numbers: Sequence[Any], rewards: Sequence[Any] | FloatArray, worker: str | None = None) -> None:
-        with self.store.writing() as log:
-            fresh = write_told(self, log, numbers, rewards, worker)
-        for number in fresh:
+    def _tell(self, tickets: Sequence[Any], rewards: Any, worker: str | None = None) -> None:
+        numbers = [checked_number(ticket) for ticket in tickets]
+        holders = {self._holders.get(number, own_name()) for number in numbers} if worker is None else {worker}
+        # Of several workers' tickets the log keeps who has them.
+        self._say(Tell(numbers, rewards, holders.pop() if len(holders) == 1 else None), numbers)
+
+    def _say(self, call: Tell | Failure, numbers: Sequence[int]) -> None:
+        """Write what a worker says of tickets, which are then nobody's here."""
+        (outcome,) = carry_out(self, [call])
+        if isinstance(outcome, UsageError):
+            raise outcome
+        for number in numbers:
             self._holders.pop(number, None)
 
     def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction. Of a ticket that somebody else told, theirs counts."""
-        from surest.study.telling import Ask, Handed, Tell, carry_out
-
         tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:
             outcomes = carry_out(self, [*tells, *([Ask(k, own_name())] if k else [])])
@@ -266,25 +268,16 @@ class Study:
             and another worker has the ticket now, that is a `TicketError`, and nothing changes.
         """
         number = checked_number(ticket)
-        who = self.holder_of(number) if worker is None else worker
-        self._fail(Failure(number, reason, reward, kind, who))
-        self._holders.pop(number, None)
-
-    def _fail(self, failure: Failure) -> None:
-        with self.store.writing() as log:
-            write_failure(self, log, failure)
+        who = self._holders.get(number, own_name()) if worker is None else worker
+        self._say(Failure(number, reason, reward, kind, who), [number])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds."""
-        from surest.study.telling import renew
-
-        return renew(self, numbers, worker)
+        return lease_held(self, numbers, worker, renew=True)
 
     def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         """Let tickets that a worker, or this process, no longer evaluates be handed out again; those that it held."""
-        from surest.study.telling import give_back
-
-        return give_back(self, numbers, worker)
+        return lease_held(self, numbers, worker, renew=False)
 
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs: its algorithm learns of them once its current request is answered.

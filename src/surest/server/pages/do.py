@@ -30,7 +30,7 @@ from surest.server.pages.render import page, path_of, root_of
 from surest.study.log import StoredTicket
 from surest.study.settings import check_there
 from surest.study.study import Study
-from surest.study.telling import Failure, give_back
+from surest.study.telling import Failure
 
 NONE_NOW = "There is nothing to evaluate at this moment: rewards of others are awaited. Try again in a little while."
 NONE_PAUSED = "The study is paused: no tickets are handed out."
@@ -237,7 +237,7 @@ async def leave(request: Request) -> Response:
     """Let the ticket that is in a person's hands be handed out to somebody else."""
     form, name = await form_of(request), request.path_params["name"]
     studies = request.app.state.studies
-    await studies.with_study(name, give_back, [_ticket(text_of(form, "ticket"))], person(request))
+    await studies.with_study(name, Study.give_back, [_ticket(text_of(form, "ticket"))], person(request))
     studies.stir(name)
     return to(path_of(request, name), done="left")
 

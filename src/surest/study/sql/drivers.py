@@ -1,5 +1,6 @@
 """The databases that can hold studies: how each is reached and locked, and what its statements need."""
 
+import re
 import sqlite3
 import time
 from pathlib import Path
@@ -34,7 +35,7 @@ class Driver(Protocol):
     def errors(self) -> tuple[type[Exception], ...]:
         """What the driver raises."""
 
-    def connect(self, *, migrating: bool = False) -> Any:
+    def connect(self) -> Any:
         """A new DB-API connection that begins no transaction by itself."""
 
     def begin(self, cursor: Any, *, reading: bool) -> None:
@@ -43,7 +44,10 @@ class Driver(Protocol):
     def statement(self, text: str) -> str:
         """A statement with the driver's placeholders, from one with question marks."""
 
-    def has_version(self, cursor: Any, table: str) -> bool:
+    def define(self, text: str) -> str:
+        """A statement that makes or changes a table, from SQLite's."""
+
+    def has_table(self, cursor: Any, table: str) -> bool:
         """Whether there is a table of that name."""
 
     def broken(self, connection: Any) -> bool:
@@ -63,7 +67,7 @@ class SQLite:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def connect(self, *, migrating: bool = False) -> sqlite3.Connection:
+    def connect(self) -> sqlite3.Connection:
         """WAL lets readers read while one writes; FULL flushes each commit, so that what is acknowledged outlives a power cut."""
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
@@ -91,7 +95,9 @@ class SQLite:
         """As it is."""
         return text
 
-    def has_version(self, cursor: sqlite3.Cursor, table: str) -> bool:
+    define = statement
+
+    def has_table(self, cursor: sqlite3.Cursor, table: str) -> bool:
         """Whether there is a table of that name."""
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return cursor.execute(query, (table,)).fetchone() is not None
@@ -135,16 +141,13 @@ class PostgreSQL:
 
         return (psycopg.Error,)
 
-    def connect(self, *, migrating: bool = False) -> Any:
+    def connect(self) -> Any:
         """A connection with limits: a worker that was stopped inside a transaction must not block the others for ever."""
         import psycopg
 
-        connection = psycopg.connect(self.url, autocommit=not migrating)
+        connection = psycopg.connect(self.url, autocommit=True)
         connection.execute(f"SET lock_timeout = {1000 * LOCK_SECONDS:.0f}")
-        if not migrating:
-            connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
-        else:
-            connection.commit()
+        connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
         return connection
 
     def begin(self, cursor: Any, *, reading: bool) -> None:
@@ -160,7 +163,12 @@ class PostgreSQL:
         """With the placeholders of psycopg."""
         return text.replace("?", "%s")
 
-    def has_version(self, cursor: Any, table: str) -> bool:
+    def define(self, text: str) -> str:
+        """With the types of PostgreSQL."""
+        text = re.sub("INTEGER NOT NULL PRIMARY KEY( AUTOINCREMENT)?", "SERIAL PRIMARY KEY", text)
+        return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
+
+    def has_table(self, cursor: Any, table: str) -> bool:
         """Whether there is a table of that name, where unqualified names are looked up."""
         found: bool = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()[0]
         return found

@@ -9,6 +9,7 @@ from surest.errors import StorageError
 from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Recorded, StoredStudy, StoredTicket
 from surest.study.records import reward_seals, seal, storable_reason
 from surest.study.sql.drivers import Driver
+from surest.study.sql.schema import VERSION_TABLE
 
 PORTION = 500
 """Ticket numbers in one statement."""
@@ -42,11 +43,11 @@ class SqlLog:
         row = self.row(text, *values)
         return None if row is None else row[0]
 
-    def version(self, table: str) -> str | None:
-        """Which migration the tables are of; None if there are none."""
-        if not self.driver.has_version(self.cursor, table):
+    def version(self) -> str | None:
+        """Which version the tables are of; None if there are none."""
+        if not self.driver.has_table(self.cursor, VERSION_TABLE):
             return None
-        found: str | None = self.value(f"SELECT version_num FROM {table}")
+        found: str | None = self.value(f"SELECT version_num FROM {VERSION_TABLE}")
         return found
 
     def study_names(self) -> list[str]:

@@ -1,15 +1,25 @@
-"""The tables of a study's log, as a new SQLite file gets them at once.
-
-Migrations bring older files up to date, and make the tables of PostgreSQL: they need alembic and SQLAlchemy, which take longer to
-import than most studies to run. Whoever changes a table here adds a migration; a test compares both.
+"""The tables of a study's log, and what brings those of earlier versions up to date.
 
 The log is the truth: `requests` says what the algorithm asked for, `tickets` what was handed out and what came of it. A ticket
 whose reward is null is open: leased until `lease`, and free to be handed out again after that. Of a study with a list of items
 each ticket is a cell, an arm on an item, and each cell has at most one. Times are seconds since 1970, seals checksums.
+
+Statements are SQLite's; `PostgreSQL.define` says them otherwise. Whoever changes a table adds to `CHANGES`; a test compares both.
 """
 
-from surest.study.sql import VERSION, VERSION_TABLE
-
+VERSION = "0004"
+"""The tables that this code reads and writes."""
+VERSION_TABLE = "surest_version"
+ITEMS = """CREATE TABLE surest_items (  -- payload: JSON
+    study INTEGER NOT NULL, item INTEGER NOT NULL, "key" TEXT NOT NULL, payload TEXT, seal BIGINT NOT NULL,
+    PRIMARY KEY (study, item)) WITHOUT ROWID"""
+PACKS = """CREATE TABLE surest_packs (  -- of earlier versions: not read any more
+    study INTEGER NOT NULL, first BIGINT NOT NULL, rewards BLOB NOT NULL, seal BIGINT NOT NULL,
+    PRIMARY KEY (study, first)) WITHOUT ROWID"""
+SNAPSHOTS = """CREATE TABLE surest_snapshots (  -- of earlier versions: not read any more
+    study INTEGER NOT NULL, "key" TEXT NOT NULL, data TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (study))
+    WITHOUT ROWID"""
+CELLS = "CREATE UNIQUE INDEX surest_cells ON surest_tickets (study, arm, item) WHERE item IS NOT NULL"
 TABLES = (
     f"""CREATE TABLE {VERSION_TABLE} (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))""",
@@ -29,18 +39,37 @@ TABLES = (
     attempts INTEGER NOT NULL, worker TEXT NOT NULL, told DOUBLE, seal BIGINT, failures INTEGER DEFAULT '0' NOT NULL,
     item INTEGER, PRIMARY KEY (study, id)) WITHOUT ROWID""",
     "CREATE INDEX surest_open_tickets ON surest_tickets (study, id) WHERE reward IS NULL",
-    "CREATE UNIQUE INDEX surest_cells ON surest_tickets (study, arm, item) WHERE item IS NOT NULL",
-    """CREATE TABLE surest_items (  -- payload: JSON
-    study INTEGER NOT NULL, item INTEGER NOT NULL, "key" TEXT NOT NULL, payload TEXT, seal BIGINT NOT NULL,
-    PRIMARY KEY (study, item)) WITHOUT ROWID""",
-    """CREATE TABLE surest_packs (  -- of earlier versions: not read any more
-    study INTEGER NOT NULL, first BIGINT NOT NULL, rewards BLOB NOT NULL, seal BIGINT NOT NULL,
-    PRIMARY KEY (study, first)) WITHOUT ROWID""",
-    """CREATE TABLE surest_snapshots (  -- of earlier versions: not read any more
-    study INTEGER NOT NULL, "key" TEXT NOT NULL, data TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (study))
-    WITHOUT ROWID""",
+    CELLS, ITEMS, PACKS, SNAPSHOTS,
     """CREATE TABLE surest_events (  -- kind: failed, timed out, expired, interrupted, retried, imputed
-    id INTEGER NOT NULL, study INTEGER NOT NULL, ticket BIGINT NOT NULL, arm INTEGER NOT NULL, kind TEXT NOT NULL,
-    reason TEXT NOT NULL, worker TEXT NOT NULL, at DOUBLE NOT NULL, PRIMARY KEY (id))""",
+    id INTEGER NOT NULL PRIMARY KEY, study INTEGER NOT NULL, ticket BIGINT NOT NULL, arm INTEGER NOT NULL,
+    kind TEXT NOT NULL, reason TEXT NOT NULL, worker TEXT NOT NULL, at DOUBLE NOT NULL)""",
     "CREATE INDEX ix_surest_events_study ON surest_events (study)",
-)
+)  # fmt: skip
+_OF_TICKET = "FROM surest_events e WHERE e.study = surest_tickets.study AND e.ticket = surest_tickets.id"
+CHANGES = {
+    "0001": (
+        "ALTER TABLE surest_tickets ADD COLUMN failures INTEGER DEFAULT '0' NOT NULL",
+        "ALTER TABLE surest_tickets ADD COLUMN item INTEGER",
+        CELLS, ITEMS, PACKS,
+        f"UPDATE surest_tickets SET failures = (SELECT count(*) {_OF_TICKET} "
+        "AND e.kind NOT IN ('expired', 'interrupted', 'retried', 'imputed')) "
+        f"WHERE EXISTS (SELECT 1 {_OF_TICKET})",
+    ),
+    "0002": (SNAPSHOTS,),
+    "0003": ("ALTER TABLE surest_studies ADD COLUMN paused INTEGER DEFAULT '0' NOT NULL",),
+}  # fmt: skip
+"""What each earlier version lacks beside what those after it lack."""
+
+
+def statements_from(version: str | None) -> list[str] | None:
+    """What brings a database up to date; None where a newer surest wrote it.
+
+    >>> statements_from(VERSION), statements_from("0002")[-1], statements_from("9999")
+    ([], "UPDATE surest_version SET version_num = '0004'", None)
+    """
+    if version is None:
+        return list(TABLES)
+    if version not in (*CHANGES, VERSION):
+        return None
+    missing = [statement for old, change in CHANGES.items() if old >= version for statement in change]
+    return [*missing, f"UPDATE {VERSION_TABLE} SET version_num = '{VERSION}'"] if missing else []

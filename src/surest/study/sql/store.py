@@ -10,10 +10,9 @@ from typing import Any
 from surest.errors import StorageError, UsageError
 from surest.masking import hidden_in, masked
 from surest.study.log import Log
-from surest.study.sql import VERSION, VERSION_TABLE
 from surest.study.sql.drivers import BUSY_SECONDS, LOCK_SECONDS, Driver, PostgreSQL, SQLite
 from surest.study.sql.log import SqlLog
-from surest.study.sql.schema import TABLES
+from surest.study.sql.schema import VERSION, statements_from
 
 MEANINGS = {
     "disk is full": "there is no room left on the disk. Make room and call again",
@@ -33,6 +32,8 @@ MEANINGS = {
     "permission denied": "this user may not do that. Grant it the rights, or use another one",
 }
 """What the usual failures mean, by what the database says (in lower case)."""
+TABLES_LOCK = 5_872_019
+"""The key of PostgreSQL's advisory lock under which tables are made."""
 _FOREIGN: list[Any] = []
 """Connections of a parent process: a child must neither use nor close them."""
 
@@ -129,12 +130,11 @@ class SqlStore:
         except UnicodeDecodeError as error:
             raise self._damaged(f"text in it cannot be read ({error})") from error
         except Exception as error:
-            if not _is_of_the_database(error, self.driver):
+            if not isinstance(error, self.driver.errors):
                 raise
-            cause = getattr(error, "orig", None) or error
-            if isinstance(cause, UnicodeDecodeError) or "could not decode" in str(cause).lower():
-                raise self._damaged(f"text in it cannot be read ({cause})") from None
-            raise self._explained(cause) from None  # its traceback may hold what must not be shown
+            if "could not decode" in str(error).lower():
+                raise self._damaged(f"text in it cannot be read ({error})") from None
+            raise self._explained(error) from None  # its traceback may hold what must not be shown
 
     def _damaged(self, what: str) -> StorageError:
         return StorageError(f"{self.shown} is damaged: {what}. Restore a backup")
@@ -154,27 +154,22 @@ class SqlStore:
         if isinstance(self.driver, SQLite):
             self.driver.look(self.shown, create=create)
         with self._transaction(reading=True) as log:
-            version = log.version(VERSION_TABLE)
+            version = log.version()
         if version is None and not create:
             raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
-        if version is None and self.driver.is_sqlite:
-            version = self._made()
-        if version != VERSION:
-            try:
-                from surest.study.sql.migrate import migrate
-            except ImportError as error:
-                message = f"this needs packages that are not installed ({error}); pip install alembic sqlalchemy"
-                raise UsageError(message) from error
-            with self.failures():
-                migrate(self.driver, self.shown)
-
-    def _made(self) -> str | None:
-        """Make the tables of a new file; the version of those that are there by now."""
+        if version == VERSION:
+            return
         with self._transaction(reading=False) as log:
-            if log.version(VERSION_TABLE) is None:
-                for statement in TABLES:
-                    log.execute(statement)
-            return log.version(VERSION_TABLE)
+            if not self.driver.is_sqlite:  # whose writing transactions lock all of it
+                log.value("SELECT pg_advisory_xact_lock(?)", TABLES_LOCK)
+            version = log.version()
+            statements = statements_from(version)
+            if statements is None:
+                raise StorageError(
+                    f"{self.shown} was written by a newer surest (its tables are version {version}); upgrade surest"
+                )
+            for statement in statements:
+                log.execute(self.driver.define(statement))
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read."""
@@ -194,10 +189,6 @@ def _close_all(connections: list[Any], owner: int) -> None:
     for connection in connections if os.getpid() == owner else ():
         with suppress(Exception):
             connection.close()
-
-
-def _is_of_the_database(error: Exception, driver: Driver) -> bool:
-    return isinstance(error, driver.errors) or type(error).__module__.startswith("sqlalchemy.")
 
 
 def driver_of(storage: str) -> Driver:
