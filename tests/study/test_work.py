@@ -17,7 +17,7 @@ from surest.errors import EvaluationError, RewardError, Stop
 from surest.search.session import Ticket
 from surest.study.sql.store import SqlStore
 from surest.study.study import Study
-from surest.study.telling import renew, take_over
+from surest.study.telling import take_over
 from surest.study.work import work_on
 from surest.study.workers import own_name
 from waiting import until
@@ -37,7 +37,7 @@ def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
     study.fail(gone.id)
     with study.store.writing() as log:
         log.lease_tickets(study.id, [mine.id, other.id], 1.0)
-    assert renew(study, [mine.id, told.id, gone.id, other.id]) == [mine.id]
+    assert study.renew([mine.id, told.id, gone.id, other.id]) == [mine.id]
     with study.store.reading() as log:
         leases = {ticket.number: ticket.lease for ticket in log.read_tickets(study.id, open_by=inf)}
     assert leases.pop(mine.id) > time.time() + LEASE / 2
