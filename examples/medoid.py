@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.datasets import load_digits
 
 import surest
-from surest.result import Result
+from surest import Result
 
 Floats = npt.NDArray[np.float64]
 SEED = 1

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 
 import surest
-from surest.study.study import Study
+from surest import Study
 
 CHANCE = {"greedy": 0.2, "beam": 0.4, "annealing": 0.85}
 """How often a solver finds the optimum. Not known to the search."""

@@ -83,7 +83,7 @@ def test_columns_of_other_names(run: Run) -> None:
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_a_report_says_what_is_assumed_and_calls_no_visitor_simulated(form: str, tmp_path: Path) -> None:
     result = identify({"a": {"successes": 90, "trials": 100}, "b": {"successes": 20, "trials": 100}})
-    read_report(json.dumps(result.to_json())).result.report(tmp_path / f"report.{form}")
+    read_report(json.dumps(result.to_dict())).result.report(tmp_path / f"report.{form}")
     text = (tmp_path / f"report.{form}").read_text(encoding="utf-8")
     assert "This holds if every trial of an arm had the same chance of success" in text
     assert "simulated" not in text

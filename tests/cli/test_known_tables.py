@@ -39,7 +39,7 @@ def test_a_table_that_misleads_a_search_is_answered_right() -> None:
     assert dict(zip(result.labels, result.means.tolist(), strict=True)) == pytest.approx(means, abs=1e-12)
     assert f"would have ended after {result.needed} of these 900 evaluations" in str(result)
     assert "with a wrong answer, which happens with probability at most 0.05." in str(result)
-    assert result.to_json()["needed_wrong"] is True
+    assert result.to_dict()["needed_wrong"] is True
     assert result.population is not None
     assert best in result.population.contenders, "the best of a sample is not said to be out"
 
@@ -49,7 +49,7 @@ def test_neither_order_nor_seed_matters() -> None:
     turned = {arm: dict(reversed(row.items())) for arm, row in table.items()}
     said = set()
     for given, seed in itertools.product((table, turned), (None, 1, 2)):
-        found = surest.evaluate(given, seed=seed).to_json()
+        found = surest.evaluate(given, seed=seed).to_dict()
         said.add(json.dumps([found[key] for key in ("arm", "reason", "means", "lead", "evaluations", "contenders")]))
     assert len(said) == 1
 
@@ -88,13 +88,13 @@ def test_both_claims_are_told_everywhere() -> None:
     result = surest.evaluate(table)
     further = "All 3 arms may still be the best on further items like these"
     needed = f"surest would have needed {result.needed} of these 900 evaluations"
-    again = read_report(json.dumps(result.to_json())).result
+    again = read_report(json.dumps(result.to_dict())).result
     pages = (str(result), str(again), to_markdown(Report(again)), to_html(Report(again)), to_fragment(result))
     for page in pages:
         assert "on these 300 items: this is exact, all scores are known." in page
         assert further in page
         assert needed in page
-    assert result.to_json()["population"]["certified"] is False
+    assert result.to_dict()["population"]["certified"] is False
     alone = surest.evaluate(table, target="population")
     assert result.population is not None
     assert (alone.certified, alone.contenders) == (result.population.certified, result.population.contenders)
@@ -111,7 +111,7 @@ def test_further_items_have_their_own_verdict() -> None:
         assert result.population.certified
         assert not result.population.exact
         assert " on further items like these" in str(result)
-        again = read_report(json.dumps(result.to_json())).result
+        again = read_report(json.dumps(result.to_dict())).result
         assert str(again).split("\n\n")[0] == str(result).split("\n\n")[0]
 
 
@@ -135,7 +135,7 @@ def test_gaps_leave_what_is_known() -> None:
     assert f"{len(whole)} items have every score, which is another list." in said
     assert "35 of 250 scores are missing." in said
     assert "Evaluate next: " in said
-    again = read_report(json.dumps(result.to_json())).result
+    again = read_report(json.dumps(result.to_dict())).result
     assert str(again).split("\n\n")[0] == said.split("\n\n")[0].rpartition("\n")[0], "but for what to evaluate next"
 
 

@@ -183,8 +183,8 @@ def test_bounds_that_are_too_wide_are_warned_of() -> None:
     assert warning.startswith("Rewards so far lie in [0.03, 0.055], which is 0.042 % of the bounds [0, 60]. ")
     assert "up to about 2,400 times as many" in warning
     assert f"Warning: {warning}" in str(wide)
-    assert wide.to_json()["warnings"] == [warning]
-    assert from_json(json.loads(json.dumps(wide.to_json())), "it")["warnings"] == (warning,)
+    assert wide.to_dict()["warnings"] == [warning]
+    assert from_json(json.loads(json.dumps(wide.to_dict())), "it")["warnings"] == (warning,)
 
 
 def test_rewards_that_fill_the_bounds_or_do_not_tell_are_not_warned_of() -> None:

@@ -1,6 +1,7 @@
 """What pages say of options, keys and figures is so."""
 
 import re
+from importlib import import_module
 
 import click
 
@@ -27,7 +28,23 @@ def test_the_options_are_those_of_the_command() -> None:
 def test_the_keys_are_those_of_the_object() -> None:
     table = page("cli").split("one object:")[1].split("Infinite")[0]
     keys = {key for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", cell)}
-    assert keys == surest.identify([lambda: 1]).to_json().keys()
+    assert keys == surest.identify([lambda: 1]).to_dict().keys()
+
+
+def test_the_public_surface_is_one_page() -> None:
+    """Every public name, and all that pages and examples import, is listed; what is listed is there and documented."""
+    listed = re.findall(r"^::: surest\.(\S+)$", page("api"), re.MULTILINE)
+    own = [name for name in listed if "." not in name]
+    assert sorted(own) == sorted(name for name in surest.__all__ if not name.startswith("__"))
+    for name in listed:
+        module, _, leaf = f"surest.{name}".rpartition(".")
+        assert getattr(import_module(module), leaf).__doc__, name
+    texts = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *ROOT.glob("examples/*.py")]
+    for text in texts:
+        for module, names in re.findall(r"from surest([.\w]*) import ([\w, ]+)", text.read_text(encoding="utf-8")):
+            for name in names.replace(" ", "").split(","):
+                full = f"{module}.{name}".removeprefix(".")
+                assert any(known == full or known.startswith(f"{full}.") for known in listed), (text, full)
 
 
 def test_every_question_has_its_option_on_the_page() -> None:

@@ -41,7 +41,7 @@ def finish(*studies: Study, most: int = 7) -> None:
 
 
 def said(study: Study) -> str:
-    return json.dumps({**study.status().to_json(), "per_second": 0, "seconds_left": 0})
+    return json.dumps({**study.status().to_dict(), "per_second": 0, "seconds_left": 0})
 
 
 def outcome(study: Study) -> tuple[object, ...]:

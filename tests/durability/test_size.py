@@ -46,7 +46,7 @@ def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DE
     other = open_study(storage, "s")
     (ticket,) = other.ask() or [None]
     first_ask = time.process_time() - began
-    document = msgspec.json.encode(status.to_json())
+    document = msgspec.json.encode(status.to_dict())
     print(
         f"{algorithm}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
     )

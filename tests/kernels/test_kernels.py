@@ -17,7 +17,7 @@ NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512
 SEARCH = """
 import json, surest
 from surest.arms.instances import example1
-result = surest.identify(example1(12), seed=1).to_json()
+result = surest.identify(example1(12), seed=1).to_dict()
 result.pop("seconds")
 print(json.dumps(result))
 """

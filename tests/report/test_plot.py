@@ -112,7 +112,7 @@ def test_no_picture_of_what_is_decided_contradicts_it_without_a_word(kind: str) 
         assert (leads is None) == (kind == "bar")
         if leads is not None:
             assert page.index(leads.heading) < page.index("Intervals by arm")
-            assert leads_of(read_report(json.dumps(result.to_json())).result) == leads
+            assert leads_of(read_report(json.dumps(result.to_dict())).result) == leads
             drawn = [segment[:, 0].tolist() for lines in result.plot().collections for segment in lines.get_segments()]
             assert drawn == [[row.low, row.high] for row in leads.rows]
         for row in () if leads is None else leads.rows:

@@ -219,7 +219,7 @@ def test_a_result_of_the_command_line(run: Run) -> None:
 
 
 def test_a_result_from_standard_input(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("in").write_text(json.dumps(result.to_json()))
+    Path("in").write_text(json.dumps(result.to_dict()))
     with Path("in").open() as file:
         monkeypatch.setattr(sys, "stdin", file)
         assert run("report", "-", "--output", "r.md")[0] == 0
@@ -307,7 +307,7 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
     pasted(added)
     answer(again, 10**6)
     assert again.export()["tickets"][-1][:2] == study.export()["tickets"][-1][:2]
-    assert again.result().to_json() == study.result().to_json()
+    assert again.result().to_dict() == study.result().to_dict()
 
 
 def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
         study.tell_all(tickets, [1.0 - ticket.arm for ticket in tickets])
     plain, kept = study.result(), study.result(history=True)
     assert plain.history == ()
-    assert replace(kept, history=()).to_json() == plain.to_json()
+    assert replace(kept, history=()).to_dict() == plain.to_dict()
     assert len(kept.history) > 2
     assert kept.history[-1].pulls == kept.pulls
     assert kept.history[-1].evidence >= kept.history[-1].threshold
@@ -344,7 +344,7 @@ def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run)
 
 
 def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
-    Path("r.json").write_text(json.dumps(result.to_json()))
+    Path("r.json").write_text(json.dumps(result.to_dict()))
     Path("folder.md").mkdir()
     for name, words in [
         ("r.pdf", ".html, .md or .json"),
@@ -359,7 +359,7 @@ def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
 
 def test_without_matplotlib(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    Path("r.json").write_text(json.dumps(result.to_json()))
+    Path("r.json").write_text(json.dumps(result.to_dict()))
     assert run("report", "r.json", "--output", "r.html")[0] == 0
     assert Path("r.html").read_text().count("<svg") == 4
 
@@ -376,7 +376,7 @@ WRONG: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("key", "value"), WRONG)
 def test_a_malformed_result_is_refused(run: Run, result: Result, key: str, value: Any) -> None:
-    Path("r.json").write_text(json.dumps({**result.to_json(), key: value}))
+    Path("r.json").write_text(json.dumps({**result.to_dict(), key: value}))
     status, out, err = run("report", "r.json", "--output", "r.md")
     assert (status, out) == (2, "")
     assert "Traceback" not in err
@@ -404,7 +404,7 @@ def test_what_is_no_json_is_refused(run: Run, text: bytes) -> None:
     ],
 )  # fmt: skip
 def test_odd_numbers_make_a_page(result: Result, key: str, value: Any) -> None:
-    report = read_report(json.dumps({**result.to_json(), "certified": False, key: value}))
+    report = read_report(json.dumps({**result.to_dict(), "certified": False, key: value}))
     outline(to_html(report))
     to_markdown(report)
     assert read_report(to_json(report)).result.best == "new"
@@ -491,12 +491,12 @@ def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
 
 def test_evidence_over_time_on_a_list_survives_json() -> None:
     kept = replace(surest.evaluate({"a": [1.0] * 60, "b": [0.0] * 60}, seed=1), history=(Point(2, 0.5, 3.0),))
-    assert Result(**from_json(kept.to_json(), "it")).history == kept.history
+    assert Result(**from_json(kept.to_dict(), "it")).history == kept.history
 
 
 def test_rewards_that_came_ahead_survive_json() -> None:
     result = replace(surest.identify(bernoulli([0.9, 0.1]), seed=1), evaluations=1234)
-    data = result.to_json()
+    data = result.to_dict()
     assert Result(**from_json(data, "it")).evaluations == data["evaluations"] == 1234
     del data["evaluations"]  # as results of old
     assert Result(**from_json(data, "it")).evaluations == result.pulls

@@ -108,7 +108,7 @@ def test_a_search_tells_its_lead_everywhere() -> None:
     assert said in result._repr_html_()
     assert said in to_html(Report(result))
     assert "a is 0.08 ahead of the runner-up b so far" in to_markdown(Report(result))
-    again = read_report(json.dumps(result.to_json())).result
+    again = read_report(json.dumps(result.to_dict())).result
     assert lead_words(again) == said
     assert pickle.loads(pickle.dumps(result)).lead == lead
 
@@ -159,7 +159,7 @@ def test_on_a_list_the_lead_is_the_difference_of_the_means_that_are_told() -> No
     assert lead_words(result) == "x is 0.19 ahead of the runner-up y so far (-0.03 to 0.57, 95 %)."
     less, more = result.differences
     assert (lead.low, lead.high) == (-more[1], -less[1])
-    again = read_report(json.dumps(result.to_json())).result
+    again = read_report(json.dumps(result.to_dict())).result
     assert again.lead == lead
     assert surest.evaluate(arms, range(200), seed=1, minimise=True).lead.arm in "yz"
     control = surest.evaluate(arms, range(200), seed=1, control="y").lead

@@ -46,7 +46,7 @@ def test_the_m_best():
     assert "Arms a and c are the 2 best" in str(result)
     with pytest.raises(AttributeError, match=r"\.chosen"):
         _ = result.best
-    data = result.to_json()
+    data = result.to_dict()
     assert (data["question"], data["chosen"], data["indices"], data["arm"]) == ("top", ["a", "c"], [0, 2], None)
 
 
@@ -54,7 +54,7 @@ def test_above_a_bar():
     result = asked(above=0.6)
     assert result.chosen == ("a", "c")
     assert "Arms a and c lie at or above 0.6. Arms b and d lie below 0.6." in str(result)
-    assert result.to_json()["verdicts"][1] == {"arm": "b", "verdict": "below"}
+    assert result.to_dict()["verdicts"][1] == {"arm": "b", "verdict": "below"}
     assert asked(above=0.95).chosen == ()
 
 
@@ -62,13 +62,13 @@ def test_better_than_a_control():
     result = asked(control="d", margin=0.1)
     assert result.chosen == ("a", "c")
     assert "Arms a and c are better than d. Arm b is not better than d by more than 0.1." in str(result)
-    assert [v["verdict"] for v in result.to_json()["verdicts"]] == ["better", "not better", "better", "control"]
+    assert [v["verdict"] for v in result.to_dict()["verdicts"]] == ["better", "not better", "better", "control"]
 
 
 @pytest.mark.parametrize("question", [{"top": 2}, {"above": 0.6}, {"above": 0.95}, {"control": "d"}])
 def test_a_result_comes_back_from_its_json_and_makes_a_page(question):
     result = asked(**question)
-    again = read_report(json.dumps(result.to_json())).result
+    again = read_report(json.dumps(result.to_dict())).result
     assert (again.chosen, again.verdicts) == (result.chosen, result.verdicts)
     assert again.problem.question == result.problem.question
     for text in (to_html(Report(again)), to_markdown(Report(again)), title(Report(again))):
@@ -220,7 +220,7 @@ def test_differences_from_a_control_on_fresh_pulls() -> None:
     assert (low[0], high[0]) == (0, 0)
     assert -0.1 < low[1] < 0.4 < high[1] < 0.9
     assert low[2] < -0.4 < high[2] < 0.3
-    data = result.to_json()
+    data = result.to_dict()
     assert data["differences_low"] == low.tolist()
     again = read_report(json.dumps(data)).result
     assert np.array_equal(again.differences[1], high)

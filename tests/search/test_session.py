@@ -244,8 +244,8 @@ def test_costs_are_rewards_turned_round() -> None:
     assert found.intervals[0] == pytest.approx(60 - turned.intervals[1])
     assert (found.intervals[0] < found.means).all()
     assert (found.means < found.intervals[1]).all()
-    assert found.to_json()["minimise"] is True
-    assert "minimise" not in turned.to_json()
+    assert found.to_dict()["minimise"] is True
+    assert "minimise" not in turned.to_dict()
     assert str(found.arms).index("quick") < str(found.arms).index("slow")
 
 

@@ -29,7 +29,7 @@ def worked(study: Study, value: Any) -> None:
 
 
 def same(one: surest.Result, other: surest.Result) -> None:
-    assert {**one.to_json(), "seconds": 0} == {**other.to_json(), "seconds": 0}
+    assert {**one.to_dict(), "seconds": 0} == {**other.to_dict(), "seconds": 0}
 
 
 def test_the_course_is_that_of_the_library(service: Service) -> None:

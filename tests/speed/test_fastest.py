@@ -183,7 +183,7 @@ def test_stopped_before_anything_counts() -> None:
     assert (timings.best, timings.certified) == ("a", False)
     assert comparisons(timings) == []
     assert table(timings)[1][0][1:5] == ["– ± –", "– … –", "0", "1.00"]
-    json.dumps(plain(timings.to_json()), allow_nan=False)
+    json.dumps(plain(timings.to_dict()), allow_nan=False)
 
 
 def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:

@@ -32,7 +32,7 @@ def show_result(
     decision = write_decision(result, given["decision"])
     if given["as_json"]:
         facts = facts if decision is None else {**facts, "decision": decision}
-        print_json({**result.to_json(), **facts, "command": command_again(click.get_current_context(), result.seed)})
+        print_json({**result.to_dict(), **facts, "command": command_again(click.get_current_context(), result.seed)})
         return
     console = Output(highlight=False)
     console.print(emphasised(result))

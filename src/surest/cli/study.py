@@ -259,7 +259,7 @@ def status(name: str, algorithm: str | None, storage: str, as_json: bool) -> int
     opened = open_study(storage, name, algorithm=algorithm)
     progress, paused = opened.status(), opened.paused
     if as_json:
-        say(True, {**progress.to_json(), "paused": paused}, "")
+        say(True, {**progress.to_dict(), "paused": paused}, "")
     else:
         from surest.cli.glance import show
 
@@ -282,7 +282,7 @@ def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> 
     found = opened.result(record=decision is not None)
     written = write_decision(found, decision)
     if as_json:
-        say(True, found.to_json() | ({} if written is None else {"decision": written}), "")
+        say(True, found.to_dict() | ({} if written is None else {"decision": written}), "")
     else:
         from surest.cli.glance import show_verdict
 

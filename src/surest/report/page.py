@@ -50,10 +50,10 @@ class Report:
         """The arms, best first where they are cut."""
         return self.result.arms
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data, which `read_report` reads."""
         return {
-            **self.result.to_json(),
+            **self.result.to_dict(),
             "study": self.study,
             "settings": dict(self.settings),
             "commands": dict(self.commands),

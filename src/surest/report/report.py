@@ -51,7 +51,7 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
     --------
     >>> import json, surest
     >>> result = surest.identify({"a": [0, 0, 1, 0], "b": [1, 1, 0, 1]}, seed=1)
-    >>> read_report(json.dumps(result.to_json())).result.best
+    >>> read_report(json.dumps(result.to_dict())).result.best
     'b'
     """
     try:
@@ -191,6 +191,6 @@ def checked_form(path: str | Path) -> str:
 def to_json(report: Report) -> str:
     """The report as JSON, on one line; `read_report` reads it."""
     try:
-        return msgspec.json.encode(report.to_json()).decode() + "\n"  # which has no NaN
+        return msgspec.json.encode(report.to_dict()).decode() + "\n"  # which has no NaN
     except UnicodeEncodeError as error:
         raise UsageError(f"a label or a command is not text: {error}") from None

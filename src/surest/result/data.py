@@ -5,6 +5,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 
 from surest.core.problem import Problem
@@ -12,7 +13,7 @@ from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
 from surest.result.differences import Differences, differences_of, leads_of
-from surest.result.json import to_json
+from surest.result.json import to_dict
 from surest.result.lead import Lead, lead_of
 from surest.result.listed import Listed
 from surest.result.questions import NAMED, verdict_words
@@ -329,9 +330,18 @@ class Result:
         known: str = import_module("surest.decision.write").write_decision(self, path)
         return known
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
-        return to_json(self)
+        return to_dict(self)
+
+    def to_json(self) -> str:
+        """The same as JSON text, which ``surest report`` reads.
+
+        >>> import json, surest
+        >>> json.loads(surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).to_json())["arm"]
+        'a'
+        """
+        return msgspec.json.encode(self.to_dict()).decode()
 
     def __repr__(self) -> str:
         return (

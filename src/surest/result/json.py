@@ -79,7 +79,7 @@ class Document(msgspec.Struct):
     health: dict[str, dict[str, int]] | None = None
 
 
-def to_json(result: "Result") -> dict[str, Any]:
+def to_dict(result: "Result") -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
     if result.listed is not None:
         return _listed_json(result, result.listed)

@@ -295,7 +295,7 @@ async def resume(request: Request) -> Any:
 
 
 def _status(study: Study) -> dict[str, Any]:
-    return {**study.status().to_json(), "paused": study.paused}
+    return {**study.status().to_dict(), "paused": study.paused}
 
 
 async def status(request: Request) -> Any:
@@ -305,7 +305,7 @@ async def status(request: Request) -> Any:
 
 def _result(study: Study, history: bool) -> Response:
     study = Study(study.store, study.name) if history else study  # its replay keeps nobody waiting
-    return json_response(study.result(history=history).to_json())
+    return json_response(study.result(history=history).to_dict())
 
 
 async def result(request: Request) -> Any:

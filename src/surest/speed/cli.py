@@ -133,7 +133,7 @@ def checked_exports(given: Mapping[str, Any]) -> None:
 
 def export(found: Timings, given: Mapping[str, Any]) -> None:
     """Write the files that were asked for, in the form that hyperfine gives them."""
-    data = plain({"results": [command.to_json() for command in found.commands]})
+    data = plain({"results": [command.to_dict() for command in found.commands]})
     texts = {"export_json": json.dumps(data, indent=2) + "\n", "export_markdown": markdown(found)}
     for name, text in texts.items():
         if given[name] is not None:

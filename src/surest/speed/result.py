@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from surest.speed.evidence import PILOT, Comparisons
@@ -63,7 +64,7 @@ class Timed:
         """The shortest and the longest."""
         return (min(self.times), max(self.times)) if self.times else (math.nan, math.nan)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields of hyperfine's export."""
         low, high = self.range
         return {
@@ -153,7 +154,11 @@ class Timings:
                 found.append(f"{name} takes no longer than the start of the shell; --shell none measures it better.")
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> str:
+        """What ``surest fastest --json`` prints, as JSON text: null for what is not known."""
+        return msgspec.json.encode(self.to_dict()).decode()
+
+    def to_dict(self) -> dict[str, Any]:
         """All of it as data. Times are in seconds."""
         pairs, arm = self.answer.pairs, self.answer.arm
         return {
@@ -177,7 +182,7 @@ class Timings:
     def _row(self, j: int) -> dict[str, Any]:
         low, middle, high = self.ratio(j)
         return {
-            **self.commands[j].to_json(),
+            **self.commands[j].to_dict(),
             "line": self.commands[j].command,
             "verdict": self.answer.verdict(j),
             "relative": middle,

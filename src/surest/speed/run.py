@@ -77,7 +77,7 @@ def fastest(
     Returns
     -------
     Timings
-        `best`, `certified`, `ratio(j)`, `warnings`, `to_json()`, and all times.
+        `best`, `certified`, `ratio(j)`, `warnings`, `to_dict()`, and all times.
 
     Examples
     --------

@@ -100,7 +100,7 @@ class FastestView:
 def show(found: Timings, given: Mapping[str, Any]) -> None:
     """The verdict, the factors and the table; with ``--json`` all of it as data."""
     if given["as_json"]:
-        print_json({**found.to_json(), "command": command_again(click.get_current_context(), found.seed)})
+        print_json({**found.to_dict(), "command": command_again(click.get_current_context(), found.seed)})
         return
     console = Output()
     console.print(Text(verdict(found), style="bold" if found.certified else "yellow"), soft_wrap=True)

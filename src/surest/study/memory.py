@@ -32,6 +32,8 @@ class _Kept:
 class MemoryStore:
     """Studies that live as long as this object. One transaction at a time.
 
+    Examples
+    --------
     >>> from surest import open_study
     >>> study = open_study(MemoryStore(), "demo", ["a", "b"], 0.1, algorithm="naive-best-arm")
     >>> [ticket.label for ticket in study.ask(2)]

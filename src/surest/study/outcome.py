@@ -89,7 +89,7 @@ class Progress:
             return None
         return self.result.forecast / self.per_second
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "name": self.name,
@@ -102,7 +102,7 @@ class Progress:
             "per_second": self.per_second,
             "in_play": self.in_play,
             "seconds_left": self.seconds_left,
-            **self.result.to_json(),
+            **self.result.to_dict(),
             "health": self.health,
         }
 

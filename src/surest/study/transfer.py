@@ -182,7 +182,7 @@ def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
         "items": [item._asdict() for item in log.read_items(study.id)],
         "requests": [msgspec.to_builtins(request) for request in log.read_requests(study.id)],
         "events": [event._asdict() for event in log.read_events(study.id)],
-        "result": msgspec.json.decode(msgspec.json.encode(result.to_json())),  # which has no NaN
+        "result": msgspec.json.decode(msgspec.json.encode(result.to_dict())),  # which has no NaN
     }
 
 
