@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: run test kernels docs pictures coverage evidence benchmarks lock clean
 
 run: $(INSTALLED)
-	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1
+	$(BIN)/surest identify example1:100 --delta 0.1 --seed 1 --report run.html
 
 test: $(READY)
 	$(BIN)/ruff check .
@@ -62,4 +62,4 @@ lock:
 	  --python-version 3.12 --python-platform linux --no-header --no-annotate --no-emit-index-url --upgrade -o requirements.lock
 
 clean:
-	rm -rf $(VENV) dist build site src/surest/kernels/*.so src/surest/kernels/*.c
+	rm -rf run.html $(VENV) dist build site src/surest/kernels/*.so src/surest/kernels/*.c

@@ -500,3 +500,17 @@ def test_rewards_that_came_ahead_survive_json() -> None:
     assert Result(**from_json(data, "it")).evaluations == data["evaluations"] == 1234
     del data["evaluations"]  # as results of old
     assert Result(**from_json(data, "it")).evaluations == result.pulls
+
+
+@pytest.mark.parametrize("command", [["identify", "bernoulli:1,0", "--seed=1"], ["evaluate", "scores.csv"]])
+def test_a_command_writes_a_page(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("scores.csv").write_text("item,a,b\n1,0,1\n2,0,1\n")
+    call = in_process(capsys)
+    status, out, _ = call(*command, "--report", "page.html")
+    assert (status, "Open page.html" in out) == (0, True)
+    assert "<h1" in Path("page.html").read_text()
+    status, _, err = call(*command, "--report", "page.doc")
+    assert (status, "ends in .html, .md or .json" in err) == (2, True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surest.cli.decision import check_decision, decision_option
+from surest.cli.output import check_drawn, drawn_options
 from surest.cli.settings import item_problem_options, settings_given
 from surest.cli.streams import say
 from surest.core.problem import DEFAULTS, default_algorithm
@@ -55,7 +56,7 @@ LOGS = (".json", ".jsonl")
 )
 @click.option("--study", metavar="NAME", help="Keep the scores in a study; go on with it if it is there.")
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@drawn_options
 @decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -71,10 +72,8 @@ def evaluate(**given: Any) -> int:
     Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
     """
     from surest.cli import searches
-    from surest.report import plots
 
-    if given["picture"] is not None:
-        plots.checked_path(given["picture"])
+    check_drawn(given)
     settings = settings_given(given)
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm({"items": 1, **settings}))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])

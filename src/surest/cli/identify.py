@@ -6,6 +6,7 @@ import click
 from click.core import ParameterSource
 
 from surest.cli.decision import check_decision, decision_option
+from surest.cli.output import check_drawn, drawn_options
 from surest.cli.settings import problem_options, settings_given
 from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
@@ -60,7 +61,7 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
     "--study", metavar="NAME", help="Keep rewards of commands or Python arms in a study; go on with it if it is there."
 )
 @click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
-@click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")
+@drawn_options
 @decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -85,10 +86,7 @@ def identify(**given: Any) -> int:
     by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
     if by_hand and given["study"] is None:
         raise click.UsageError("--storage goes with --study NAME")
-    if given["picture"] is not None:
-        from surest.report import plots
-
-        plots.checked_path(given["picture"])
+    check_drawn(given)
     settings = settings_given(given)
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])

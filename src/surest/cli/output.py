@@ -16,6 +16,27 @@ from surest.result.words import after_verdict, cost, health_line, verdict
 from surest.text import shell_line
 
 
+def drawn_options(command: Any) -> Any:
+    """``--plot`` and ``--report``."""
+    command = click.option("--report", "page", metavar="FILE", help="Write a page on the result: .html, .md or .json.")(
+        command
+    )
+    return click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")(command)
+
+
+def check_drawn(given: Mapping[str, Any]) -> bool:
+    """Refuse, before any work is done, what cannot be drawn or written. Returns whether evidence over time is to be kept."""
+    if given["picture"] is not None:
+        from surest.report import plots
+
+        plots.checked_path(given["picture"])
+    if given["page"] is not None:
+        from surest.report.report import checked_form
+
+        checked_form(given["page"])
+    return bool(given["as_json"] or given["picture"] or given["page"])
+
+
 def show_result(
     result: Result,
     given: Mapping[str, Any],
@@ -29,6 +50,8 @@ def show_result(
         from surest.report import plots
 
         plots.save(given["picture"], result, verdict(result))
+    if given["page"] is not None:
+        result.report(given["page"])
     decision = write_decision(result, given["decision"])
     if given["as_json"]:
         facts = facts if decision is None else {**facts, "decision": decision}
@@ -49,11 +72,13 @@ def show_result(
     if result.health is not None:
         console.print(Text(f"\n{health_line(result.health)}"))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))
+    if given["page"] is not None:
+        console.print(Text(f"\nOpen {given['page']} to look at it."), soft_wrap=True)
     if decision is not None:
         console.print(Text(f"\nCheck this yourself: {decision['check']}"), soft_wrap=True)
 
 
-LEFT_OUT = ("as_json", "quiet", "picture", "decision", "study", "storage", "follow")
+LEFT_OUT = ("as_json", "quiet", "picture", "page", "decision", "study", "storage", "follow")
 """Options that say how a result is shown, and where a search is kept."""
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
-from surest.cli.output import command_again, show_result
+from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
 from surest.core.problem import SETTINGS, default_algorithm
@@ -178,7 +178,7 @@ def _searched(
     if items is not None:
         settings["items"] = item_keys(items)
     labels = tuple(arms)
-    history, record = given["as_json"] or given["picture"] is not None, given["decision"] is not None
+    history, record = check_drawn(given), given["decision"] is not None
     watch = Watch(labels, scale, quiet=given["quiet"], kept=True, items=items is not None)
     guarded = [watch.arm(label, arm) if runner is None else watch.counted(arm) for label, arm in arms.items()]
     with kept(given, labels, workers, settings) as study:

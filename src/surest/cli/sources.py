@@ -19,7 +19,7 @@ from surest.arms.kinds import Functions, Records, kind_of_arms, read_source
 from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
 from surest.cli.following import ended, follow_rewards, follow_totals, labels_in, rewards_of
-from surest.cli.output import show_result
+from surest.cli.output import check_drawn, show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.settings import columns_given
 from surest.cli.streams import say
@@ -187,7 +187,7 @@ def _searched(
             vectorised=given["vectorised"],
             on_request=watch,
             progress=False,
-            history=given["as_json"] or given["picture"] is not None,
+            history=check_drawn(given),
             record=given["decision"] is not None,
         )
     return result, watch
