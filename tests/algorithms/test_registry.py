@@ -48,7 +48,7 @@ def loaded_by(code: str) -> set[str]:
 def test_looking_up_a_name_imports_that_algorithm_only() -> None:
     loaded = loaded_by("import surest.algorithms as a; list(a.REGISTRY); a.lookup('naive-best-arm'); a.lookup('wager')")
     assert "surest.algorithms.paper.naive" in loaded
-    assert not loaded & {"scipy", "surest.lab.rivals.lucb", "surest.algorithms.wager.ledger"}
+    assert not loaded & {"scipy", "surest.lab.rivals.optimism", "surest.algorithms.wager.ledger"}
 
 
 def test_every_entry_is_in_the_table() -> None:

@@ -26,7 +26,7 @@ from surest.kernels.divergence import (
 from surest.kernels.rules import absorb
 from surest.kernels.top_two import absorb_atoms, leader_share, transport
 from surest.kernels.tracking import note, track
-from surest.lab.rivals.lil_ucb import lil_ucb
+from surest.lab.rivals.optimism import lil_ucb
 from surest.lab.stepwise import fresh_state
 
 

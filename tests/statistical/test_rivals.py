@@ -137,7 +137,7 @@ GROSS = [  # module, its text, the mistake, the rival, where its wrong answers a
         "successive-elimination",
         "nearly tied",
     ),
-    ("lab.rivals.lil_ucb", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
+    ("lab.rivals.optimism", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
     (
         "kernels.tracking",
         "state.settings[0] + growth",

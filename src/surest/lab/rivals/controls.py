@@ -4,12 +4,12 @@ from math import ceil
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option
+from surest.algorithms.entry import Option
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.kernels.constants import PEEKING_Z_TEST
 from surest.lab.rivals.shared import leading
-from surest.lab.stepwise import Stepwise, fresh_state, pullwise
+from surest.lab.stepwise import Stepwise, entry, fresh_state, pullwise
 from surest.numerics import normal_quantile
 
 
@@ -46,27 +46,15 @@ def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, fi
 
 
 ENTRIES = (
-    Entry(
-        start=lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
-        name="uniform-bonferroni",
-        goal="best arm",
-        standing="heuristic",
-        reference="a control: the classical fixed-size experiment",
-        summary="A sample size from a power calculation, then one z-test a rival; often undecided.",
+    entry("uniform-bonferroni", lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
+        "best arm", "heuristic", "a control: the classical fixed-size experiment",
+        "A sample size from a power calculation, then one z-test a rival; often undecided.",
         options={
-            "gap": Option("number", "the difference that the experiment is to detect; 0.05 unless told"),
-            "power": Option("number", "the probability of detecting it; 0.8 unless told"),
-        },
-        control=True,
-    ),
-    pullwise(
-        lambda task, **options: peeking_z_test(task.arms, task.delta, rng=task.rng, **options),
-        name="peeking-z-test",
-        goal="best arm",
-        standing="heuristic",
-        reference="a control: what not to do",
-        summary="INVALID: a z-test after every round, stopped when significant; errs far more often than δ.",
-        options={"first": Option("whole number", "pulls of every arm before the first look; 10 unless told")},
-        control=True,
-    ),
-)
+            "gap": Option("number", "the difference that the experiment is to detect; default 0.05"),
+            "power": Option("number", "the probability of detecting it; default 0.8"),
+        }, control=True),
+    pullwise("peeking-z-test", lambda task, **options: peeking_z_test(task.arms, task.delta, rng=task.rng, **options),
+        "best arm", "heuristic", "a control: what not to do",
+        "INVALID: a z-test after every round, stopped when significant; errs far more often than δ.",
+        options={"first": Option("whole number", "pulls of every arm before the first look; default 10")}, control=True),
+)  # fmt: skip

@@ -15,6 +15,7 @@ from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS
 from surest.kernels.divergence import empirical_bernstein
+from surest.lab.stepwise import entry
 from surest.numerics import student_tail
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]
@@ -212,59 +213,24 @@ def _entry(
         spend = {"budget": task.budget} if goal == "fixed budget" else {}
         return function(task.arms, task.delta, items=task.items, rng=task.rng, **spend, **options)
 
-    return Entry(
-        name=name,
-        start=begin,
-        goal=goal,
-        standing=standing,
-        reference=reference,
-        summary=summary,
-        works_on="items",
-        **facts,
-    )
+    return entry(name, begin, goal, standing, reference, summary, works_on="items", **facts)
 
 
 ENTRIES = (
     _entry("everything", evaluate_everything, "proven", "a control", "Evaluates every cell.", control=True),
-    _entry(
-        "averaged-opponents",
-        averaged_opponents,
-        "proven",
-        "Cho, Gan, Kallus 2024, on a list",
-        "Averages the wealth over all opponents, as PEAK does.",
-    ),
-    _entry(
-        "covariance-adaptive",
-        covariance_adaptive,
-        "reconstruction",
-        "Saad, Blanchard, Verzelen 2023",
-        "Empirical Bernstein bounds on differences of arms that are evaluated together.",
-    ),
-    _entry(
-        "paired-t-race",
-        paired_t_race,
-        "heuristic",
-        "López-Ibáñez et al. 2016",
+    _entry("averaged-opponents", averaged_opponents, "proven", "Cho, Gan, Kallus 2024, on a list",
+        "Averages the wealth over all opponents, as PEAK does."),
+    _entry("covariance-adaptive", covariance_adaptive, "reconstruction", "Saad, Blanchard, Verzelen 2023",
+        "Empirical Bernstein bounds on differences of arms that are evaluated together."),
+    _entry("paired-t-race", paired_t_race, "heuristic", "López-Ibáñez et al. 2016",
         "Paired t-tests after each item, uncorrected, as in irace.",
-        options={"first_test": Option("whole number", "items before the first test; default 5")},
-    ),
-    _entry(
-        "wilcoxon-pruner",
-        wilcoxon_pruner,
-        "heuristic",
-        "Optuna 3.6",
+        options={"first_test": Option("whole number", "items before the first test; default 5")}),
+    _entry("wilcoxon-pruner", wilcoxon_pruner, "heuristic", "Optuna 3.6",
         "Arm after arm, stopped by a signed-rank test at p < 0.1.",
         options={
             "p_threshold": Option("number", "the p-value below which an arm is stopped; default 0.1"),
             "n_startup_steps": Option("whole number", "items before the first test of an arm; default 2"),
-        },
-    ),
-    _entry(
-        "halving-on-items",
-        halving_on_items,
-        "heuristic",
-        "Karnin, Koren, Somekh 2013",
-        "Sequential Halving on shared items.",
-        goal="fixed budget",
-    ),
-)
+        }),
+    _entry("halving-on-items", halving_on_items, "heuristic", "Karnin, Koren, Somekh 2013",
+        "Sequential Halving on shared items.", goal="fixed budget"),
+)  # fmt: skip

@@ -9,6 +9,16 @@ from surest.algorithms.entry import Option
 from surest.core.protocol import FloatArray, IntArray, Status
 from surest.errors import UsageError
 
+# Papers that more than one module implements
+EVEN_DAR = "Even-Dar, Mannor, Mansour 2002"
+KARNIN = "Karnin, Koren, Somekh 2013"
+LIL_UCB = "Jamieson, Malloy, Nowak, Bubeck 2014"
+KAUFMANN = "Kaufmann, Kalyanakrishnan 2013"
+GARIVIER = "Garivier, Kaufmann 2016"
+GABILLON = "Gabillon, Ghavamzadeh, Lazaric 2012"
+AUDIBERT = "Audibert, Bubeck 2010"
+JOURDAN = "Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022"
+
 H1 = Option("number", "how hard the arms are: Σ 1/gap²")
 
 

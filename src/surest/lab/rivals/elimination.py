@@ -1,13 +1,51 @@
-"""Distribution-based elimination (Chen, Li 2015): eliminate only when a test finds enough arms to be worth it."""
+"""Elimination in rounds of fresh samples: each drops arms with more care than the one before."""
 
 from math import ceil, log
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
+from surest.algorithms.entry import certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
-from surest.lab.rivals.median_elimination import median_elimination
-from surest.lab.rivals.shared import leading
+from surest.lab.rivals.shared import EVEN_DAR, KARNIN, largest, leading
+from surest.lab.stepwise import entry
+
+# Median Elimination (Even-Dar, Mannor, Mansour 2002): halve the arms, more carefully each time.
+
+
+def median_elimination(
+    arms: IntArray, epsilon: float, delta: float, *, rng: np.random.Generator, leader: int | None = None
+) -> Procedure[int]:
+    """An ε-optimal arm, with probability 1 − δ. `leader` is what to name before anything is known."""
+    left, epsilon_l, delta_l = arms, epsilon / 4, delta / 2
+    leader = int(arms[0]) if leader is None else leader
+    while len(left) > 1:
+        times = whole(4 / epsilon_l**2 * log(3 / delta_l))
+        means = yield Pull(left, times, Statistic.MEAN, leading(leader))
+        # differs: the better half by rank, ties at random. "Below the median" drops nothing when all means are equal.
+        left = largest(left, means, (len(left) + 1) // 2, rng)
+        leader = int(left[0])
+        epsilon_l, delta_l = 3 * epsilon_l / 4, delta_l / 2
+    return leader
+
+
+# Exponential-Gap Elimination (Karnin, Koren, Somekh 2013): drop arms ε_r below an ε_r/2-optimal one, halving ε_r.
+
+
+def exponential_gap_elimination(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Procedure[int]:
+    """The best arm, with probability 1 − δ."""
+    left, r, reference = arms, 1, int(arms[0])
+    while len(left) > 1:
+        epsilon_r, delta_r = 0.5**r / 4, delta / (50 * r**3)
+        times = whole(2 / epsilon_r**2 * log(2 / delta_r))
+        means = yield Pull(left, times, Statistic.MEAN, leading(reference))
+        guess = int(left[means.argmax()])
+        reference = yield from median_elimination(left, epsilon_r / 2, delta_r, rng=rng, leader=guess)
+        left = left[means >= means[left == reference] - epsilon_r]
+        r += 1
+    return int(left[0])
+
+
+# Distribution-based elimination (Chen, Li 2015): eliminate only when a test finds enough arms to be worth it.
 
 
 def distribution_based_elimination(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Procedure[int]:
@@ -74,13 +112,14 @@ def _eliminate(
 
 
 ENTRIES = (
-    Entry(
-        start=lambda task: certified(distribution_based_elimination(task.arms, task.delta, rng=task.rng)),
-        name="distribution-based-elimination",
-        goal="best arm",
-        standing="reconstruction",
-        reference="Chen, Li 2015",
-        summary="Eliminates only when a test finds enough bad arms; constants for theorems.",
-        costly=20,
-    ),
-)
+    entry("median-elimination",
+        lambda task: certified(median_elimination(task.arms, task.epsilon, task.delta, rng=task.rng), "certified ε-optimal"),
+        "ε-optimal arm", "proven", EVEN_DAR,
+        "Drops the worse half, more carefully each time; the cost does not depend on the gaps."),
+    entry("exponential-gap-elimination", lambda task: certified(exponential_gap_elimination(task.arms, task.delta, rng=task.rng)),
+        "best arm", "proven", KARNIN, "Halves the accuracy round by round, around an arm found by median elimination."),
+    entry("distribution-based-elimination",
+        lambda task: certified(distribution_based_elimination(task.arms, task.delta, rng=task.rng)),
+        "best arm", "reconstruction", "Chen, Li 2015",
+        "Eliminates only when a test finds enough bad arms; constants for theorems.", costly=20),
+)  # fmt: skip
