@@ -158,7 +158,7 @@ def test_what_totals_have_no_use_for(run: Run) -> None:
         status, _, err = run("identify", "totals.csv", option)
         assert (status, option.partition("=")[0].strip("-") in err) == (2, True)
     Path("rows.csv").write_text("arm,value\na,1\n")
-    assert "--sum-rows goes with a table of totals only" in run("identify", "rows.csv", "--sum-rows")[2]
+    assert "--sum-rows needs a table of totals" in run("identify", "rows.csv", "--sum-rows")[2]
     with pytest.raises(SourceError, match="row 1 of the DataFrame: trials 'x'"):
         identify(pd.DataFrame({"arm": ["a", "b"], "successes": [1, 1], "trials": [2, "x"]}))
     with pytest.raises(SourceError, match="several rows for arm 'a'"):

@@ -119,7 +119,7 @@ def test_a_table_with_gaps_that_does_not_suffice(run: Run, tmp_path: Path) -> No
         ([], "give a TABLE"),
         (["missing.csv"], "missing.csv"),
         (["t.csv", "--delta", "2"], "strictly between 0 and 1"),
-        (["t.csv", "--items", "t.csv"], "goes without a TABLE"),
+        (["t.csv", "--items", "t.csv"], "conflicts with TABLE"),
         (["t.csv", "--value-column", "score"], "score"),
         (["--items", "t.csv"], "--command"),
         (["t.csv", "--target", "people"], "population"),

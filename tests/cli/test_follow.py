@@ -166,5 +166,5 @@ def test_columns_are_named_and_others_ignored(run: Run) -> None:
 
 def test_what_goes_with_files_only(run: Run) -> None:
     none: Iterator[object] = iter(())
-    assert "--follow does not go with simulated arms" in run(none, "bernoulli:0.5,0.4", "--follow")[2]
-    assert "--arm-column does not go with --command" in run(none, "--command=a=true", "--arm-column=x")[2]
+    assert "--follow conflicts with simulated arms" in run(none, "bernoulli:0.5,0.4", "--follow")[2]
+    assert "--arm-column conflicts with --command" in run(none, "--command=a=true", "--arm-column=x")[2]

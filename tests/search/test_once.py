@@ -50,7 +50,7 @@ def test_rows_that_cannot_be_in_random_order_are_refused(tmp_path: Path, capsys:
     for other in (["--follow"], ["--suggest", "5"]):
         status, _, err = surest(str(file), *other, "--shuffle", "3", capsys=capsys)
         assert status == 2
-        assert f"{other[0]} does not go with --shuffle, which needs all rows to be there" in err
+        assert f"{other[0]} conflicts with --shuffle, which needs all rows to be there" in err
     for mean in (0.5, 0.02, 0.98):  # a drift, of frequent and of rare values
         rng, drift = np.random.default_rng(1), np.linspace(-0.2, 0.2, 4000)
         with pytest.raises(SourceError, match=r"are among the first 2,000 of 4,000 rows|where about"):
@@ -230,7 +230,7 @@ def test_what_does_not_fit_the_record_exits_2(tmp_path: Path, capsys: pytest.Cap
         ([str(path), "--arm=a", "--clip"], "'b', which no --arm names"),
         ([str(path), "--arm=a", "--arm=b", "--arm=a", "--clip"], "two arms are called 'a'"),
         ([str(tmp_path / "none.csv"), "--arm=a"], "there is no file"),
-        ([str(tmp_path), "--command=a=echo 1"], "a SOURCE does not go with --command"),
+        ([str(tmp_path), "--command=a=echo 1"], "a SOURCE conflicts with --command"),
     ]:
         status, out, err = surest(*given, "--suggest=3", capsys=capsys)
         assert (status, out) == (2, "")

@@ -389,7 +389,7 @@ def test_exports_have_the_fields_of_hyperfine(simulated: None, run: Callable[...
         (["true", "true", "--tolerance", "much"], "write 2% or 0.02"),
         (["true", "true", "--tolerance", "nan"], "tolerance is nan"),
         (["true", "true", "--delta", "nan"], "delta is nan"),
-        (["true", "true", "-N", "--shell", "bash"], "does not go with"),
+        (["true", "true", "-N", "--shell", "bash"], "conflicts with"),
         (["true", "true", "-n", "a", "-n", "b", "-n", "c"], "3 names for 2 commands"),
         (["true", "no-such-program-x"], "no such program"),
     ],

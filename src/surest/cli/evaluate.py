@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surest.cli.decision import check_decision, decision_option
-from surest.cli.output import check_drawn, drawn_options
-from surest.cli.settings import item_problem_options, settings_given
+from surest.cli.decision import check_decision
+from surest.cli.output import check_drawn
+from surest.cli.settings import command_options, item_problem_options, output_options, settings_given
 from surest.cli.streams import say
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
@@ -47,19 +47,8 @@ LOGS = (".json", ".jsonl")
     help="An arm: a command whose last line of output is its score; {item} is replaced by the item, or else the item comes on "
     "standard input. Repeat for each arm.",
 )
-@click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound.")
-@click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
-@click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
-@click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
-@click.option(
-    "--on-failure", type=float, metavar="X", help="Count a command whose last retry fails too as having printed X."
-)
-@click.option("--study", metavar="NAME", help="Keep the scores in a study; go on with it if it is there.")
-@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
-@drawn_options
-@decision_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@command_options
+@output_options
 def evaluate(**given: Any) -> int:
     """Find the arm with the best mean on a list of items.
 
@@ -81,14 +70,14 @@ def evaluate(**given: Any) -> int:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
         if given["simulate"]:
-            raise click.UsageError("--simulate goes with a TABLE or LOGs; commands are run")
+            raise click.UsageError("--simulate needs a TABLE or LOGs")
         return searches.run_commands(given, settings, scale)
     wrong = next(
         (name for name in ("items", "commands", "workers", "timeout", "on_failure", "study") if given[name]), None
     )
     if wrong is not None:
         shown = {"commands": "--command", "on_failure": "--on-failure"}.get(wrong, f"--{wrong}")
-        raise click.UsageError(f"{shown} goes without a TABLE")
+        raise click.UsageError(f"{shown} conflicts with TABLE")
     return _table(given, settings, scale)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from surest.cli.decision import check_decision, decision_option
-from surest.cli.output import check_drawn, drawn_options
-from surest.cli.settings import problem_options, settings_given
+from surest.cli.decision import check_decision
+from surest.cli.output import check_drawn
+from surest.cli.settings import command_options, output_options, problem_options, settings_given
 from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
@@ -36,14 +36,7 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
     metavar="[SEED]",
     help="Put each arm's recorded rewards in a random order first, where an independent sample has lost its own.",
 )
-@click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound.")
 @click.option("--vectorised", is_flag=True, help="Python arms take a count and return so many rewards.")
-@click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]")
-@click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended: it has failed.")
-@click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]")
-@click.option(
-    "--on-failure", type=float, metavar="X", help="Count a command whose last retry fails too as having printed X."
-)
 @click.option(
     "--suggest",
     type=click.IntRange(1),
@@ -57,14 +50,8 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
 @click.option("--trials-column", metavar="NAME", help="In a table of totals: the column of trials.")
 @click.option("--sum-rows", is_flag=True, help="In a table of totals: add up the rows of an arm, such as days.")
 @click.option("--follow", is_flag=True, help="Wait for new rows of SOURCE until they decide.")
-@click.option(
-    "--study", metavar="NAME", help="Keep rewards of commands or Python arms in a study; go on with it if it is there."
-)
-@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
-@drawn_options
-@decision_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@command_options
+@output_options
 def identify(**given: Any) -> int:
     """Find the best arm of SOURCE.
 
@@ -85,7 +72,7 @@ def identify(**given: Any) -> int:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
     by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
     if by_hand and given["study"] is None:
-        raise click.UsageError("--storage goes with --study NAME")
+        raise click.UsageError("--storage needs --study NAME")
     check_drawn(given)
     settings = settings_given(given)
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
@@ -130,4 +117,4 @@ def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> No
         if given[name] is not None and given[name] is not False and given[name] != ()
     ]
     if wrong:
-        raise click.UsageError(f"{wrong[0]} goes with {only} only" if only else f"{wrong[0]} does not go with {what}")
+        raise click.UsageError(f"{wrong[0]} needs {only}" if only else f"{wrong[0]} conflicts with {what}")

@@ -16,14 +16,6 @@ from surest.result.words import after_verdict, cost, health_line, verdict
 from surest.text import shell_line
 
 
-def drawn_options(command: Any) -> Any:
-    """``--plot`` and ``--report``."""
-    command = click.option("--report", "page", metavar="FILE", help="Write a page on the result: .html, .md or .json.")(
-        command
-    )
-    return click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf.")(command)
-
-
 def check_drawn(given: Mapping[str, Any]) -> bool:
     """Refuse, before any work is done, what cannot be drawn or written. Returns whether evidence over time is to be kept."""
     if given["picture"] is not None:

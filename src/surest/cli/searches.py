@@ -162,7 +162,7 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
     """Python arms whose rewards are kept in a study: called one after the other, in this thread, where Ctrl-C finds them."""
     source = kind_of_arms(arms, scale)
     if not isinstance(source, Functions):
-        raise click.UsageError("--study goes with --command and Python callables; other rewards come again with --seed")
+        raise click.UsageError("--study needs --command or Python callables; other rewards come again with --seed")
     functions = {str(label): arm for label, arm in zip(source.labels, source.functions, strict=True)}
     return _searched(given, settings, scale, functions, Inline())
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import click
 
+from surest.cli.decision import decision_option
 from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS
 from surest.core.question import ERRORS
 from surest.errors import UsageError
+
+Command = Callable[..., Any]
 
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
@@ -58,6 +61,38 @@ option_option = click.option(
 )
 
 
+def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+command_options = several(
+    click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound."),
+    click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]"),
+    click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended and has failed."),
+    click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]"),
+    click.option("--on-failure", type=float, metavar="X", help="The number recorded after the last retry fails."),
+    click.option("--study", metavar="NAME", help="Keep the rewards in a study; continue it if it exists."),
+    click.option(
+        "--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]"
+    ),
+)
+"""For arms that are commands."""
+output_options = several(
+    click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf."),
+    click.option("--report", "page", metavar="FILE", help="Write a page on the result: .html, .md or .json."),
+    decision_option,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
+)
+
+
 def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
     """Take a file's own names of its columns out of a command's parameters: ``--arm-column`` and its like.
 
@@ -88,7 +123,6 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-Command = Callable[..., Any]
 PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
 """How a text or number on the command line becomes a setting, where click does not know."""
 TYPES: dict[str, Any] = {

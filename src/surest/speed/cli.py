@@ -86,7 +86,7 @@ def fastest(**given: Any) -> int:
     commands = labelled(given["commands"], given["names"])
     if given["no_shell"]:
         if given["shell"] not in (None, "none"):
-            raise click.UsageError(f"-N is --shell none; it does not go with --shell {given['shell']}")
+            raise click.UsageError(f"-N is --shell none; it conflicts with --shell {given['shell']}")
         given["shell"] = "none"
     settings: dict[str, Any] = {name: list(given[name]) or None for name in ("setup", "prepare", "cleanup")}
     for name in ("delta", "warmup", "min_runs", "max_runs", "shell", "ignore_failure", "seed"):
