@@ -3,9 +3,12 @@
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from calling import Run, in_process
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits one that ignores it
 SLOWNESS = [HealthCheck.too_slow]  # says how fast the machine is, not whether the code is right
@@ -33,3 +36,11 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     not_skipped(report)
     return report
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command in a folder of its own, in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUREST_STORAGE", raising=False)
+    return in_process(capsys)

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from surest import Session, open_study
-from surest.cli import cli
 from surest.errors import UsageError
 from surest.study.study import Study
 from surest.study.transfer import import_study
@@ -93,23 +91,6 @@ def test_a_replay_and_another_opener_come_to_the_same(storage: str) -> None:
     assert len(study.export()["tickets"]) == study.result().evaluations, "no cell has two tickets"
 
 
-def test_each_addition_has_its_own_part_of_delta_in_a_study_too(storage: str) -> None:
-    """To give each late arm all of δ is a mistake that the thresholds show."""
-    study = made(storage)
-    work(study, 4)
-    study.add_arms(["late"])
-    work(study, 8)
-    study.add_arms(["later"])
-    session = open_study(storage, "s").session()
-    while len(session.problem.labels) == 4 and not session.finished:
-        frame = session.running._procedure.gi_frame.f_locals  # type: ignore[attr-defined]
-        if len(frame["evidence"].standings.threshold) == 4:
-            break
-        ((arm, item),) = session.wanted(1)
-        session.tell_cell(arm, item, 0.5)
-    np.testing.assert_allclose(1 / frame["evidence"].standings.threshold, [0.05, 0.05, 0.025, 0.05 / 6])
-
-
 def test_before_they_take_part_new_arms_are_contenders_of_which_nothing_is_known(storage: str) -> None:
     study = made(storage)
     work(study, 9)
@@ -170,25 +151,6 @@ def test_arms_are_refused_without_a_reserve_and_after_the_end(storage: str) -> N
     work(study, 10**6)
     with pytest.raises(UsageError, match="has ended"):
         study.add_arms(["late"])
-
-
-def test_from_the_shell(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SUREST_STORAGE", storage)
-
-    def run(*words: str) -> str:
-        return CliRunner().invoke(cli, ["study", *words], catch_exceptions=False, standalone_mode=False).output
-
-    items = [f"--item=q{i}" for i in range(6)]
-    run("create", "s", "--arm=a", "--arm=b", *items, "--option=reserve=0.5", "--seed=1")
-    run("ask", "s")
-    run("tell", "s", "0", "1")
-    assert run("add-arms", "s", "late") == "study s: 3 arms\n"
-    while (asked := run("ask", "s", "--json")).strip() not in ("", "[]"):
-        for ticket in json.loads(asked):
-            run("tell", "s", str(ticket["ticket"]), "1" if ticket["arm"] == "late" else "0.5")
-    result = json.loads(run("result", "s", "--json"))
-    assert result["evaluations"] <= result["cells"] == 18
-    assert result["certified"]
 
 
 def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:

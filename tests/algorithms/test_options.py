@@ -8,31 +8,14 @@ from typing import Any
 
 import pytest
 
+from calling import Run
 from surest import Session, identify
 from surest.algorithms import REGISTRY, start
 from surest.algorithms.paper.constants import Constants
 from surest.algorithms.paper.naive import naive_best_arm
 from surest.algorithms.wager.wager import wager
-from surest.cli import main
 from surest.errors import UsageError
 from surest.lab.rivals.controls import peeking_z_test, uniform_bonferroni
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SUREST_STORAGE", raising=False)
-
-    def surest(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    return surest
 
 
 def test_entries_name_parameters_that_exist() -> None:
@@ -57,34 +40,6 @@ def test_an_algorithm_that_must_be_told_can_be_told(run: Run, name: str) -> None
     found = json.loads(out)
     assert (status, found["arm"], found["pulls"]) == (3, "1", 200)
     assert "--option=h1=3.2" in found["command"]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["--option=rserve=0.1"], ["no option 'rserve'", "batch (whole number), reserve (number)"]),
-        (["--option=epsilon=0.1"], ["--option epsilon=… is a setting of its own; write --epsilon"]),
-        (["--option=h1=3", "--algorithm=lucb"], ["lucb has no option 'h1'; it has none"]),
-        (["--option=reserve=much"], ["reserve of wager is 'much'", "a number"]),
-        (["--option=reserve=NaN"], ["reserve of wager is nan"]),
-        (["--option=reserve=true"], ["reserve of wager is True"]),
-        (["--option=reserve=2"], ["reserve is 2", "below 1"]),
-        (["--option=batch=1.5"], ["batch of wager is 1.5", "a whole number"]),
-        (["--option=batch=0"], ["batch of wager is 0"]),
-        (["--option=batch=1000000000000"], ["batch of wager is 1000000000000"]),
-        (["--option=batch"], ["write NAME=VALUE"]),
-        (["--option==1"], ["write NAME=VALUE"]),
-        (["--option=batch=2", "--option=batch=3"], ["batch is given twice"]),
-        (["--option=constants=1", "--algorithm=naive-best-arm"], ["Constants"]),
-        (["--option=x=1", "--algorithm=nonsense"], ["no algorithm 'nonsense'"]),
-    ],
-)
-@pytest.mark.parametrize("command", [["identify", "bernoulli:0.5,0.4"], ["study", "create", "s", "--arms=2"]])
-def test_mistakes_exit_2(run: Run, command: list[str], given: list[str], words: list[str]) -> None:
-    status, out, err = run(*command, *given)
-    assert (status, out) == (2, "")
-    for word in words:
-        assert word in err
 
 
 def test_options_of_commands_and_of_records(run: Run, tmp_path: Path) -> None:

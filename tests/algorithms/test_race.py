@@ -79,15 +79,6 @@ def test_sums_that_are_equal_but_for_rounding_are_a_tie() -> None:
         assert answer.status.epsilon_certified == pytest.approx(0, abs=1e-9)
 
 
-def test_when_all_items_are_seen_the_answer_is_exact() -> None:
-    table = np.array([[1, 0, 1, 0, 1, 0.3], [0, 1, 0, 1, 0, 1]])
-    for seed in range(20):
-        answer, requests = follow(table, delta=1e-9, rng=np.random.default_rng(seed))
-        assert answer.arm == int(table.sum(axis=1).argmax())
-        assert answer.reason.startswith("exact: ")
-        assert len(requests) <= 6
-
-
 def test_a_budget_in_cells_ends_with_the_contenders() -> None:
     table = noisy(5, 300, step=0.05)
     answer, requests = follow(table, budget=103)
@@ -151,30 +142,6 @@ def test_with_epsilon_close_arms_are_decided_early() -> None:
     assert loose.cells < 0.7 * strict.cells
     assert loose.answer.reason == "certified ε-optimal"
     assert loose.regret <= 0.1
-
-
-def test_new_arms_catch_up_and_take_part() -> None:
-    table = noisy(3, 200)[::-1].copy()
-    arrivals: list[Any] = []
-    procedure = race(np.arange(2), 0.05, items=200, rng=np.random.default_rng(1), arrivals=arrivals, reserve=0.5)
-    request, requests = next(procedure), []
-    for _ in range(7):
-        requests.append((request.arms.tolist(), len(request.items)))
-        if len(requests) == 5:
-            arrivals.append(1)
-        request = procedure.send(table[np.ix_(request.arms, request.items)])
-    assert requests[5] == ([2], 5)
-    assert 2 in requests[6][0]
-    assert finish(procedure, request, table).arm == 2
-
-
-def finish(procedure: Any, request: Any, table: np.ndarray) -> Answer:
-    """Answer all further requests."""
-    while True:
-        try:
-            request = procedure.send(table[np.ix_(request.arms, request.items)])
-        except StopIteration as end:
-            return end.value
 
 
 def test_new_arms_wait_for_the_first_item_without_a_cell() -> None:
@@ -243,11 +210,6 @@ def test_mistakes_are_refused(options: dict[str, Any], words: str) -> None:
         follow(np.ones((2, 8)), **options)
 
 
-def test_a_score_outside_the_bounds_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"\[0, 1\]"):
-        follow(np.full((2, 8), 1.5))
-
-
 def test_a_bench_reads_tables_and_gives_rows(tmp_path: Any) -> None:
     table = noisy(3, 50, step=0.3)
     lines = [f"a{j},q{i},{table[j, i]}" for j in range(3) for i in range(50)]
@@ -271,17 +233,3 @@ def test_rivals_find_a_clear_best_arm(name: str) -> None:
     assert run.cells < table.size
     with pytest.raises(UsageError, match="no claim about a population"):
         run_on_table(table, 0.05, 3, algorithm=name, target="population")
-
-
-def test_the_command_prints_a_row_a_method(tmp_path: Any) -> None:
-    from click.testing import CliRunner
-
-    from surest.cli import cli
-
-    table = noisy(3, 50, step=0.3)
-    lines = [f"a{j},q{i},{table[j, i]}" for j in range(3) for i in range(50)]
-    (tmp_path / "small.csv").write_text("arm,item,value\n" + "\n".join(lines))
-    names = "race,wager-on-marginals"
-    run = CliRunner().invoke(cli, ["bench", "items", "--data", str(tmp_path), "--orders", "2", "--algorithms", names])
-    assert run.exit_code == 0, run.output
-    assert [line.split(" | ")[3] for line in run.output.splitlines()[2:]] == names.split(",")

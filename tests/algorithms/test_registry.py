@@ -3,18 +3,21 @@
 import importlib
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import surest.algorithms
+from calling import refused
 from surest.algorithms import MODULES, REGISTRY, Entry, all_entries, lookup, start
 from surest.algorithms.entry import YOURS, Goal, Standing, as_answer
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Answer, Pull, Statistic
-from surest.errors import ContractError, UsageError
+from surest.errors import UsageError
 from surest.lab.bench.record import benchmark
 from surest.lab.bench.run import cases
 from surest.lab.bench.suites import Instance
@@ -117,10 +120,6 @@ def test_a_function_is_an_algorithm() -> None:
     assert entry.summary == "The arm of the largest mean."
     done = simulate(start(larger_mean, 3, 0.1, times=50), EASY.simulate(0))
     assert (done.value.arm, done.pulls) == (1, 150)
-    with pytest.raises(UsageError, match="larger_mean has no option 'rounds'; it has times"):
-        start(larger_mean, 3, 0.1, rounds=5)
-    with pytest.raises(UsageError, match="larger_mean looks for the best arm"):
-        start(larger_mean, 3, 0.1, epsilon=0.1)
     assert lookup(spends).goal == "fixed budget"
     assert lookup(lambda arms, delta, *, epsilon, **rest: (yield)).options is None
 
@@ -134,20 +133,9 @@ def test_what_it_works_on_is_what_it_gets() -> None:
     assert next(start(listed, 2, 0.1, items=7)).times.tolist() == [7, 7]
     with pytest.raises(UsageError, match="listed compares arms on a list of items"):
         start(listed, 2, 0.1)
-    with pytest.raises(UsageError, match="larger_mean works on fresh pulls, not on a list of 7 items"):
-        start(larger_mean, 2, 0.1, items=7)
     with pytest.raises(UsageError, match="these instances have none"):
         cases([Instance("easy", EASY)], [listed], [0.1])
     assert lookup(lambda arms, delta, *, items=None: (yield)).works_on == "either"
-
-
-def test_what_cannot_be_an_algorithm_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match=r"give a name .* or a generator function"):
-        lookup(7)
-    with pytest.raises(ContractError, match=r"begin its parameters with arms and delta"):
-        lookup(lambda: (yield))
-    with pytest.raises(ContractError, match="returned 0 at once; it must be a generator function"):
-        next(start(Entry.of_function(lambda arms, delta: 0, "eager"), 2, 0.1))
 
 
 @pytest.mark.parametrize("value", [1, np.int64(1), [1], (1,), np.array([1]), Answer(1)])
@@ -155,23 +143,18 @@ def test_answers_in_many_forms(value) -> None:
     assert as_answer(value, "mine", 3).arm == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (None, "mine returned None"),
-        (True, "mine returned True"),
-        (1.0, "mine returned 1.0"),
-        ("1", "mine returned '1'"),
-        ([], r"mine returned \[\]"),
-        (3, "mine answered arm 3; there are arms 0 to 2"),
-        (-1, "mine answered arm -1"),
-        ([0, 0], "each arm once"),
-        (Answer(5), "answered arm 5"),
-    ],
-)
-def test_answers_that_are_none(value, words: str) -> None:
-    with pytest.raises(ContractError, match=words):
-        as_answer(value, "mine", 3)
+def test_what_is_no_algorithm_and_no_answer_is_refused_in_words(snapshot: SnapshotAssertion) -> None:
+    answers = [None, True, 1.0, "1", [], 3, -1, [0, 0], Answer(5)]
+    assert snapshot == refused(
+        *(partial(as_answer, value, "mine", 3) for value in answers),
+        lambda: lookup(7),
+        lambda: lookup(lambda: (yield)),
+        lambda: next(start(Entry.of_function(lambda arms, delta: 0, "eager"), 2, 0.1)),
+        lambda: start(larger_mean, 3, 0.1, rounds=5),
+        lambda: start(larger_mean, 3, 0.1, epsilon=0.1),
+        lambda: start(larger_mean, 2, 0.1, items=7),
+        lambda: lookup("mine.py:race"),
+    )
 
 
 def test_an_algorithm_in_a_file(tmp_path: Path) -> None:
@@ -183,22 +166,10 @@ def test_an_algorithm_in_a_file(tmp_path: Path) -> None:
         "def race(arms, delta):\n"
         "    means = yield Pull(arms, TIMES, Statistic.MEAN)\n"
         "    return arms[means.argmax()]\n"
-        "number = 3\n"
     )
     entry = entry_of(f"{file}:race")
     assert (entry.name, entry.standing) == (f"{file}:race", "yours, unproven")
     assert simulate(start(load_algorithm(f"{file}:race"), 3, 0.1), EASY.simulate(0)).pulls == 120
-    with pytest.raises(UsageError, match=r"has no function rase"):
-        load_algorithm(f"{file}:rase")
-    with pytest.raises(UsageError, match=r"has no function number"):
-        load_algorithm(f"{file}:number")
-    with pytest.raises(UsageError, match=r"there is no file"):
-        load_algorithm(f"{tmp_path}/none.py:race")
-    (tmp_path / "bad.py").write_text("1/0\n")
-    with pytest.raises(UsageError, match=r"bad.py raised ZeroDivisionError"):
-        load_algorithm(f"{tmp_path}/bad.py:race")
-    with pytest.raises(UsageError, match=r"names a function in a file"):
-        lookup("mine.py:race")
 
 
 def test_a_benchmark_takes_functions_and_files(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from agreement.interpreted_rivals import RIVALS
 from surest.algorithms import Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.core.protocol import Atoms, Pull, Statistic
+from surest.core.protocol import Atoms, Statistic
 from surest.core.question import Question
 from surest.errors import UsageError
 from surest.lab.stepwise import simulate_blocks
@@ -178,8 +178,3 @@ def test_uniform_bonferroni_asks_once_and_may_not_decide() -> None:
     assert request.times[0] == 393  # 0.5·((1.95996 + 0.84162)/0.1)² = 392.4, as in any table
     assert request.statistic is Statistic.ATOMS
     assert isinstance(bernoulli([0.5, 0.5]).simulate(0).answer(request), Atoms)
-
-
-def test_a_request_is_for_one_pull_of_each_arm_asked_for() -> None:
-    request = next(start("kl-lucb", 3, 0.1))
-    assert request.same_as(Pull([0, 1, 2], 1, Statistic.REWARDS))

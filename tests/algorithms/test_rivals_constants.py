@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, zeta
 
 from agreement.rivals_transcription import slow_weights
-from surest.algorithms import REGISTRY, Task, start
+from surest.algorithms import start
 from surest.arms import divergence
 from surest.kernels.constants import ASKED, ATOMS, TRACK_GLOBAL
 from surest.kernels.constants import EPOCH_POWER as POWER
@@ -195,8 +195,3 @@ def test_ceilings_are_not_forgotten() -> None:
     """Median Elimination's first round: (4/ε_1²)·ln(3/δ_1) pulls, ε_1 = ε/4 and δ_1 = δ/2."""
     request = next(start("median-elimination", 5, 0.1, epsilon=0.2))
     assert request.times.tolist() == [ceil(4 / 0.05**2 * log(3 / 0.05))] * 5
-
-
-def test_a_task_is_what_entries_take() -> None:
-    task = Task(np.arange(2), 0.1, 0.0, None, np.random.default_rng(0))
-    assert next(REGISTRY["lucb"].start(task)).total == 2

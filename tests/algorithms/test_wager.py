@@ -9,7 +9,7 @@ import pytest
 from surest import Session, identify
 from surest.algorithms import start
 from surest.algorithms.wager.ahead import GROWTH, NEAREST
-from surest.algorithms.wager.ledger import Ledger, slot_share, unused_share
+from surest.algorithms.wager.ledger import Ledger
 from surest.algorithms.wager.sampling import Seen, plan
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
@@ -30,11 +30,6 @@ from surest.text import GUESS, guessed
 def tell(ledger: Ledger, arms: list[int], rewards: list[list[float]]) -> None:
     parts = [np.unique(np.asarray(r, float), return_counts=True) for r in rewards]
     ledger.count(np.array(arms), atoms_of(parts))
-
-
-def test_priors_of_nominations_sum_to_one() -> None:
-    for used in (1, 2, 7):
-        assert sum(slot_share(k) for k in range(1, used + 1)) + unused_share(used) == pytest.approx(1)
 
 
 def test_it_says_why_it_stopped() -> None:
@@ -73,12 +68,6 @@ def test_equal_arms_end_with_epsilon_or_at_the_budget(mean: float) -> None:
     spent = identify(arms, 0.1, budget=15_000, seed=1)
     assert not spent.certified
     assert spent.epsilon_certified < 0.05
-
-
-def test_a_gap_of_a_thousandth_ends() -> None:
-    result = identify(finite_arms([([0.4, 0.6], [1, 1]), ([0.399, 0.599], [1, 1])]), 0.1, seed=2)
-    assert result.certified
-    assert result.index == 0
 
 
 def test_achieved_delta_reaches_delta_only_when_it_stops() -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from surest.algorithms import lookup, start
+from surest.algorithms import start
 from surest.algorithms.questions.wager_top import SetLedger, largest
 from surest.arms.finite import bernoulli, finite_arms
 from surest.core.protocol import Status, atoms_of
@@ -178,13 +178,3 @@ def test_many_workers_get_plans_ahead_and_a_script_is_heeded() -> None:
     assert set(replay(again, done.transcript).arms) == {1, 3}
     with pytest.raises(UsageError, match="workers of wager-top is 0"):
         next(start("wager-top", 5, 0.1, question=top(2), workers=0))
-
-
-def test_it_answers_one_question_only() -> None:
-    assert lookup("wager-top").answers == ("top",)
-    with pytest.raises(UsageError, match="wager-top does not answer which arm is the best"):
-        start("wager-top", 5, 0.1)
-    with pytest.raises(UsageError, match="with 5 arms it must be less than 5"):
-        start("wager-top", 5, 0.1, question=top(5))
-    with pytest.raises(UsageError, match=r"for this question use wager-top or .*lucb"):
-        start("wager", 5, 0.1, question=top(2))

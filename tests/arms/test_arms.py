@@ -11,8 +11,8 @@ from scipy import stats
 
 from surest.arms.finite import EXACT, Draws, bernoulli, finite_arms, recorded
 from surest.core.protocol import Pull, Statistic
-from surest.errors import PullLimitError, RewardError, SourceError
-from surest.lab.continuous import CHUNK, PATIENCE, ContinuousArms
+from surest.errors import RewardError, SourceError
+from surest.lab.continuous import CHUNK, ContinuousArms
 
 RUNS = 5000
 """Statistics drawn to compare with a law."""
@@ -198,25 +198,6 @@ def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, floa
         assert probabilities.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("law", "message"),
-    [
-        (([0.5, 1.5], [1, 1]), "outside"),
-        (([float("nan")], [1]), "outside"),
-        (([0.5], [1, 2]), "each value needs one weight"),
-        (([], []), "weights"),
-        (([0.5], [0]), "not a distribution"),
-        (([0.5], [-1]), "not a distribution"),
-        (([0.5], [float("inf")]), "not a distribution"),
-    ],
-)
-def test_what_is_no_law_is_refused(law: tuple, message: str) -> None:
-    with pytest.raises(SourceError, match=message):
-        finite_arms([([0.2], [1]), law], ["fine", "bad"])
-    with pytest.raises(SourceError, match="'bad'"):
-        finite_arms([([0.2], [1]), law], ["fine", "bad"])
-
-
 class Spy:
     """A uniform law that remembers how many rewards were asked of it at a time."""
 
@@ -261,13 +242,6 @@ def test_a_law_that_leaves_the_range_is_refused(low: float) -> None:
     simulation.answer(Pull([0], 100, Statistic.MEAN))
     with pytest.raises(RewardError, match=r"'wild' drew .*within \[0, 1\]"):
         simulation.answer(Pull([0, 1], 100, Statistic.MEAN))
-
-
-def test_what_no_continuous_arm_can_do_is_said() -> None:
-    with pytest.raises(SourceError, match="has no rvs"):
-        ContinuousArms({"a": 0.5})
-    with pytest.raises(PullLimitError, match="drawn one by one"):
-        ContinuousArms([Spy()]).simulate(1).answer(Pull([0], PATIENCE + 1, Statistic.MEAN))
 
 
 def test_bernoulli_arms_are_finite_arms() -> None:

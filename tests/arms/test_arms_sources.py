@@ -33,12 +33,6 @@ def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path
     return path
 
 
-def test_one_row_a_reward(tmp_path: Path) -> None:
-    arms = read_csv(write(tmp_path, PLAIN))
-    assert arms.labels == ("a", "b")
-    assert arms.means.tolist() == [0.75, 0.5]
-
-
 def test_counts_and_instances(tmp_path: Path) -> None:
     path = write(tmp_path, COUNTED)
     x, y = read_csv(path, "x"), read_csv(path, "y")
@@ -69,63 +63,6 @@ def test_forms_that_say_the_same(tmp_path: Path, content: str | bytes) -> None:
     assert arms.means.tolist() == [0.75, 0.5]
 
 
-def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
-    path = write(tmp_path, gzip.compress(COUNTED.encode()), "rewards.csv.gz")
-    assert parse_source(str(path), "y").labels == ("b", "c")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("arm,value\na,1\nb,nan\n", r"line 3: value 'nan' is not in \[0, 1\]"),
-        ("arm,value\na,1\n\nb,1.5\n", r"line 4: value '1.5' is not in \[0, 1\]; give the range"),
-        ("arm,value\na,-0.1\n", r"line 2: value '-0.1'"),
-        ("arm,value\na,inf\n", r"line 2: value 'inf'"),
-        ("arm,value\na,high\n", r"line 2: value 'high' is not a number"),
-        ("arm,value\na\n", r"line 2: 1 fields where the header has 2"),
-        ("arm,value\na,1,2\n", r"line 2: 3 fields where the header has 2"),
-        ("arm,value\n ,1\n", r"line 2: the arm has no name"),
-        ('arm,value\n"a,1\n', r"line 2: "),
-        ("arm,value,count\na,1,1.5\n", r"line 2: count '1.5' is not a whole number"),
-        ("arm,value,count\na,1,-1\n", r"line 2: count '-1'"),
-        ("arm,value,count\na,1,nan\n", r"line 2: count 'nan'"),
-        ("arm,value,count\na,1,9007199254740992\n", r"line 2: count"),
-        ("arm,value,count\na,1,0\n", r"arm 'a': weights .* positive sum"),
-        ("arm,reward\na,1\n", r"line 1: columns arm, reward; 'value' is missing. Here a file needs arm,value"),
-        ("arm,value,counts\na,1,3\n", r"line 1: is column 'counts' meant to be 'count'\?"),
-        ("arm,value,value\na,1,1\n", r"line 1: columns arm, value, value; 'value' is there twice"),
-        ("arm,value,date,date\na,1,1,1\n", r"line 1: columns .*'date' is there twice"),
-        ("arm,value\na,1\nb\nc,x\n", r"line 3: 1 fields"),
-        ("arm,value\na,x\nb\n", r"line 2: value 'x'"),
-        ('arm,value\n"a\nb\r\nc",1\na,x\n', r"line 5: value 'x'"),
-        ('arm,value\na,x\n"b,1\n', r"line 2: value 'x'"),
-        ("a,1\nb,0\n", r"line 1: columns a, 1"),
-        ("", r"is empty; it needs a header"),
-        ("arm,value\n", r"holds no rewards"),
-        (b"arm,value\n\xff,1\n", r"line 2: not UTF-8"),
-        (PACKED[:-9], r"cannot be read"),
-        (PACKED[:12], r"cannot be read"),
-        (PACKED[:-5] + b"wrong", r"cannot be read"),
-        (b"\x1f\x8b", r"cannot be read"),
-    ],
-)
-def test_what_cannot_be_read_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
-    path = write(tmp_path, content)
-    with pytest.raises(SourceError, match=message) as caught:
-        read_csv(path)
-    if "arm '" not in str(caught.value):
-        assert str(path) in str(caught.value)
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such file"):
-        read_csv(tmp_path / "none.csv")
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_csv(tmp_path)
-    with pytest.raises(SourceError, match="there is no file"):
-        parse_source(str(tmp_path / "none.csv"))
-
-
 def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
     path = write(tmp_path, COUNTED)
     with pytest.raises(SourceError, match=r"holds 2 instances \(x, y.*name one with --instance"):
@@ -148,40 +85,6 @@ def test_named_sources() -> None:
     assert one.means == pytest.approx([0.5, 0.45, 0.42])
     assert one.variances == pytest.approx([0.04] * 3)
     assert parse_source("lower-bound:0.05/0.04,0").variances == pytest.approx([0.04, 0])
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("example1:0", "whole number"),
-        ("example1:-3", "whole number"),
-        ("example1:2.5", "whole number"),
-        ("example1:", "whole number"),
-        ("example1:٣", "whole number"),
-        ("example1:999999999999", "1 to 10,000,000"),
-        ("bernoulli:", "not a list of numbers"),
-        ("bernoulli:0.5,,0.4", "not a list of numbers"),
-        ("bernoulli:0.5,x", "not a list of numbers"),
-        ("bernoulli:0.5,1.1", r"must lie in \[0, 1\]"),
-        ("bernoulli:nan", r"must lie in \[0, 1\]"),
-        ("lower-bound:0.05", "a slash"),
-        ("lower-bound:0.05/0.01,0.01,0.01", "1 gaps need 2 variances"),
-        ("lower-bound:0.2/0.01", "must lie in"),
-        ("lower-bound:0/0.01", "must lie in"),
-        ("lower-bound:0.05/0.1", "must lie in"),
-        ("lower-bound:0.05/-0.01", "must lie in"),
-        ("lower-bound:0.05/nan", "must lie in"),
-        ("bernouli:0.5", "did you mean bernoulli"),
-        ("exampel1:5", "did you mean example1"),
-        ("weather:5", "allowed: example1:N"),
-        ("", "allowed|cannot be read"),
-        ("a" * 5000, "neither a file nor a source"),
-        ("a\0b", "neither a file nor a source"),
-    ],
-)
-def test_sources_that_are_none(source: str, message: str) -> None:
-    with pytest.raises(SourceError, match=message):
-        parse_source(source)
 
 
 @given(st.text() | st.tuples(st.sampled_from([*KINDS, "x"]), st.text("0123456789.,/-enaif")).map(":".join))

@@ -53,68 +53,6 @@ def test_forms_that_say_the_same(tmp_path: Path) -> None:
     assert table_of({7: {(1, 2): True}}).complete
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("arm,item,value\na,x,1\nb,x,0\na,x,0.5\n", r"line 4: arm 'a' on item 'x' is given as 0.5, but line 2 gave 1 already"),
-        ("arm,item,value\na,x,1\n\na,x,1\n", r"line 4: arm 'a' on item 'x' is given as 1, but line 2 gave 1 already"),
-        ('arm,item,value\na,"x\ny",1\na,"x\ny",1\n', r"line 5: .* but line 3 gave"),
-        ("arm,item,value\na,x,nan\n", "line 2: value 'nan' is not a finite number; leave it empty"),
-        ("arm,item,value\na,y,\na,x,-inf\n", "line 3: value '-inf' is not a finite number"),
-        ("arm,item,value\na,x,good\n", "line 2: value 'good' is not a number"),
-        ("arm,item,value\n ,x,1\n", "line 2: the arm has no name"),
-        ("arm,item,value\na,,1\n", "line 2: the item has no name"),
-        ("arm,value\na,1\n", "line 1: columns arm, value; 'item' is missing"),
-        ("arm,item,value\n", "holds no values"),
-        ("", "is empty; it needs a header such as arm,item,value"),
-    ],
-)  # fmt: skip
-def test_a_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    with pytest.raises(SourceError, match=message) as caught:
-        read_table(path)
-    assert str(caught.value).startswith(str(path))
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (pd.DataFrame({**LONG, "item": ["x"] * 4}), r"DataFrame, row 1: arm 'a' on item 'x' is given as 0.5, but row 0 gave 1"),
-        (pd.DataFrame({**LONG, "arm": ["a", None, "b", "b"]}), "row 1 of the DataFrame: 'arm' is missing"),
-        (pd.DataFrame({**LONG, "value": ["1", "2", "3", "4"]}), "column 'value': '1' at position 0 is not a number"),
-        (pd.DataFrame({**LONG, "value": [1, np.inf, 2, 3]}), "column 'value': inf at position 1 is not a finite number"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns 'a'"),
-        (pd.DataFrame({"a": [1, 2]}, index=["x", "x"]), "item 'x' is there twice"),
-        (pd.DataFrame({"a": ["good"]}), "column 'a': 'good' at position 0 is not a number. Each column was taken for an arm"),
-        (pd.DataFrame(), "0 arms and 0 items"),
-        ({}, "0 arms and 0 items"),
-        ({"a": {"x": "1"}}, "arm 'a': '1' at position 0 is not a number"),
-        ({"a": [1, 2], "b": [1]}, "arm 'b' has 1 values where the first arm has 2"),
-        ({"a": [1, 2], "b": {"x": 1}}, "arm 'b': give a mapping"),
-        ({"a": 0.5}, "arm 'a': give a mapping"),
-        ([1, 2], "1 dimensions is not a table"),
-        ([[1, 2], [3]], "different lengths"),
-        (np.zeros((2, 2, 2)), "3 dimensions"),
-        (np.array([[1, np.inf]]), "row 0: inf at position 1"),
-        (5, "int with 0 dimensions is not a table"),
-    ],
-)  # fmt: skip
-def test_a_bad_object_is_refused(data: Any, message: str) -> None:
-    with pytest.raises(SourceError, match=message):
-        table_of(data)
-
-
-def test_wrong_columns_are_named() -> None:
-    frame = pd.DataFrame(LONG)
-    with pytest.raises(SourceError, match="'arms' is not one of arm, item, value"):
-        table_of(frame, {"arms": "arm"})
-    with pytest.raises(SourceError, match="no column 'model'; it has 'arm', 'item', 'value'"):
-        table_of(frame, {"arm": "model"})
-    with pytest.raises(SourceError, match="goes with a file or a DataFrame"):
-        table_of([[1]], {"arm": "model"})
-
-
 def test_a_table_of_many_batches(tmp_path: Path) -> None:
     path, rng = tmp_path / "t.csv", np.random.default_rng(1)
     values = rng.integers(0, 1000, (20, 3 * ROWS // 20)) / 1000
@@ -146,25 +84,3 @@ def test_items(tmp_path: Path, name: str, text: str, items: list[Item], packed: 
     path = tmp_path / (name + (".gz" if packed is gzip.compress else ""))
     path.write_bytes(packed(text.encode()))
     assert read_items(path) == items
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "key", "message"),
-    [
-        ("q.txt", "one\ntwo\none\n", None, "line 3: item 'one' is in line 1 already"),
-        ("q.txt", "\n", None, "holds no items"),
-        ("q.txt", "one\n", "id", "key='id' goes with .csv and .jsonl"),
-        ("q.jsonl", '{"id": 1}\n{"id"\n', None, "line 2: not JSON"),
-        ("q.jsonl", '{"id": [1]}\n', None, "line 1: the field 'id' must hold a text or a number"),
-        ("q.jsonl", '{"id": 1}\n', "name", "line 1: the field 'name' must"),
-        ("q.jsonl", "3\n", "name", "line 1: 3 has no field 'name'"),
-        ("q.csv", "a,b\n1,2\n", None, "columns a, b; none is called item or key or id"),
-        ("q.csv", "a,b\n1,2\n", "c", "none is called c"),
-        ("q.csv", "id,b\n,2\n", None, "line 2: the item has no name in column 'id'"),
-        ("q.csv", "id,b\n1,2\n1,3\n", None, "line 3: item '1' is in line 2 already"),
-    ],
-)
-def test_items_that_are_refused(tmp_path: Path, name: str, text: str, key: str | None, message: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(SourceError, match=message):
-        read_items(tmp_path / name, key)

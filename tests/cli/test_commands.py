@@ -8,19 +8,21 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import waiting
-from surest.cli import main
-from surest.errors import RewardError, SourceError, UsageError
+from calling import Run
+from surest.report.report import read_report
 from surest.search.call import seed_of
-from surest.search.commands import Command, CommandFailed, Runner, Scale, commands_for, last_number, parse_command
+from surest.search.commands import Command, CommandFailed, Runner, Scale, last_number
 from surest.search.tickets import SPARE, Ticket
 from surest.study.study import open_study
 from waiting import PATIENCE, line_with
 
+pytestmark = pytest.mark.usefixtures("run")  # in a folder of its own: a search that is stopped leaves a file
 DRAW = """
 n=$(( ($2 * 7919 + 12345) % 1000 ))
 echo "seed $2" >> "$3/$1.log"
@@ -30,13 +32,6 @@ if [ $n -lt $4 ]; then echo 1; else echo 0; fi
 """A shell script that pays 1 with a probability of so many in a thousand, decided by the seed alone."""
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of our own: a search that is stopped leaves a file."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SUREST_STORAGE", raising=False)
-
-
 @pytest.fixture
 def draw(tmp_path: Path) -> Path:
     path = tmp_path / "draw.sh"
@@ -44,11 +39,9 @@ def draw(tmp_path: Path) -> Path:
     return path
 
 
-def surest(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main(["identify", *arguments])
-    captured = capsys.readouterr()
-    return exit_.value.code, captured.out, captured.err
+@pytest.fixture
+def run(run: Run) -> Run:
+    return partial(run, "identify")
 
 
 def arms(draw: Path, **chances: int) -> list[str]:
@@ -61,11 +54,9 @@ def seeds_of(pulls_per_arm: list[int]) -> set[int]:
     return {seed_of(4, Ticket(0, 0, "", draw=draw)) for draw in draws}
 
 
-def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(
-    draw: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(draw: Path, run: Run) -> None:
     given = [*arms(draw, good=950, bad=50), "--seed", "4", "--json"]
-    status, out, _ = surest(*given, "--workers", "4", capsys=capsys)
+    status, out, _ = run(*given, "--workers", "4")
     result = json.loads(out)
     assert status == 0
     assert (result["arm"], result["certified"]) == ("good", True)
@@ -76,89 +67,23 @@ def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(
     ]
     assert seeds_of(result["pulls_per_arm"]) <= set(seeds)
     assert len(set(seeds)) == len(seeds) <= result["pulls"] + SPARE * 4  # some run ahead of the algorithm
-    again = json.loads(surest(*given, "--workers", "4", capsys=capsys)[1])
+    again = json.loads(run(*given, "--workers", "4")[1])
     timing = {"seconds": 0, "evaluations": 0}  # how many ran ahead depends on it, and what counts does not
     assert again | timing == result | timing
 
 
-def test_costs_are_minimised_and_shown_in_their_own_units(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--command=slow=echo 55", "--command=quick=echo 5", "--bounds=0,60", "--minimise"]
-    status, out, _ = surest(*given, capsys=capsys)
-    assert status == 0
-    assert "Arm quick is the best" in out
-    assert [line.split()[:2] for line in out.splitlines() if line.startswith(("quick  ", "slow  "))] == [
-        ["quick", "5.000"],
-        ["slow", "55.000"],
-    ]
-
-
-def test_a_number_beyond_the_bounds_is_refused_or_clipped(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--command=a=echo 70", "--command=b=echo 5", "--bounds=0,60", "--minimise"]
-    status, _, err = surest(*given, capsys=capsys)
-    assert status == 2
-    assert "arm 'a' gave 70.0, which is not in [0, 60]" in err
-    assert "--clip" in err
-    status, out, _ = surest(*given, "--clip", "--json", capsys=capsys)
-    assert (status, json.loads(out)["means"]) == (0, [60.0, pytest.approx(5.0)])
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nonsense", "write NAME=COMMAND"),
-        ("./solve --x=1", "write NAME=COMMAND"),
-        ("=echo 1", "write NAME=COMMAND"),
-        ("a=", "no command"),
-        ("a='", "No closing quotation"),
-        ("a=echo 1 | cat", r"'\|' needs a shell"),
-        ("a=echo 1; exit 3", "';' needs a shell"),
-        ("a=./no-such-program {seed}", "command 'a' cannot be started: ./no-such-program"),
-        ("a=/etc/passwd", "cannot be started"),
-    ],
-)
-def test_a_command_that_makes_no_sense_exits_2(text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SourceError, match=message):
-        parse_command(text)
-    status, out, err = surest(f"--command={text}", "--command=b=echo 1", capsys=capsys)
-    assert (status, out) == (2, "")
-    assert "Traceback" not in err
-
-
-def test_a_program_that_the_system_refuses_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    program = tmp_path / "program"
-    program.write_text("")
-    program.chmod(0o755)
-    program.write_bytes(b"\x7fELF nonsense")
-    status, _, err = surest(f"--command=a={program}", "--command=b=echo 1", capsys=capsys)
-    assert status == 2
-    assert "command 'a' cannot be started" in err
-
-
-def test_the_error_output_of_a_failing_command_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    script = f"echo x >> {tmp_path}/runs; echo no licence found >&2; exit 7"
-    status, out, err = surest(
-        f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--retries=2", capsys=capsys
-    )
-    assert (status, out) == (2, "")
-    assert "arm 'a'" in err
-    assert "failed 3 times" in err
-    assert "exit status 7" in err
-    assert "no licence found" in err
-    assert "Traceback" not in err
-
-
-def test_a_failure_that_was_retried_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_that_was_retried_is_told(tmp_path: Path, run: Run) -> None:
     script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo starting up >&2; exit 1; fi; echo 0"
-    status, out, err = surest(f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--json", capsys=capsys)
+    status, out, err = run(f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--json")
     assert status == 0
     assert json.loads(out)["arm"] == "b"
     assert "starting up" in json.loads(out)["last_failures"]["a"]
     assert "a run of arm 'a' failed" in err
 
 
-def test_a_timeout_ends_the_command_and_what_it_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_timeout_ends_the_command_and_what_it_started(tmp_path: Path, run: Run) -> None:
     script = f"sleep 3600 & echo $! > {tmp_path}/child; wait"
-    status, out, _ = surest(
+    status, out, _ = run(
         f"--command=a=sh -c {shlex.quote(script)}",
         "--command=b=echo 1",
         "--timeout=4",  # within which any machine starts a shell
@@ -169,7 +94,6 @@ def test_a_timeout_ends_the_command_and_what_it_started(tmp_path: Path, capsys: 
         "--minimise",
         "--budget=4",
         "--json",
-        capsys=capsys,
     )
     assert status == 3
     assert json.loads(out)["means"] == [60.0, 1.0]
@@ -310,23 +234,15 @@ def test_an_item_is_an_argument_or_standard_input() -> None:
     assert runner.arm(Command("a", ("sh", "-c", "wc -c")))(8) == 0
 
 
-def test_one_command_for_all_arms_must_name_the_arm() -> None:
-    assert [command.label for command in commands_for(["a", "b"], ["echo", "{arm}"])] == ["a", "b"]
-    with pytest.raises(SourceError, match=r"must say \{arm\}"):
-        commands_for(["a", "b"], ["echo", "1"])
-    with pytest.raises(SourceError, match="there is no command"):
-        commands_for(["a", "b"], [])
-
-
-def test_clip_goes_on_with_what_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clip_goes_on_with_what_was_measured(tmp_path: Path, run: Run) -> None:
     script = f"echo x >> {tmp_path}/runs; n=$(wc -l < {tmp_path}/runs); if [ $n = 4 ]; then echo 61; else echo 50; fi"
     given = [f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 5", "--bounds=0,60", "--study=s", "--json"]
-    status, _, err = surest(*given, capsys=capsys)
+    status, _, err = run(*given)
     assert status == 2
     assert "arm 'a' gave 61.0, which is not in [0, 60]. With --clip" in err
     told = open_study("sqlite:///surest.db", "s").status().told
     assert told >= 3
-    status, out, err = surest(*given, "--clip", capsys=capsys)
+    status, out, err = run(*given, "--clip")
     assert (status, json.loads(out)["arm"]) == (0, "a")
     runs = len((tmp_path / "runs").read_text().split())
     assert json.loads(out)["pulls_per_arm"][0] == runs - 1  # only the refused one was run again
@@ -347,22 +263,22 @@ def test_a_killed_search_goes_on_at_once(tmp_path: Path) -> None:
     assert kept_files() == []
 
 
-def test_a_search_that_is_over_leaves_no_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert surest("--command=a=echo 1", "--command=b=echo 0", capsys=capsys)[0] == 0
-    assert surest("--command=a=echo 1", "--command=b=echo 0", "--budget=4", capsys=capsys)[0] == 3
-    assert surest("--command=a=false", "--command=b=echo 0", "--retries=0", capsys=capsys)[0] == 2
+def test_a_search_that_is_over_leaves_no_file(run: Run) -> None:
+    assert run("--command=a=echo 1", "--command=b=echo 0")[0] == 0
+    assert run("--command=a=echo 1", "--command=b=echo 0", "--budget=4")[0] == 3
+    assert run("--command=a=false", "--command=b=echo 0", "--retries=0")[0] == 2
     assert os.listdir() == []
 
 
-def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(tmp_path: Path, run: Run) -> None:
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\necho no licence >&2; exit 1\n")
     tool.chmod(0o755)
-    status, _, err = surest("--command=a=echo 1", f"--command=b={tool}", "--retries=1", "--seed=3", capsys=capsys)
+    status, _, err = run("--command=a=echo 1", f"--command=b={tool}", "--retries=1", "--seed=3")
     assert status == 2
     assert "failed 2 times" in err
+    assert "no licence" in err
+    assert "exit status 1" in err
     assert "2 rewards are kept" in err
     tool.write_text("#!/bin/sh\necho 0\n")
     code, out, err = go_on(err)
@@ -371,23 +287,17 @@ def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(
     assert "health: b: 2 failed, 2 retried" in out
 
 
-def test_failures_are_counted_by_arm_in_text_json_and_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failures_are_counted_by_arm_in_text_json_and_report(tmp_path: Path, run: Run) -> None:
     script = "if mkdir one 2>/dev/null; then exit 1; fi; if mkdir two 2>/dev/null; then sleep 3600; fi; echo 0"
     given = [f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--timeout=5"]
-    _, out, _ = surest(*given, "--json", capsys=capsys)
+    _, out, _ = run(*given, "--json")
     found = json.loads(out)
     assert found["health"] == {"a": {"failed": 1, "retried": 2, "timed out": 1}}
-    (tmp_path / "result.json").write_text(out)
-    with pytest.raises(SystemExit):
-        main(["report", "result.json", "--output", "report.md"])
-    assert "a: 1 failed, 2 retried, 1 timed out" in (tmp_path / "report.md").read_text()
-    capsys.readouterr()
-    _, out, _ = surest(*given, capsys=capsys)
+    assert "a: 1 failed, 2 retried, 1 timed out" in str(read_report(out).result)
+    _, out, _ = run(*given)
     assert "health: no evaluation failed or expired" in out
     given = ["--command=a=false", "--command=b=echo 1", "--on-failure=0.25", "--json", "--budget=8"]
-    found = json.loads(surest(*given, capsys=capsys)[1])
+    found = json.loads(run(*given)[1])
     runs = found["pulls_per_arm"][0]
     assert found["health"] == {"a": {"failed": 4 * runs, "imputed": runs, "retried": 3 * runs}}
     assert found["means"][0] == 0.25
@@ -412,28 +322,16 @@ def test_two_processes_share_a_named_study(draw: Path) -> None:
     assert len({ticket[3] for ticket in study.export()["tickets"]}) == 2
 
 
-def test_a_named_study_is_gone_on_with_as_it_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_study_is_gone_on_with_as_it_was_made(run: Run) -> None:
     given = ["--command=a=echo 1", "--command=b=echo 0", "--study=s"]
-    assert surest(*given, "--delta=0.2", "--workers=3", "--seed=5", capsys=capsys)[0] == 0
-    _, out, _ = surest(*given, "--workers=1", "--json", capsys=capsys)  # nothing is left to do
+    assert run(*given, "--delta=0.2", "--workers=3", "--seed=5")[0] == 0
+    _, out, _ = run(*given, "--workers=1", "--json")  # nothing is left to do
     assert (json.loads(out)["delta"], json.loads(out)["seed"]) == (0.2, 5)
     assert "--study" not in json.loads(out)["command"]
     for other in (["--delta=0.1"], ["--seed=6"], ["--option=reserve=0.5"], ["--bounds=0,2"], ["--command=c=echo 1"]):
-        status, _, err = surest(*given, *other, capsys=capsys)
+        status, _, err = run(*given, *other)
         assert status == 2
         assert "study 's' was made with" in err
-
-
-def test_a_picture_of_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--command=slow=echo 55", "--command=quick=echo 5", "--bounds=0,60", "--minimise"]
-    assert surest(*given, "--plot=costs.svg", capsys=capsys)[0] == 0
-    assert "<svg" in (tmp_path / "costs.svg").read_text()
-    (tmp_path / "rows.csv").write_text("arm,value\na,0.1\nb,0.9\n")
-    assert surest("rows.csv", "--suggest=2", "--plot=rows.png", capsys=capsys)[0] == 3
-    assert (tmp_path / "rows.png").stat().st_size > 10_000
-    status, out, err = surest(*given, "--plot=nowhere/x.png", capsys=capsys)
-    assert (status, out) == (2, "")
-    assert "nowhere" in err
 
 
 @pytest.mark.parametrize("output", ["", "\n\n", "0.5 seconds", "nan", "0,5"])
@@ -455,41 +353,3 @@ def test_a_stopped_runner_starts_nothing() -> None:
     runner.stop()
     with pytest.raises(CommandFailed, match="stopped"):
         runner.run(Command("a", ("echo", "1")), 1)
-
-
-def test_a_command_does_not_read_our_input() -> None:
-    assert Runner().run(Command("a", ("sh", "-c", "wc -c")), 1) == 0
-
-
-def test_a_reward_beyond_the_bounds_is_no_failure_to_be_retried() -> None:
-    with pytest.raises(RewardError):
-        Runner(Scale(0, 1)).run(Command("a", ("echo", "1.5")), 1)
-    with pytest.raises(UsageError):
-        Runner(timeout=0)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        [],
-        ["--workers=2", "bernoulli:0.5,0.4"],
-        ["--clip", "bernoulli:0.5,0.4"],
-        ["--arm=a", "bernoulli:0.5,0.4"],
-        ["--command=a=echo 1", "bernoulli:0.5,0.4"],
-        ["--command=a=echo 1", "--command=a=echo 2"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--bounds=1,0"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--bounds=1"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--bounds=0,x"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--on-failure=2"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--timeout=-1"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--workers=0"],
-        ["--command=a=echo 1", "--command=b=echo 0", "--storage=sqlite:///x.db"],
-        ["--study=s", "bernoulli:0.5,0.4"],
-        ["--storage=sqlite:///x.db", "bernoulli:0.5,0.4"],
-    ],
-)
-def test_options_that_do_not_go_together_exit_2(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = surest(*given, capsys=capsys)
-    assert (status, out) == (2, "")
-    assert err
-    assert "Traceback" not in err

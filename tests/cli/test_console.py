@@ -113,14 +113,6 @@ def test_a_full_disk_is_said_in_a_line(what: str, unbuffered: str) -> None:
     )
 
 
-def test_a_closed_output_is_refused_before_any_work() -> None:
-    done = subprocess.run(
-        ["bash", "-c", '"$@" >&-', "bash", sys.executable, "-c", PROGRAM, "json"], capture_output=True
-    )
-    assert done.returncode == 1
-    assert b"standard output is closed" in done.stderr
-
-
 def test_other_errors_are_not_taken_for_it() -> None:
     done = run("other")
     assert b"FileNotFoundError" in done.stderr

@@ -9,13 +9,14 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import surest
+from calling import Run
 from surest.cli import main, progress
 from waiting import PATIENCE, line_with, until
 
@@ -26,7 +27,6 @@ KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "eps
 MEANS = {"wordy": 0.2, "kind": 0.9, "terse": 0.4}
 CHANCE = random.Random(1)
 CELLS = {(arm, f"q{i}"): float(CHANCE.random() < mean) for i in range(60) for arm, mean in MEANS.items()}
-Run = Callable[..., tuple[int, str, str]]
 
 
 def write(path: Path, cells: dict[tuple[str, str], Any], header: str = "arm,item,value") -> str:
@@ -35,16 +35,8 @@ def write(path: Path, cells: dict[tuple[str, str], Any], header: str = "arm,item
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main(["evaluate", *arguments, "--quiet"])
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return call
+def run(run: Run) -> Run:
+    return partial(run, "evaluate --quiet")
 
 
 def test_a_complete_table_is_decided(run: Run, tmp_path: Path) -> None:
@@ -103,33 +95,6 @@ def test_following_suggestions_leads_to_the_answer_of_the_complete_table(run: Ru
     assert [found[key] for key in ("arm", "reason", "evaluations")] == [
         complete[key] for key in ("arm", "reason", "evaluations")
     ]
-
-
-def test_a_table_with_gaps_that_does_not_suffice(run: Run, tmp_path: Path) -> None:
-    known = {cell: value if cell[1] in ("q1", "q2") else "" for cell, value in CELLS.items()}
-    status, out, _ = run(write(tmp_path / "t.csv", known))
-    assert status == 3
-    assert "Not decided" in out
-    assert "--suggest K" in out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "give a TABLE"),
-        (["missing.csv"], "missing.csv"),
-        (["t.csv", "--delta", "2"], "strictly between 0 and 1"),
-        (["t.csv", "--items", "t.csv"], "conflicts with TABLE"),
-        (["t.csv", "--value-column", "score"], "score"),
-        (["--items", "t.csv"], "--command"),
-        (["t.csv", "--target", "people"], "population"),
-    ],
-)
-def test_mistakes_have_status_2(run: Run, tmp_path: Path, words: list[str], said: str) -> None:
-    write(tmp_path / "t.csv", CELLS)
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert said in err
 
 
 SCORER = """
@@ -192,20 +157,6 @@ def test_suggestions_are_json_where_json_is_asked_for(run: Run, tmp_path: Path) 
     assert json.loads(run(write(tmp_path / "all.csv", CELLS), "--suggest=4", "--json")[1])["suggestions"] == []
 
 
-def test_an_accuracy_wider_than_the_bounds_is_refused(run: Run, tmp_path: Path) -> None:
-    status, _, err = run(write(tmp_path / "all.csv", CELLS), "--epsilon=1")
-    assert status == 2
-    assert "any arm is that close to the best" in err
-
-
-@pytest.mark.parametrize("content", [b"\x8f\x00\xff garbage", b"hello\n", b""])
-def test_a_log_that_cannot_be_read_is_not_taken_for_a_table(run: Run, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "garbage.eval").write_bytes(content)
-    status, _, err = run("garbage.eval")
-    assert status == 2
-    assert "garbage.eval is not a log of an evaluation that is known here" in err
-
-
 def test_evaluations_on_a_list_are_not_called_pulls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,13 +168,3 @@ def test_evaluations_on_a_list_are_not_called_pulls(
     said = capsys.readouterr()
     assert said.err.startswith("evaluations 0, time ")
     assert "pull" not in said.err + said.out
-
-
-def test_an_undecided_verdict_gives_one_bound(run: Run, tmp_path: Path) -> None:
-    table = write(tmp_path / "t.csv", CELLS)
-    status, out, _ = run(table, "--seed", "1", "--budget", "12", "--simulate")
-    assert status == 3
-    told = " ".join(out.split("\n\n")[0].split()).partition("evaluated. ")[2]
-    assert told.startswith("Not decided (budget spent). Arm kind leads so far. ")
-    assert told.count("(95 %)") <= 2, "who may be the best, and how far from it the leader can be"
-    assert "error level" not in told

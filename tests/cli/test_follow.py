@@ -1,19 +1,18 @@
 """`surest identify FILE --follow`: what comes is counted as it comes, and what has changed is refused. No test waits."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from calling import Run, Said
 from surest import identify
-from surest.cli import Terminated, following, main
+from surest.cli import Terminated, following
 from surest.errors import SourceError
 from surest.search.recorded import Feeding, feed
 from surest.search.session import Session
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def rows(count: int, seed: int = 3) -> list[tuple[str, int]]:
@@ -23,17 +22,13 @@ def rows(count: int, seed: int = 3) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A command that is followed: instead of sleeping, the next of `steps` happens to the file."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(following, "STEPS", 1)
 
-    def surest(steps: Iterator[object], *arguments: str) -> tuple[int, str, str]:
+    def surest(steps: Iterator[object], *arguments: str) -> Said:
         monkeypatch.setattr(following.time, "sleep", lambda seconds: next(steps))
-        with pytest.raises(SystemExit) as ended:
-            main(["identify", *arguments])
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
+        return run("identify", *arguments)
 
     return surest
 
@@ -162,9 +157,3 @@ def test_columns_are_named_and_others_ignored(run: Run) -> None:
     _, _, err = run(none, "log.csv")
     assert "--arm-column arm --value-column value" in err
     assert run(none, "log.csv", "--arm-column", "arm", "--value-column", "value")[0] == 0
-
-
-def test_what_goes_with_files_only(run: Run) -> None:
-    none: Iterator[object] = iter(())
-    assert "--follow conflicts with simulated arms" in run(none, "bernoulli:0.5,0.4", "--follow")[2]
-    assert "--arm-column conflicts with --command" in run(none, "--command=a=true", "--arm-column=x")[2]

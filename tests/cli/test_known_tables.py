@@ -11,7 +11,6 @@ import pytest
 
 import surest
 from surest.core.problem import problem_of
-from surest.errors import SourceError
 from surest.evidence.lists.units import shares
 from surest.report.notebook import to_fragment
 from surest.report.page import Report, to_html, to_markdown
@@ -231,13 +230,3 @@ def test_a_wide_file_is_read_as_its_data_frame_is(items: str | None, tmp_path: P
     by_frame = surest.evaluate(frame)
     assert (result.best, result.labels, result.exact) == (by_frame.best, by_frame.labels, True)
     assert result.means.tolist() == by_frame.means.tolist()
-
-
-def test_a_file_with_other_names_shows_the_command(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("model,question,score\na,q1,1\nb,q1,0\na,q2,1\nb,q2,0\n")
-    with pytest.raises(SourceError, match='--arm-column "model" --item-column "question" --value-column "score"'):
-        surest.evaluate(path)
-    path.write_text("a,b\n1,0\n1,1\n")
-    with pytest.raises(SourceError, match="a column for each arm and a row for each item: surest evaluate "):
-        surest.identify(path)

@@ -2,7 +2,8 @@
 
 import asyncio
 import csv
-import decimal
+import inspect
+import io
 import json
 import os
 import random
@@ -13,26 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import surest
-from calling import Run, in_process
+from calling import Run
 from surest.core.scale import Scale
-from surest.errors import RewardError, UsageError
+from surest.errors import EvaluationError, RewardError
 from surest.result.advice import bounds_too_wide
 from surest.result.json import from_json
 
 ESCAPE = "\x1b[31mred"
 LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SUREST_STORAGE", raising=False)
-    return in_process(capsys)
 
 
 def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> subprocess.CompletedProcess[bytes]:
@@ -91,13 +84,6 @@ def test_labels_are_shown_as_text(run: Run, arguments: list[str]) -> None:
     assert "\x1b" not in out
     for label in ("model[large]", "[/x]", "\ufffd[31mred", ":smile:"):
         assert label in out
-
-
-@pytest.mark.parametrize("arguments", [["identify"], ["identify", "--resample"], ["bounds"]])
-def test_labels_are_one_line(run: Run, arguments: list[str]) -> None:
-    status, out, err = run(arguments[0], rows("rows.csv", ["x\n7 fake", "b"]), *arguments[1:])
-    assert (status, out) == (2, "")
-    assert "'x\\n7 fake' has a line break" in err
 
 
 def test_labels_and_names_of_studies_are_shown_as_text(run: Run) -> None:
@@ -194,15 +180,6 @@ def test_rewards_that_fill_the_bounds_or_do_not_tell_are_not_warned_of() -> None
     assert bounds_too_wide(Scale(0, 1), 0.0, 0.0, 1000) is None  # rare events that have not happened yet
 
 
-def test_the_command_warns_of_wide_bounds(run: Run) -> None:
-    with Path("times.csv").open("w") as file:
-        file.write("arm,value\n" + "".join(f"a,{0.04 + i % 7 / 1000}\nb,{0.05 + i % 5 / 1000}\n" for i in range(60)))
-    given = ("identify", "times.csv", "--minimise", "--bounds=0,60")
-    assert "Warning: Rewards so far lie in [0.04, 0.054], which is " in run(*given)[1].replace("\n", " ")
-    assert len(json.loads(run(*given, "--json")[1])["warnings"]) == 1
-    assert json.loads(run("identify", "times.csv", "--minimise", "--bounds=0,0.1", "--json")[1])["warnings"] == []
-
-
 def test_a_reward_beyond_stated_bounds_names_a_remedy_that_works(tmp_path: Path) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], bounds=(0, 60))
     (ticket,) = study.ask()
@@ -224,103 +201,11 @@ def coins(seed: int = 0) -> dict[Any, Callable[[], bool]]:
     return {1: lambda: rng.random() < 0.9, 2: lambda: rng.random() < 0.1}
 
 
-def by_identify(**given: Any) -> None:
-    surest.identify(coins(), **given)
-
-
-def by_aidentify(**given: Any) -> None:
-    asyncio.run(surest.aidentify([one, one], **given))
-
-
-def by_session(**given: Any) -> None:
-    surest.Session(["a", "b"], **given)
-
-
-def by_study(**given: Any) -> None:
-    surest.open_study("memory:", "s", ["a", "b"], **given)
-
-
-@pytest.mark.parametrize("made", [by_identify, by_aidentify, by_session, by_study])
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"minimize": True}, "there is no setting 'minimize'; did you mean minimise?"),
-        ({"epsilom": 0.1}, "there is no setting 'epsilom'; did you mean epsilon?"),
-        ({"n_jobs": 2}, "there is no setting 'n_jobs'; did you mean executor and in_flight of identify?"),
-        ({"random_state": 1}, "there is no setting 'random_state'; did you mean seed?"),
-        ({"clip": True}, "did you mean min(max(reward, low), high) in the arm's own function?"),
-        ({"bathc": 4}, "Did you mean batch?"),
-        ({"delta": "0.05"}, "delta is '0.05' (str); give a probability such as 0.05"),
-        ({"budget": "1e4"}, "budget is '1e4' (str); give a number of evaluations such as 10000 or 1e6"),
-        ({"seed": np.random.default_rng(1)}, "the seed itself, not a generator made from it"),
-        ({"seed": random.Random(1)}, "the seed itself, not a generator made from it"),
-        ({"bounds": 60}, "give the lowest and the highest possible reward"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_settings_that_were_meant_otherwise(made: Callable[..., None], given: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        made(**given)
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("arms", "how", "words"),
-    [
-        ([lambda: 85.0, lambda: 2], {}, "bounds=(low, high)"),
-        ([[85.0], [2]], {}, "bounds=(low, high)"),
-        ({"a": one, "b": one}, {}, "surest.aidentify"),
-        ([lambda: one(), lambda: one()], {}, "aidentify"),
-        ([lambda x: x, lambda: 1], {}, "seeded=True"),
-        ([lambda: 1, lambda: 0], {"seeded": True}, "leave seeded=True out, or let it take one"),
-        ([lambda: 1, lambda: 0], {"vectorised": True}, "leave vectorised=True out, or let it take one"),
-        ([lambda: np.ones(3), lambda: 1], {}, "return one number a call, or, with vectorised=True"),
-        ([lambda: None, lambda: 1], {}, "None and NaN are no scores: raise an exception"),
-        ("rewards.csv", {}, "no such file; give a CSV file"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:coroutine")
-def test_arms_that_were_meant_otherwise(arms: Any, how: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        surest.identify(arms, **how)
-    assert words in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("arms", "words"),
-    [
-        ([lambda x: one(), one], "seeded=True passes a seed"),
-        ([[1.0], [0.5]], "arm '0' is [1.0] (list), not a function"),
-        ([lambda: 1, lambda: 0], "aidentify takes async functions only"),
-    ],
-)
-def test_async_arms_that_were_meant_otherwise(arms: Any, words: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        asyncio.run(surest.aidentify(arms))
-    assert words in str(refused.value)
-
-
-@pytest.mark.parametrize("kind", [np.array, np.float16, np.bool_, decimal.Decimal])
-def test_numbers_of_every_kind(kind: Callable[[int], Any]) -> None:
-    assert surest.identify([lambda: kind(1), lambda: kind(0)], seed=1).best == "0"
-
-
 def test_labels_keep_their_type() -> None:
     assert surest.identify(coins(), seed=1).best == 1
     found = asyncio.run(surest.aidentify({1: one, 2: lambda: asyncio.sleep(0, 0.0)}, seed=1))
     assert (found.best, found.labels) == (1, (1, 2))
     assert surest.Session([1, 2]).ask()[0].label == 1
-
-
-def test_data_frames_are_taken_or_refused_in_one_line() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"good": [1.0] * 40, "bad": [0.0] * 40})
-    assert surest.identify(frame).best == "good"
-    for wrong in (pandas.DataFrame({"x": ["a", "b"], "y": [1, 0]}), frame["good"]):
-        with pytest.raises(UsageError) as refused:
-            surest.identify(wrong)
-        assert "\n" not in str(refused.value)
 
 
 # --- algorithms in files ---------------------------------------------------------------------------------------------
@@ -363,27 +248,6 @@ def test_an_algorithm_in_a_file_works_on_every_source(run: Run, source: list[str
     assert (status, err, found["index"], found["pulls"], found["standing"]) == (0, "", 0, 20, "yours, unproven")
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("mine.py:late", "algorithm mine.py:late raised ZeroDivisionError: division by zero (line 8 of mine.py)"),
-        ("mine.py:early", "algorithm mine.py:early raised KeyError: 'k' (line 10 of mine.py)"),
-        ("mine.py:rac", "mine.py has no function rac; did you mean race?"),
-        ("broken.py:race", "broken.py raised ZeroDivisionError: division by zero (line 2 of broken.py)"),
-        ("leaving.py:race", "leaving.py raised SystemExit: 0 (line 1 of leaving.py)"),
-        ("nowhere.py:race", "there is no file nowhere.py"),
-    ],
-)
-def test_mistakes_in_such_a_file_are_its_authors(run: Run, name: str, words: str) -> None:
-    Path("mine.py").write_text(ALGORITHMS)
-    Path("broken.py").write_text("\n1 / 0\n")
-    Path("leaving.py").write_text("raise SystemExit(0)\n")
-    status, out, err = run("identify", "bernoulli:0.9,0.1", f"--algorithm={name}", "--quiet")
-    assert (status, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err
-
-
 # --- what a first try gets wrong -------------------------------------------------------------------------------------
 
 
@@ -394,13 +258,6 @@ def test_no_command_shows_the_help_once(run: Run) -> None:
         assert err.count("Usage: ") == 1
         assert "Error" not in err
         assert "Commands:" in err
-
-
-def test_bounds_as_two_words_are_told_of_the_comma(run: Run) -> None:
-    for arguments in (("identify", "bernoulli:0.5,0.4"), ("gate", "old.csv", "new.csv"), ("evaluate", "t.csv")):
-        status, _, err = run(*arguments, "--bounds", "0", "5")
-        assert status == 2
-        assert "with a comma between them, as in 1,5" in err
 
 
 def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_path: Path) -> None:
@@ -435,8 +292,73 @@ def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
     assert "'surest gate' compares two files" in run("evaluate", "items.csv", "plain.csv")[2]
 
 
-def test_an_unknown_control_is_told_the_arms() -> None:
-    with pytest.raises(UsageError, match=r"give the label of one of the arms: 'a', 'b'$"):
-        surest.Session(["a", "b"], control="c")
-    with pytest.raises(UsageError, match=r"'0', '1', '2', '3', '4', …$"):
-        surest.Session(list("012345"), control="c")
+def test_identify_and_bounds_give_the_same_lower_bound(run: Run) -> None:
+    for source in ("bernoulli:0.9,0.7,0.5", "bernoulli:0.9,0.75", "example1:5"):
+        bound = run("bounds", source).words.partition("T*·kl(δ, 1−δ) = ")[2].partition(" pulls here")[0]
+        assert f"must expect to make at least {bound} pulls here" in run("identify", source, "--seed", "1").words
+
+
+def test_rewards_beyond_a_budget_are_not_called_needless(run: Run) -> None:
+    Path("r.csv").write_text("arm,value\n" + "a,1\nb,0\n" * 60)
+    assert "were not needed." in run("identify", "r.csv").words
+    assert "120 rows; 116 of them were not used." in run("identify", "r.csv", "--budget", "4").words
+
+
+def test_an_item_is_called_by_its_text(run: Run) -> None:
+    def broken(item: str) -> float:
+        raise OSError("no answer")
+
+    items = ["what is a bandit?", "why?"]
+    for kept in ({}, {"storage": "sqlite:///s.db", "name": "kept"}):
+        with pytest.raises(EvaluationError, match=r"an evaluation on item '(what is a bandit\?|why\?)' \(ticket"):
+            surest.evaluate({"a": broken, "b": len}, items, seed=1, **kept)
+    with pytest.raises(RewardError, match=r"on item '(what is a bandit\?|why\?)'"):
+        surest.evaluate({"a": lambda item: 7, "b": lambda item: 8}, items, seed=1)
+
+
+def test_nobody_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("study", "create", "mine", "--arms", "2")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    status, _, err = run("study", "delete", "mine")
+    assert status == 2
+    assert "give --yes" in err
+    assert run("study", "delete", "mine", "--yes")[0] == 0
+
+
+def test_a_decided_table_needs_no_further_cell(run: Run) -> None:
+    rows = [f"{arm},{item},{float(arm == 'a')}" for arm in "ab" for item in range(40)]
+    (Path() / "t.csv").write_text("\n".join(["arm,item,value", *rows]) + "\n")
+    status, out, err = run("evaluate", "t.csv", "--suggest", "2")
+    assert (status, out) == (0, "arm,item\n")
+    assert "no further cell is needed" in err
+
+
+def test_signatures_show_the_usual_algorithm() -> None:
+    usual = {f: inspect.signature(f).parameters["algorithm"].default for f in (surest.evaluate, surest.aevaluate)}
+    assert set(usual.values()) == {"race"}
+    assert inspect.signature(surest.identify).parameters["algorithm"].default == "wager"
+
+
+def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    storage = "sqlite:///surest.db"
+    study = surest.open_study(storage, "mine", ["a", "b"], 0.2, seed=1, batch=2)
+    held = study.ask(100, worker="elsewhere")
+    from surest.cli.searches import _say_once
+
+    say_once = _say_once()
+    say_once()
+    say_once()
+    assert capsys.readouterr().err.count("waiting for rewards that other workers owe") == 1
+    waited = []
+
+    def then_told() -> None:
+        if not waited:
+            study.tell_all(held, [float(ticket.arm) for ticket in held])
+        waited.append(1)
+
+    from surest.search.executor import Inline
+    from surest.study.work import work_on
+
+    work_on(study, lambda ticket: (float, ticket.arm), Inline(), in_flight=1, on_wait=then_told)
+    assert waited
+    assert study.result().best == "b"

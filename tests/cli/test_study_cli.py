@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from surest.cli import cli
-from surest.errors import TicketError, UsageError
+from surest.errors import UsageError
 from surest.study.records import seal
 from surest.study.study import open_study
 
@@ -57,15 +57,6 @@ def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
         run("status", "copy")
 
 
-def test_a_status_says_that_a_study_is_paused(storage: str) -> None:
-    run("create", "s", *SETTINGS)
-    assert json.loads(run("status", "s", "--json"))["paused"] is False
-    run("pause", "s")
-    assert "Paused. No arm leads yet" in run("status", "s")
-    assert "until 'surest study resume'" in run("status", "s")
-    assert json.loads(run("status", "s", "--json"))["paused"] is True
-
-
 def test_a_study_is_made_like_another(storage: str) -> None:
     """With all that its items hold, the arms that it began with, and other settings where they are given."""
     items = [("q1", {"text": "2 + 2?"}), ("q2", None)]
@@ -98,15 +89,6 @@ def test_rewards_that_wait_for_others_are_evaluations(storage: str) -> None:
         assert (found.pulls, found.evaluations) == (0, 1)
     assert json.loads(run("result", "s", "--json"))["evaluations"] == 1
     assert study.export()["result"]["evaluations"] == 1
-
-
-def test_the_log_names_who_told_a_ticket(storage: str) -> None:
-    run("create", "s", *SETTINGS)
-    run("ask", "s", "--worker", "ann")
-    open_study(storage, "s").give_back([0], "ann")
-    run("ask", "s", "--worker", "bob")
-    run("tell", "s", "0", "0.5", "--worker", "ann")
-    assert json.loads(run("export", "s"))["tickets"][0][3] == "ann"
 
 
 def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> None:
@@ -154,24 +136,6 @@ def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
         open_study(storage, "times", minimise=False)
 
 
-def test_a_shell_script_is_the_worker(storage: str, tmp_path: Path) -> None:
-    run("create", "s", *SETTINGS)
-    script = """
-    for turn in 1 2; do
-      "$PYTHON" -m surest study ask s -k 2 > tickets || exit $?
-      while read -r ticket arm; do
-        case $arm in fast) reward=0.9;; *) reward=0.1;; esac
-        "$PYTHON" -m surest study tell s "$ticket" "$reward" || exit $?
-      done < tickets
-    done
-    """
-    environment = {**os.environ, "PYTHON": sys.executable, "SUREST_STORAGE": storage}
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "".join(f"ticket {i}: 0.9\n" for i in range(4))
-    assert [ticket[1] for ticket in json.loads(run("export", "s"))["tickets"]] == [0.9] * 4
-
-
 def test_the_exit_status_of_ask_tells_a_worker_what_to_do(storage: str) -> None:
     def status(*arguments: str) -> int:
         return int(CliRunner().invoke(cli, ["study", *arguments], standalone_mode=False).return_value)
@@ -182,39 +146,6 @@ def test_the_exit_status_of_ask_tells_a_worker_what_to_do(storage: str) -> None:
     assert status("ask", "s") == 4  # the rewards of others are awaited
     assert status("ask", "spent") == 3  # nothing is left
     assert status("result", "spent") == 3
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["create", "t"],
-        ["create", "t", "--arm", "a", "--arms", "2"],
-        ["create", "t", "--arms", "2", "--bounds", "1"],
-        ["create", "t", "--arms", "2", "--bounds", "a,b"],
-        ["tell", "s", "0", "much"],
-        ["tell", "s", "0", "-1"],
-        ["tell", "s", "7", "0.5"],
-        ["tell", "s", "0", "nan"],
-        ["fail", "s", "7"],
-        ["ask", "s", "-k", "0"],
-        ["status", "nothing"],
-        ["import", "no-such-file"],
-        ["status", "s", "--storage", "mysql://x"],
-    ],
-)
-def test_mistakes_exit_2_without_a_traceback(
-    storage: str, arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    from surest.cli import main
-
-    run("create", "s", *SETTINGS)
-    run("ask", "s")
-    before = run("export", "s")
-    with pytest.raises(SystemExit) as left:
-        main(["study", *arguments])
-    assert left.value.code == 2
-    assert "Traceback" not in capsys.readouterr().err
-    assert run("export", "s") == before
 
 
 def documented_loop() -> str:
@@ -278,21 +209,6 @@ def test_words_of_a_command_are_filled_once(storage: str, tmp_path: Path) -> Non
     assert any("who is {arm}?" in line for line in seen)
 
 
-def test_nothing_is_printed_when_there_is_nothing(storage: str) -> None:
-    run("create", "s", *SETTINGS)
-    run("ask", "s", "-k", "100000")
-    assert run("ask", "s") == ""
-    assert json.loads(run("ask", "s", "--json")) == []
-
-
-def test_a_ticket_is_failed_by_who_took_it(storage: str) -> None:
-    run("create", "s", *SETTINGS)
-    run("ask", "s", "-k", "2", "--worker", "one")
-    with pytest.raises(TicketError, match="--worker"):
-        run("fail", "s", "0", "no")
-    assert run("fail", "s", "0", "no", "--worker", "one") == "health: fast: 1 failed\n"
-
-
 def test_labels_of_old_studies_are_printed_harmlessly(storage: str) -> None:
     run("create", "s", *SETTINGS)
     with open_study(storage, "s").store.writing() as log:  # as earlier versions allowed
@@ -310,10 +226,3 @@ def test_what_a_terminal_would_obey_is_escaped_in_json(storage: str) -> None:
         assert out.rstrip("\n").isprintable(), words
         assert json.dumps(strange) in json.dumps(json.loads(out)), "the same data"
         assert words[0] == "ask" or "é" in out, "letters stay letters"
-
-
-@pytest.mark.parametrize("mark", ["\t", "\n", "\v", "\f", "\r", "\x1c", "\x85", "\u2028", "\u2029", "\0"])
-def test_labels_are_one_line(storage: str, mark: str) -> None:
-    for label in (f"a{mark}b", f"a{mark}"):
-        with pytest.raises(UsageError, match="one line of text"):
-            open_study(storage, "s", [label, "b"], 0.2)

@@ -3,27 +3,28 @@
 import json
 import random
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import surest
 import surest_verify
-from calling import Run, in_process
+from calling import Run
 from surest_verify import verify
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in a folder with a table and a file of rewards: its exit status, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SUREST_STORAGE", raising=False)
+def run(run: Run) -> Run:
+    """Run a command in a folder with a table and a file of rewards."""
     rng = random.Random(1)
     rows = [f"{arm},{float(rng.random() < mean)}" for _ in range(300) for arm, mean in (("a", 0.7), ("b", 0.3))]
     Path("rewards.csv").write_text("arm,value\n" + "\n".join(rows) + "\n")
     cells = [f"{arm},q{i},{float(rng.random() < mean)}" for i in range(200) for arm, mean in (("a", 0.8), ("b", 0.4))]
     Path("table.csv").write_text("arm,item,value\n" + "\n".join(cells) + "\n")
-    return in_process(capsys)
+    return run
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     ],
 )
 def test_what_is_printed_checks_what_was_written(line: str, run: Run) -> None:
-    status, out, _ = run(*shlex.split(line), "--decision", "decision.jsonl.gz")
+    status, out, _ = run(line, "--decision", "decision.jsonl.gz")
     assert status == 0
     check = " ".join(out[out.index("surest-verify") :].split())
     _, file, _, known_by = shlex.split(check)[:4]
@@ -110,3 +111,24 @@ def test_a_file_that_cannot_be_read_is_not_called_not_valid(
         assert surest_verify.main() == 2
         out, err = capsys.readouterr()
         assert (out, "nothing was checked" in err) == ("", True)
+
+
+def test_a_question_that_cannot_be_checked_is_refused_before_any_work(run: Run) -> None:
+    status, _, said = run("evaluate", "table.csv", "--above", "0.5", "--decision", "decision.jsonl")
+    assert status == 2
+    assert "race-above" in said
+    assert not Path("decision.jsonl").exists()
+
+
+def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
+    """The two files in a folder, and a Python that has no packages."""
+    run("evaluate", "table.csv", "--decision", "decision.jsonl")
+    for name in ("surest_verify.py", "surest_verify_lists.py"):
+        shutil.copy(Path(surest_verify.__file__ or "").with_name(name), tmp_path)
+    command = [sys.executable, "-S", "-I", "surest_verify.py", "decision.jsonl"]
+    done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith("\nVALID\n"), done.stderr
+    (tmp_path / "surest_verify_lists.py").unlink()
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+    done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "surest_verify_lists.py" in done.stderr) == (2, True)

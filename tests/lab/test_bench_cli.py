@@ -8,10 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
-from surest.cli import main
+from calling import Run
 from waiting import PATIENCE, until
 
 KEYS = {"instance", "n", "algorithm", "standing", "delta", "runs", "wrong", "undecided"} | {
@@ -21,17 +22,8 @@ TIMES = ("seconds", "microseconds")
 
 
 @pytest.fixture
-def bench(capsys, monkeypatch, tmp_path):
-    """Run ``surest bench`` in a folder of its own; its exit status, output and messages."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(["bench", *arguments])
-        told = capsys.readouterr()
-        return end.value.code, told.out, told.err
-
-    return run
+def bench(run: Run) -> Run:
+    return partial(run, "bench")
 
 
 def timeless(text):
@@ -149,31 +141,3 @@ def test_a_picture_is_drawn(bench, tmp_path):
     assert b"<svg" in (tmp_path / "pulls.svg").read_bytes()
     assert bench(*given, "--plot", "times.png", "--picture", "times")[0] == 0
     assert (tmp_path / "times.png").read_bytes()[:4] == b"\x89PNG"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nothing"], "suite"),
-        (["example1:3", "--algorithms", "wagr"], "did you mean wager"),
-        (["example1:3", "--delta", "2"], "delta"),
-        (["example1:3", "--delta", "x"], "--delta x"),
-        (["example1:3", "--runs", "0"], "--runs 0"),
-        (["example1:3", "--workers", "0"], "workers"),
-        (["example1:3", "--workers", "host"], "tcp://"),
-        (["example1:3", "--budget", "0"], "budget"),
-        (["example1:3", "--epsilon", "-1", "--algorithms", "wager"], "epsilon"),
-        (["example1:3", "--plot", "x.gif"], ".png"),
-        (["example1:3", "--plot", "no/x.png"], "no folder"),
-        (["example1:3", "--output", "no/x.jsonl", "--algorithms", "wager"], "--output"),
-        (["bernoulli:0.5,0.5", "--algorithms", "wager"], "two best arms"),
-        (["example1:1", "--algorithms", "wager"], "single arm"),
-        (["real"], "--data"),
-        (["quick", "--only", "zzz"], "matches"),
-    ],
-)
-def test_mistakes_exit_2_with_a_sentence(bench, arguments, said):
-    status, out, err = bench(*arguments)
-    assert (status, out) == (2, "")
-    assert said in err
-    assert "Traceback" not in err

@@ -123,23 +123,6 @@ def test_fixed_budgets_and_patience_have_defaults():
     assert done.pulls <= found["sequential-halving"].budget
 
 
-def test_what_makes_no_sense_is_refused_or_left_out_and_said():
-    said = []
-    assert cases([EASY], ["median-elimination"], [0.1], left_out=said.append) == []
-    assert len(said) == 1
-    assert "median-elimination" in said[0]
-    with pytest.raises(UsageError, match="epsilon"):
-        cases([EASY], ["median-elimination"], [0.1])
-    with pytest.raises(UsageError, match="did you mean wager"):
-        cases([EASY], ["wagr"], [0.1])
-    with pytest.raises(UsageError, match="delta"):
-        cases([EASY], ["wager"], [1.5])
-    with pytest.raises(UsageError, match="single arm"):
-        cases([Instance("one", bernoulli([0.5]))], ["wager"], [0.1])
-    with pytest.raises(UsageError, match="budget"):
-        cases([EASY], ["wager"], [0.1], budget=0)
-
-
 def test_resuming_gives_what_an_uninterrupted_run_gives(tmp_path):
     wanted, path = cases([EASY], ["wager", "lucb"], [0.1]), tmp_path / "done.jsonl"
     whole = timeless(benchmark(wanted, 6, seed=1))

@@ -2,13 +2,15 @@
 
 import gzip
 import sys
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from surest.errors import SourceError, UsageError
+from calling import refused
 from surest.lab.bench.suites import SUITES, instances_of
 
 SIMULATED = [name for name in SUITES if name != "real"]
@@ -85,21 +87,14 @@ def test_the_fingerprint_tells_laws_apart(tmp_path):
     assert before.fingerprint != after.fingerprint
 
 
-@pytest.mark.parametrize("source", ["fast", "quick1", "example2:3", "no/such/file.csv"])
-def test_a_source_that_is_none_is_refused_with_what_is_allowed(source):
-    with pytest.raises(SourceError, match="low-variance"):
-        instances_of(source)
-
-
-def test_mistakes_of_the_suite_real(tmp_path):
-    with pytest.raises(UsageError, match="--data"):
-        instances_of("real")
-    with pytest.raises(UsageError, match="no such folder"):
-        instances_of("real", data=tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="holds no CSV"):
-        instances_of("real", data=tmp_path)
-    with pytest.raises(UsageError, match="no instance that matches"):
-        instances_of("quick", only=["nothing*"])
+def test_mistakes(tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert snapshot == refused(
+        *(partial(instances_of, source) for source in ("fast", "quick1", "example2:3", "no/such/file.csv", "real")),
+        lambda: instances_of("real", data=Path("nowhere")),
+        lambda: instances_of("real", data=Path()),
+        lambda: instances_of("quick", only=["nothing*"]),
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,6 @@ def test_a_gate_in_a_notebook() -> None:
     assert "candidate − baseline" in shown
 
 
-def test_a_long_table_is_cut() -> None:
-    shown = surest.identify(bernoulli([0.9] + [0.1] * 20), delta=0.1, seed=1)._repr_html_()
-    assert "… 15 more" in shown
-
-
 def test_a_study_in_a_notebook_before_and_after() -> None:
     study = surest.open_study("memory:", "<b>demo", ["a", "b"], 0.2)
     shown = study._repr_html_()

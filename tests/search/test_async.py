@@ -8,7 +8,7 @@ import pytest
 
 import surest
 from arms_for_workers import ARMS, low
-from surest.errors import EvaluationError, RewardError, Stop, UsageError
+from surest.errors import EvaluationError, RewardError
 from surest.result.data import Result
 
 SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
@@ -107,26 +107,6 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(abandoned())
     assert len(ends) == 2 + 3
-
-
-def test_the_hook_may_stop_the_run() -> None:
-    def stop(running: object) -> None:
-        if running.rounds == 2:
-            raise Stop("enough")
-
-    result = run({label: delayed(arm) for label, arm in ARMS.items()}, on_request=stop)
-    assert (result.certified, result.reason, result.rounds) == (False, "enough", 2)
-
-
-def test_what_is_not_async_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot be awaited"):
-        run({"plain": low, "async": delayed(low)})
-    with pytest.raises(UsageError, match="give a mapping or a sequence"):
-        run("text")
-    with pytest.raises(UsageError, match="not a function"):
-        run([0.5, 0.6])
-    with pytest.raises(UsageError, match="in_flight"):
-        run({"a": delayed(low), "b": delayed(low)}, in_flight=0)
 
 
 def test_async_arms_are_kept_in_a_study(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,9 +46,6 @@ def test_a_complete_list_is_decided_exactly() -> None:
         assert found.means == pytest.approx((np.mean([*OLD.values()]), np.mean([*NEW.values()])))
     failed = surest.gate(OLD, WORSE, 0.03)
     assert failed.failed
-    assert str(failed).startswith(
-        "FAIL: candidate is worse than baseline by more than 0.03 on the 300 items of the list, certain. "
-    )
 
 
 def flipped(gained: int, lost: int) -> surest.Gate:
@@ -65,18 +61,11 @@ def test_a_complete_list_also_says_what_holds_for_further_items_and_what_it_woul
     assert all(gate.exact and gate.population is not None for gate in (alike, worse, slightly))
     assert [gate.population.exact for gate in (alike, worse)] == [False, False]
     assert worse.population.failed
-    on_further = (
-        "On further items like these candidate is worse than baseline, wrong with probability at most 0.05. The"
-    )
-    assert on_further in str(worse)
     assert flipped(3, 0).population.passed
     few = surest.gate([1.0] * 9, [1.0] * 9, 0.01)
     assert (few.passed, few.population.verdict) == (True, "undecided"), "nine items say little of others"
-    assert "On further items like these not known yet whether candidate is worse" in str(few)
-    assert f"surest would have needed {worse.needed} of these 1,000 items." in str(worse)
     assert 0 < worse.needed < 100
     assert slightly.needed_verdict == "fail"
-    assert "Of a candidate that is worse by no more than the margin both verdicts are right." in str(slightly)
     for gate in (alike, worse, slightly):
         low, high = gate.population.interval
         assert low <= gate.difference <= high
@@ -138,8 +127,6 @@ def test_scores_in_another_order_count_only_as_far_as_the_order_goes() -> None:
     assert (found.verdict, found.items_counted < 20) == ("undecided", True)
     assert any("150 items have both values, but only the first " in note for note in found.notes)
     assert surest.gate(OLD, first_half, 0.03, shuffled=True).items_counted == N // 2
-    with pytest.raises(UsageError, match="order of these items is given"):
-        surest.gate(OLD, first_half, 0.03, shuffled=True, seed=1)
 
 
 def test_the_order_depends_on_the_seed_and_the_places_of_items_alone() -> None:
@@ -195,14 +182,6 @@ def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
     assert odd.difference == odd.interval[1] == pytest.approx(-0.15)
 
 
-def test_a_verdict_and_the_ends_of_an_interval_have_levels_of_their_own() -> None:
-    found = surest.gate(OLD, {name: NEW[name] for name, *_ in surest.gate(OLD, NEW, seed=3).scores[:150]}, 0.2, seed=3)
-    assert ", wrong with probability at most 0.05. Difference " in str(found)
-    assert re.search(
-        r" so far, after 150 of 300 items; at least \S+ and at most \S+ on all items \(95 % each\)\.$", str(found)
-    )
-
-
 def test_items_that_one_side_lacks() -> None:
     extra = {**NEW, "new item": 1.0}
     found = surest.gate(OLD, extra)
@@ -212,11 +191,6 @@ def test_items_that_one_side_lacks() -> None:
     assert "candidate has no value for 2 items of the list" in surest.gate(OLD, removed).notes
     both = surest.gate(OLD, removed, common=True)
     assert (both.items, both.exact, len(both.notes)) == (N - 2, True, 2)
-    for strange in (extra, removed):
-        with pytest.raises(UsageError, match="leave out strict"):
-            surest.gate(OLD, strict=True, candidate=strange)
-    with pytest.raises(UsageError, match="no item of the list has a value both"):
-        surest.gate(OLD, {"other": 1.0}, common=True)
 
 
 def test_a_list_that_is_stated() -> None:
@@ -224,17 +198,9 @@ def test_a_list_that_is_stated() -> None:
     found = surest.gate(grown, grown, 0.1, items=list(OLD), seed=1)
     assert (found.items, found.verdict) == (N, "undecided")
     assert {name for name, _ in found.wanted[:40]} == {"baseline", "candidate"}
-    with pytest.raises(UsageError, match="or say shuffled"):
-        surest.gate(grown, grown, 0.1, items=N)
     known = surest.gate(grown, grown, 0.1, items=N, shuffled=True)
     assert (known.items, known.items_counted, known.verdict) == (N, 100, "pass")
     assert surest.gate(grown, grown, items=100).exact
-    with pytest.raises(UsageError, match="100 items have scores"):
-        surest.gate(grown, grown, items=99)
-    with pytest.raises(UsageError, match="different items"):
-        surest.gate(grown, grown, items=["q1", "q1"])
-    with pytest.raises(UsageError, match="holds no items"):
-        surest.gate({}, grown)
 
 
 def test_a_population_counts_in_its_own_order_and_never_exactly() -> None:
@@ -244,8 +210,6 @@ def test_a_population_counts_in_its_own_order_and_never_exactly() -> None:
     assert surest.gate(OLD, OLD, target="population").verdict == "undecided"
     gap = {**OLD, "q7": math.nan}
     assert surest.gate(OLD, gap, 0.1, target="population").items_counted == 7
-    with pytest.raises(UsageError, match="no number of items"):
-        surest.gate(OLD, OLD, target="population", items=N + 1, shuffled=True)
 
 
 def test_functions_are_called_until_it_is_decided() -> None:
@@ -274,8 +238,6 @@ def test_units_and_direction() -> None:
     assert found.interval[0] <= found.difference <= found.interval[1]
     part = surest.gate(seconds, in_order("x", slower, 60), 1.5, bounds=(0, 60), minimise=True, seed="x")
     assert part.interval[0] < part.difference < part.interval[1]
-    with pytest.raises(UsageError, match=r"item 'q0' of .* is not a number in \[0, 1\]"):
-        surest.gate({"q0": 3.0}, {"q0": 1.0})
 
 
 @pytest.mark.parametrize(
@@ -290,29 +252,6 @@ def test_units_and_direction() -> None:
 def test_kinds_of_scores(kind: Callable[[Any], Any]) -> None:
     found = surest.gate(kind(OLD), kind(WORSE), 0.03)
     assert (found.verdict, found.items) == ("fail", N)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"margin": -0.1}, "margin is -0.1"),
-        ({"margin": 1.0}, "margin is 1.0"),
-        ({"margin": math.nan}, "margin is nan"),
-        ({"delta": 0.0}, "delta is 0.0"),
-        ({"target": "all"}, "target is 'all'"),
-        ({"bounds": (1, 0)}, "bounds"),
-        ({"table": {"old": OLD, "new": NEW}}, "there is no arm"),
-        ({"candidate": pd.DataFrame({"item": ["a"], "value": [1.0]})}, "one column of it"),
-        ({"candidate": pd.Series([1.0, 0.0], index=["a", "a"])}, "twice"),
-        ({"candidate": 3}, "give a file"),
-        ({"candidate": {"q1": "good"}}, "is not a number"),
-        ({"candidate": {"q1": math.inf}}, "finite"),
-        ({"candidate": "nowhere.csv"}, "no such file"),
-    ],
-)
-def test_mistakes_are_named(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        surest.gate(**{"baseline": OLD, "candidate": NEW, **given})
 
 
 def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from surest.errors import RewardError, TicketError, UsageError
+from surest.errors import RewardError, TicketError
 from surest.search.session import Session, Ticket
 
 LABELS = ["a", "b", "c"]
@@ -194,12 +194,6 @@ def test_several_are_told_together_or_not_at_all() -> None:
     assert session.pending == 0
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, "2", None])
-def test_a_number_of_tickets_is_whole_and_positive(k: object) -> None:
-    with pytest.raises(UsageError, match="ask for a whole number"):
-        Session(2).ask(k)
-
-
 def test_nothing_is_asked_twice_or_after_the_end() -> None:
     session = Session(2, algorithm="naive-best-arm", budget=0)
     assert session.finished
@@ -207,20 +201,6 @@ def test_nothing_is_asked_twice_or_after_the_end() -> None:
     with pytest.raises(TicketError, match="never handed out"):
         session.tell(0, 0.5)
     assert session.result().reason == "budget spent"
-
-
-@pytest.mark.parametrize(
-    ("arms", "words"), [(["a", "a"], "two arms are called 'a'"), (0, "no arms"), ([], "no arms"), ([1, "1"], "'1'")]
-)
-def test_arms_that_cannot_be(arms: object, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        Session(arms)
-
-
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), (0,), None, ("a", "b"), (-1e308, 1e308)])
-def test_bounds_that_are_no_range(bounds: object) -> None:
-    with pytest.raises(UsageError, match="the lower first"):
-        Session(2, bounds=bounds)
 
 
 def test_costs_are_rewards_turned_round() -> None:

@@ -46,15 +46,6 @@ def test_ctrl_c_ends_with_the_answer_so_far() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_on_an_executor_and_on_a_list() -> None:
-    with ThreadPoolExecutor(2) as pool, pytest.raises(surest.Interrupted) as stop:
-        surest.identify({"a": Pressed(30), "b": lambda: 0.5}, executor=pool, in_flight=2)
-    assert stop.value.result.evaluations >= 30
-    with pytest.raises(surest.Interrupted) as stop:
-        surest.evaluate({"a": Pressed(30), "b": lambda item: 0.4 + 0.2 * (item % 2)}, range(10_000), seed=1)
-    assert stop.value.result.reason == "interrupted"
-
-
 def test_ctrl_c_on_async_arms() -> None:
     pressed = Pressed(30)
 

@@ -11,7 +11,6 @@ from urllib.parse import quote
 import pytest
 from serving_support import Answer, Service, until
 
-import surest
 from surest.server import api
 from surest.server.app import make_app
 
@@ -147,17 +146,6 @@ def test_failures_leases_and_arms(service: Service) -> None:
     assert service.post(f"{at}/arms", {"labels": ["c"]}).json["arms"] == ["a", "b", "c"]
 
 
-def test_the_log_names_who_told_late(service: Service) -> None:
-    """Ann's ticket goes to Bob, and then she tells it after all."""
-    at = made(service)
-    for k, telling in enumerate(({"worker": "ann"}, {})):
-        service.post(f"{at}/ask", {"worker": "ann"})
-        service.post(f"{at}/return", {"tickets": [k], "worker": "ann"})
-        service.post(f"{at}/ask", {"worker": "bob"})
-        assert service.post(f"{at}/tell", {"ticket": k, "reward": 0.5, **telling}).status == 200
-    assert [ticket[3] for ticket in service.get(f"{at}/export").json["tickets"]] == ["ann", "bob"]
-
-
 def test_a_worker_gets_again_what_it_never_heard_of(service: Service) -> None:
     at = made(service)
     first = service.post(f"{at}/ask", {"k": 3, "worker": "ann"}).json["tickets"]
@@ -200,14 +188,6 @@ def test_a_paused_study_hands_out_nothing(service: Service) -> None:
     assert service.get(f"{at}/status").json["paused"] is True
     assert service.post(f"{at}/resume").json["paused"] is False
     assert len(service.post(f"{at}/ask", {}).json["tickets"]) == 1
-
-
-def test_a_study_that_is_made_anew_is_opened_anew(service: Service) -> None:
-    at = made(service, name="twice")
-    service.post(f"{at}/ask", {"k": 5})
-    service.call("DELETE", at)
-    at = made(service, ["x", "y"], name="twice")
-    assert service.post(f"{at}/ask", {}).json["tickets"] == [{"ticket": 0, "index": 0, "arm": "x"}]
 
 
 def test_events_tell_of_changes(service: Service) -> None:
@@ -352,11 +332,3 @@ def test_a_name_that_many_want_at_once_is_taken_once(service: Service) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: service.post("/api/studies", {"name": "wanted", "arms": 2}), range(8)))
     assert sorted(answer.status for answer in answers) == [201, *[409] * 7]
-
-
-def test_items_of_a_study_that_another_process_made_anew(service: Service) -> None:
-    at = made(service, name="anew")
-    assert service.get(f"{at}/items").json == {"items": []}
-    surest.delete_study(service.storage, "anew")
-    surest.open_study(service.storage, "anew", ["x", "y"], items=["q"])
-    assert service.get(f"{at}/items").json == {"items": [{"key": "q", "payload": None}]}

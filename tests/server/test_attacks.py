@@ -151,30 +151,13 @@ def test_every_answer_has_the_headers_that_protect(service: Service) -> None:
     assert "default-src 'none'" in policy
 
 
-def test_text_of_users_is_text(service: Service) -> None:
-    """In JSON it is data, whose type browsers must not guess; no message makes markup of it."""
-    script = "<script>alert(1)</script>"
-    made = service.post("/api/studies", {"name": script, "arms": [script, "b"], "items": [script]})
-    assert made.status == 201
-    at = "/api/studies/%3Cscript%3Ealert(1)%3C%2Fscript%3E"
-    service.post(f"{at}/ask", {"worker": script})
-    service.post(f"{at}/fail", {"ticket": 0, "reason": script, "kind": script, "worker": script})
-    for path in (at, f"{at}/status", f"{at}/export", f"{at}/items", "/api/studies/%3Cscript%3E", "/%3Cscript%3E"):
-        answer = service.get(path)
-        assert answer.headers["content-type"] == "application/json", path
-        assert answer.headers["x-content-type-options"] == "nosniff"
-    page = service.get("/", headers={"Accept": "text/html"}).body.decode()
-    assert script not in page
-    page = service.get("/%3Cscript%3Ealert(1)", headers={"Accept": "text/html"}).body.decode()
-    assert "<script>alert" not in page
-    service.call("DELETE", at)
-
-
 def test_paths_lead_nowhere_else(service: Service) -> None:
     for path in (
         "/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static/%252e%252e/app.py", "/static//etc/passwd",
         "/static/..\\app.py", "/../../etc/passwd", "//etc/passwd", "/api/studies/../../etc/passwd", "/static/%00",
-        "/api/studies/%00/status", "/api/studies//status", "/.git/config", "/api/studies/..%2f..%2fetc%2fpasswd",
+        "/api/studies/%00/status",
+        "/studies/%ff", "/studies/x/tickets/x/fail", f"/studies/x/tickets/{'9' * 5000}/fail",
+        "/api/studies//status", "/.git/config", "/api/studies/..%2f..%2fetc%2fpasswd",
     ):  # fmt: skip
         answer = raw(service, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         assert answer.split()[1] in (b"404", b"400", b"405"), (path, answer[:200])

@@ -3,27 +3,29 @@
 import json
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import surest
-from surest.cli import main
+from calling import Run, transcript
 from surest.cli.streams import plain
-from surest.errors import EvaluationError, SourceError, Stop, UsageError
+from surest.errors import EvaluationError, Stop, UsageError
 from surest.speed import run as driver
 from surest.speed.evidence import PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
 from surest.speed.procedure import Block
-from surest.speed.result import Timings, comparisons, markdown, table, verdict
-from surest.speed.timing import Run, Stopwatch
-
-Answer = tuple[int, str, str]
+from surest.speed.result import Timings, comparisons, table, verdict
+from surest.speed.timing import Run as Timed
+from surest.speed.timing import Stopwatch
 
 
 class Clock:
@@ -42,22 +44,14 @@ class Clock:
         return work
 
 
+@pytest.fixture
+def run(run: Run) -> Run:
+    return partial(run, "fastest")
+
+
 def found(seconds: dict[str, float], noise: float = 0.02, **settings: object) -> Timings:
     clock = Clock(noise=noise)
     return surest.fastest({label: clock.takes(s) for label, s in seconds.items()}, clock=clock, seed=1, **settings)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
-    """Run `surest fastest`: its exit status, standard output and standard error."""
-
-    def call(*arguments: str) -> Answer:
-        with pytest.raises(SystemExit) as ended:
-            main(["fastest", *arguments])
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
@@ -65,8 +59,8 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands take as many seconds as their last word says, and nothing is run."""
     rng = np.random.default_rng(4)
 
-    def seconds(self: Stopwatch, label: str, words: list[str], *, ignore_failure: bool = False) -> Run:
-        return Run(float(words[-1]) * (1 + 0.02 * float(rng.uniform(-1, 1))), 0.5, 0.25, 0)
+    def seconds(self: Stopwatch, label: str, words: list[str], *, ignore_failure: bool = False) -> Timed:
+        return Timed(float(words[-1]) * (1 + 0.02 * float(rng.uniform(-1, 1))), 0.5, 0.25, 0)
 
     monkeypatch.setattr(Stopwatch, "run", seconds)
 
@@ -233,44 +227,7 @@ def test_a_median_has_no_bounds_at_first() -> None:
     assert math.isnan(median_interval(np.array([]), 0.05)[1])
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"delta": math.nan}, "delta is nan"),
-        ({"delta": 0}, "delta is 0"),
-        ({"tolerance": math.nan}, "tolerance is nan"),
-        ({"tolerance": -0.1}, "tolerance is -0.1"),
-        ({"tolerance": 0}, "for ever"),
-        ({"max_runs": 5}, "5 do not count"),
-        ({"warmup": -1}, "warmup is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"prepare": ["true", "true", "true"]}, "prepare is given 3 times"),
-        ({"shell": "no-such-shell"}, "no shell 'no-such-shell'"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        surest.fastest(["true", "false"], **settings)
-
-
-@pytest.mark.parametrize("commands", [[], ["true"], "true", 7])
-def test_fewer_than_two_commands_are_refused(commands: object) -> None:
-    with pytest.raises(UsageError, match="two"):
-        surest.fastest(commands)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("line", "words"), [("", "is empty"), ("'", "No closing quotation"), ("no-such-program-x 1", "no such program")]
-)
-def test_commands_that_cannot_run_are_refused(line: str, words: str) -> None:
-    for more in ({}, {"ignore_failure": True}):
-        with pytest.raises(SourceError, match=words):
-            surest.fastest(["true", line], **more)
-    with pytest.raises(SourceError):
-        surest.fastest(["true", line], shell="none")
-
-
-def test_a_command_that_fails_is_an_error_with_its_output(run: Callable[..., Answer]) -> None:
+def test_a_command_that_fails_is_an_error_with_its_output(run: Run) -> None:
     with pytest.raises(EvaluationError, match="exit status 3"):
         surest.fastest(["true", "exit 3"])
     status, out, err = run("true", "echo it broke >&2; exit 3", "--quiet")
@@ -283,7 +240,7 @@ def test_a_command_that_fails_is_an_error_with_its_output(run: Callable[..., Ans
     assert json.loads(out)["commands"][1]["exit_codes"] == [3]
 
 
-def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Callable[..., Answer]) -> None:
+def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
     log = tmp_path / "log"
 
     def appends(word: str) -> str:
@@ -317,41 +274,23 @@ def test_it_cleans_up_after_a_failure(tmp_path: Path) -> None:
         surest.fastest(["true", "true"], cleanup="exit 5", max_runs=6)
 
 
-def test_the_command_line_prints_a_verdict_and_a_table(simulated: None, run: Callable[..., Answer]) -> None:
-    status, out, _ = run("sleep 3", "sleep 1.5", "-n", "long nap", "--seed", "3", "--quiet")
-    assert status == 0
-    lines = out.splitlines()
-    assert lines[0] == "sleep 1.5 is the fastest: wrong with probability at most 0.05."
-    assert lines[1].startswith("sleep 1.5 is 2.0")
-    assert "times as fast as long nap (1.9" in lines[1]
-    assert lines[3].split() == ["command", "mean", "±", "σ", "[s]", "range", "[s]", "runs", "relative"]
-    assert lines[4].startswith("long nap")
-    assert lines[4].endswith("slower")
-    assert "clipped" in out
-    assert "Seed 3." in out
-
-
-def test_equal_commands_end_with_status_0_and_open_ones_with_3(simulated: None, run: Callable[..., Answer]) -> None:
-    status, out, _ = run("sleep 1", "sleep 1", "--seed", "3", "--quiet")
-    assert (status, " are equal within 2 %: wrong" in out) == (0, True)
-    assert "sleep 1 (2)" in out
-    status, out, _ = run("sleep 1", "sleep 1", "--max-runs", "10", "--seed", "3", "--quiet")
-    assert status == 3
-    assert out.startswith("Not decided (max runs reached). ")
-    assert (
-        run("sleep 1", "sleep 1.03", "--tolerance", "10%", "--seed", "3", "--quiet")[1].count("equal within 10 %") == 1
+def test_what_people_read(
+    simulated: None, run: Run, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    monkeypatch.setattr("surest.speed.view.EVERY_LINE", 0.0)
+    shown = transcript(
+        lambda line: run(*shlex.split(line), "--seed", "3"),
+        "'sleep 3' 'sleep 1.5' -n 'long nap'",
+        "'sleep 1' 'sleep 1' --quiet",
+        "'sleep 1' 'sleep 1' --max-runs 10 --quiet",
+        "'sleep 1' 'sleep 1.03' --tolerance 10% --quiet",
+        "'sleep 1' 'sleep 2' --runs 40 --quiet",
+        "'sleep 1' 'sleep 2' -n 'a | b' --export-markdown times.md --quiet",
     )
+    assert shown + Path("times.md").read_text() == snapshot
 
 
-def test_so_many_runs_as_were_asked_for(simulated: None, run: Callable[..., Answer]) -> None:
-    for given in ("--runs", "-r"):
-        status, out, _ = run("sleep 1", "sleep 2", given, "40", "--json", "--seed", "3", "--quiet")
-        assert (status, [len(row["times"]) for row in json.loads(out)["commands"]]) == (0, [35, 35])
-    status, _, err = run("sleep 1", "sleep 2", "-r", "40", "-M", "50")
-    assert (status, "not both" in err) == (2, True)
-
-
-def test_json_has_all_of_it(simulated: None, run: Callable[..., Answer]) -> None:
+def test_json_has_all_of_it(simulated: None, run: Run) -> None:
     status, out, _ = run("sleep 2", "sleep 1", "--json", "--seed", "3", "--quiet")
     data = json.loads(out)
     assert status == 0
@@ -365,43 +304,15 @@ def test_json_has_all_of_it(simulated: None, run: Callable[..., Answer]) -> None
     assert data["command"] == "surest fastest 'sleep 2' 'sleep 1' --seed=3"
 
 
-def test_exports_have_the_fields_of_hyperfine(simulated: None, run: Callable[..., Answer], tmp_path: Path) -> None:
-    paths = [str(tmp_path / name) for name in ("times.json", "times.md")]
-    run("sleep 4", "sleep 2", "--export-json", paths[0], "--export-markdown", paths[1], "--seed", "3", "--quiet")
-    first = json.loads(Path(paths[0]).read_text())["results"][0]
+def test_exports_have_the_fields_of_hyperfine(simulated: None, run: Run) -> None:
+    run("sleep 4", "sleep 2", "--export-json", "times.json", "--seed", "3", "--quiet")
+    first = json.loads(Path("times.json").read_text())["results"][0]
     assert list(first) == ["command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "exit_codes"]
     assert (first["command"], first["user"], first["system"]) == ("sleep 4", 0.5, 0.25)
     assert first["mean"] == pytest.approx(np.mean(first["times"]))
-    lines = Path(paths[1]).read_text().splitlines()
-    assert lines[:2] == ["| Command | Mean [s] | Min [s] | Max [s] | Relative |", "|:---|---:|---:|---:|---:|"]
-    assert lines[2].startswith("| `sleep 4` | 4.0 ± 0.")
-    assert lines[3].endswith("| 1.00 |")
-    status, out, err = run("sleep 1", "sleep 2", "--export-json", str(tmp_path / "no" / "x.json"))
-    assert (status, out) == (2, "")
-    assert "no folder" in err
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["true"], "at least two"),
-        ([], "Missing argument"),
-        (["true", "true", "--tolerance", "much"], "write 2% or 0.02"),
-        (["true", "true", "--tolerance", "nan"], "tolerance is nan"),
-        (["true", "true", "--delta", "nan"], "delta is nan"),
-        (["true", "true", "-N", "--shell", "bash"], "conflicts with"),
-        (["true", "true", "-n", "a", "-n", "b", "-n", "c"], "3 names for 2 commands"),
-        (["true", "no-such-program-x"], "no such program"),
-    ],
-)
-def test_mistakes_exit_with_status_2(run: Callable[..., Answer], given: list[str], words: str) -> None:
-    status, out, err = run(*given)
-    assert (status, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err
-
-
-def test_a_shell_is_used_for_all_where_one_needs_it(run: Callable[..., Answer]) -> None:
+def test_a_shell_is_used_for_all_where_one_needs_it(run: Run) -> None:
     data = json.loads(run("true", "true | true", "--max-runs", "6", "--json", "--quiet")[1])
     assert data["shell"] == "sh"
     assert data["shell_seconds"] > 0
@@ -410,7 +321,7 @@ def test_a_shell_is_used_for_all_where_one_needs_it(run: Callable[..., Answer]) 
     assert json.loads(run(*given)[1])["shell"] == "sh -e"
 
 
-def test_real_commands_end_by_themselves_with_the_right_first(run: Callable[..., Answer], tmp_path: Path) -> None:
+def test_real_commands_end_by_themselves_with_the_right_first(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_text("".join(f"{k * k}\n" for k in range(20_000)))
     status, out, _ = run(
@@ -443,24 +354,9 @@ def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, n
         os.kill(int(log.read_text().split()[-1]), 0)  # the command that ran was ended
 
 
-def test_a_plain_line_tells_how_far_it_is(
-    simulated: None, run: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("surest.speed.view.EVERY_LINE", 0.0)
-    _, _, err = run("sleep 2", "sleep 1", "--seed", "3")
-    lines = err.splitlines()
-    assert lines[0] == "runs of each 0, now a pilot of 5, which does not count"
-    assert lines[-1].startswith("runs of each ")
-    assert "leader sleep 1, in play 2 of 2 commands, evidence " in lines[-1]
-
-
 def test_names_tell_equal_commands_apart() -> None:
     assert list(driver.labelled(["a", "a", "b", "a"])) == ["a", "a (2)", "b", "a (3)"]
     assert list(driver.labelled(["a", "b"], ["x"])) == ["x", "b"]
-
-
-def test_markdown_of_a_label_with_a_bar() -> None:
-    assert "| `a \\| b` |" in markdown(found({"a | b": 1.0, "c": 3.0}))
 
 
 def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:

@@ -23,7 +23,6 @@ from surest.errors import RewardError, StorageError, TicketError, TranscriptErro
 from surest.search.session import Session
 from surest.study.outcome import health_line
 from surest.study.sql.schema import VERSION_TABLE
-from surest.study.sql.store import SqlStore
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.telling import Tell, carry_out
 from surest.study.transfer import export_text, import_study
@@ -378,10 +377,6 @@ def test_a_deleted_study_is_gone_for_all(storage: str) -> None:
     assert again.status().told == 0
     with pytest.raises(UsageError):
         delete_study(storage, "t")
-
-
-def test_a_password_is_not_shown() -> None:
-    assert "secret" not in SqlStore("postgresql://me:secret@nowhere.invalid/x").shown
 
 
 def test_retries_count_failures_and_not_leases(storage: str) -> None:

@@ -6,7 +6,6 @@ from typing import Any, Generic
 
 import numpy as np
 
-from surest.core.costs import Spent
 from surest.core.protocol import (
     Atoms,
     Cells,
@@ -51,12 +50,9 @@ class Running(Generic[R]):
         record: bool = False,
         name: str = "(unnamed)",
         items: int | None = None,
-        costs: Spent | None = None,
     ) -> None:
         self._procedure, self.name, self.items = procedure, name, items
         self.budget = budget
-        self.costs = Spent(n) if costs is None else costs
-        """What was spent on each arm."""
         self.request: Request | None = None
         """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
         self.value: R | None = None
@@ -111,10 +107,8 @@ class Running(Generic[R]):
         check_reply(request, reply, bandit)
         self.rounds += 1
         self.pulls += request.total
-        times = self._times(request)
+        times = request.times if isinstance(request, Pull) else len(request.items)
         self.pulls_per_arm[request.arms] += times
-        if not self.costs.told:
-            self.costs.add(request.arms, np.full(len(request.arms), np.nan), times)
         if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
             self._known[request.arms] += times
@@ -140,17 +134,12 @@ class Running(Generic[R]):
         check_request(request, len(self.pulls_per_arm), self.name, self.items, self.request)
         if self.request is not None:
             check_announced(self.request, request, self.name)
-        beyond = self.budget is not None and self.pulls + request.total > self.budget
-        if beyond or (not self.costs.told and self.costs.beyond(request.arms, self._times(request))):
+        if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
             self._status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
             self.request, self.announced = request, self._announced(request)
-
-    def _times(self, request: Request) -> IntArray | int:
-        """How often a request evaluates each of its arms."""
-        return request.times if isinstance(request, Pull) else len(request.items)
 
     def _announced(self, request: Request) -> tuple[Pull, ...]:
         """What a request announces, as far as the budget goes."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 
-from surest.core.costs import Scored, parted
 from surest.core.scale import Scale
 from surest.errors import RewardError, SourceError, UsageError
 
@@ -124,23 +123,23 @@ def parse_commands(texts: Sequence[str]) -> list[Command]:
     return commands
 
 
-def last_number(output: str) -> Scored:
-    """The number on the last line that is not empty, and a second one after it: what the run cost.
+def last_number(output: str) -> float:
+    """The number on the last line that is not empty.
 
-    >>> last_number("solving …\\n0.25\\n\\n"), last_number("0.25 0.003\\n")
-    (Scored(value=0.25, cost=None), Scored(value=0.25, cost=0.003))
+    >>> last_number("solving …\\n0.25\\n\\n")
+    0.25
     """
     lines = output.split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), None)
     if last is None:
         raise CommandFailed("it printed nothing; the last line of its standard output must be a number")
     try:
-        number, *cost = map(float, last.split())
+        number = float(last)
     except ValueError:
-        number, cost = math.nan, []
-    if math.isnan(number) or len(cost) > 1:
+        number = math.nan
+    if math.isnan(number):
         raise CommandFailed(f"the last line of its standard output is {last[:200]!r}, not a number")
-    return parted((number, *cost, None)[:2], "a run")
+    return number
 
 
 @dataclass
@@ -160,21 +159,21 @@ class Runner:
         self._stopped = False
         self._guard = Guard()
 
-    def arm(self, command: Command) -> Callable[..., Scored]:
+    def arm(self, command: Command) -> Callable[..., float]:
         """A command as a function: of the seed, or of an item and the seed."""
         return partial(self._arm, command)
 
-    def _arm(self, command: Command, *arguments: object) -> Scored:
+    def _arm(self, command: Command, *arguments: object) -> float:
         *item, seed = arguments
         return self.run(command, int(str(seed)), *map(str, item))
 
-    def run(self, command: Command, seed: int, item: str | None = None) -> Scored:
-        """The reward of one run, and what it cost."""
+    def run(self, command: Command, seed: int, item: str | None = None) -> float:
+        """The reward of one run."""
         given = item + "\n" if item is not None and command.reads_item else None
         try:
             output = self._output(command, command.line(seed, item), given)
-            number, cost = last_number(output)
-            return Scored(self.scale.number(number, "a run"), cost)
+            number = last_number(output)
+            return self.scale.number(number, "a run")
         except RewardError:
             raise RewardError(
                 f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip "
