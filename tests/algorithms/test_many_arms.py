@@ -86,7 +86,7 @@ def test_a_plan_for_many_is_the_plan_but_for_which_of_equal_arms(seed: int, spar
     rejected = np.zeros(len(ledger.counts), bool)
     rejected[ledger.empirical < 0.15] = True
     given = 7, ledger._seen(), rejected, 0.0, rng.random(2_000), spared
-    one, many = plan(*given), plan_many(*given)
+    one, many = plan(*given), plan_many(ledger.states[0], *given)
     assert one.sum() == many.sum() == 2_000
     assert one[7] == many[7] > 0
 
@@ -111,13 +111,13 @@ def test_one_search_for_all_arms_alike_certifies_the_same_arms(seed: int) -> Non
     todo = np.flatnonzero(np.arange(len(ledger.counts)) != 7)
     each, alike = ledger.certified.copy(), ledger.certified.copy()
     raise_certificates(each, ledger.minimisers.copy(), todo, ledger.goal, 0.0, ledger._evidence().kernel())
-    searches = raise_alike(alike, ledger.minimisers.copy(), todo, ledger.goal, 0.0, ledger._evidence())
+    searches = raise_alike(alike, ledger.minimisers.copy(), todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
     assert (each >= ledger.goal).tolist() == (alike >= ledger.goal).tolist()
     assert 0 < (each >= ledger.goal).sum() < len(todo)
     assert searches < len(todo) / 5
     exact, together = ledger.certified.copy(), ledger.certified.copy()
     raise_certificates(exact, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence().kernel())
-    raise_alike(together, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence())
+    raise_alike(together, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence(), ledger.settled)
     assert exact[todo] == pytest.approx(together[todo], abs=1e-5)
 
 
@@ -139,9 +139,9 @@ def test_arms_alike_keep_what_was_certified_of_each() -> None:
     todo = np.arange(8, len(ledger.counts))
     before = np.where(np.arange(len(ledger.counts)) % 2, 2.5, -np.inf)
     certified = before.copy()
-    raise_alike(certified, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence())
+    raise_alike(certified, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
     fresh = np.full(len(before), -np.inf)
-    raise_alike(fresh, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence())
+    raise_alike(fresh, ledger.minimisers, todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
     assert (certified >= before).all()
     assert certified[:8].tolist() == before[:8].tolist()
     assert ((certified >= ledger.goal) == (fresh >= ledger.goal)).all()

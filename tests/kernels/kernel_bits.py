@@ -9,6 +9,7 @@ from surest.algorithms import REGISTRY, Task
 from surest.algorithms.wager import sampling as planning
 from surest.algorithms.wager.ledger import Ledger
 from surest.core.question import BEST, Question
+from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import (
     bets,
@@ -73,8 +74,9 @@ def wager(seed: int) -> None:
     n, a, seen = len(book.counts), book.leader, (book.counts, book.means, book.spreads)
     tell(sampling.update_optimistic, book.optimistic, np.arange(n), *seen)
     tell(sampling.separations, a, *seen, book.epsilon)
-    for planned in (planning.plan, planning.plan_many):
-        tell(planned, a, book._seen(), rng.random(n) < 0.3, book.epsilon, rng.random(30), 2)
+    tell(planning.plan, a, book._seen(), rng.random(n) < 0.3, book.epsilon, rng.random(30), 2)
+    given = a, book._seen(), rng.random(n) < 0.3, book.epsilon, rng.random(30), 2
+    tell(planning.plan_many, kinds_of(*seen)[0], *given)
     for j in (j for j in range(n) if j != a):
         tell(sampling.transport, a, j, book._seen().kernel(), 1.0, 1.5, book.epsilon)
     for mean, spread, x in rng.random((20, 3)):
@@ -110,9 +112,9 @@ def mixtures(seed: int) -> None:
     first, second = Digests(3, 8), Digests(3, 8)
     arms, rewards, times = rng.integers(0, 3, 60), rng.random(60).round(seed % 5), rng.integers(1, 9, 60).astype(float)
     for part in (first, second):
-        tell(digests.add_all, part.values, part.weights, part.size, arms, rewards, times)
-        np.add.at(part.counts, arms, times)
-        np.add.at(part.sums, arms, rewards * times)
+        kept = part.values, part.weights, part.size, part.counts, part.sums
+        tell(digests.add_all, *kept, arms, rewards, times)
+    tell(crowds.put_atoms, np.empty((6, 4)), first.rows(), np.array([2, 0, 1, 0]))
     tell(digests.merge, first.values, first.weights, first.size, second.values, second.weights, second.size)
     for is_above in (True, False):
         many = tell(bets.wide_bets, first.counts, first.sums, is_above)

@@ -2,9 +2,13 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from surest.kernels cimport libm, sampling
+from surest.kernels.bets cimport Rows
 from surest.kernels.sampling cimport Seen
 
 cdef uint64_t MIX, WORD
+cdef double REJECTED
+
+cpdef void put_atoms(double[:, ::1] columns, Rows rows, int64_t[::1] arms) noexcept
 
 cdef class Rule:
     cdef Py_ssize_t leader
@@ -18,18 +22,16 @@ cdef class Groups:
     cdef double[::1] moved, keys, parts, stamps
     cdef Py_ssize_t used, size
 
-@cython.locals(size=Py_ssize_t, found=Py_ssize_t, kinds=int64_t[::1], firsts=int64_t[::1], table=int64_t[::1])
+@cython.locals(size=Py_ssize_t, found=Py_ssize_t, same=Py_ssize_t, mixed=uint64_t, word=uint64_t, kinds=int64_t[::1],
+    firsts=int64_t[::1], hashes=int64_t[::1], table=int64_t[::1])
 cpdef object numbered(uint64_t[:, ::1] words)
-@cython.locals(mixed=uint64_t, word=uint64_t)
-cpdef Py_ssize_t hashed(uint64_t[:, ::1] words, Py_ssize_t width, Py_ssize_t i) noexcept
-cpdef bint same_column(uint64_t[:, ::1] words, Py_ssize_t i, Py_ssize_t j) noexcept
-@cython.locals(times=int64_t[::1])
-cpdef object plan(int64_t[::1] kinds, Rule rule, Groups groups, double[::1] coins, Py_ssize_t spared)
+@cython.locals(times=int64_t[::1], groups=Groups)
+cpdef object plan(int64_t[::1] kinds, int64_t[::1] firsts, Rule rule, double[::1] coins, Py_ssize_t spared)
 @cython.locals(least=double, starved=Py_ssize_t)
-cpdef Py_ssize_t begin(int64_t[::1] kinds, Rule rule, Groups groups) noexcept
+cpdef Py_ssize_t begin(int64_t[::1] kinds, int64_t[::1] firsts, Rule rule, Groups groups) noexcept
 cpdef (double, double) key_of(Py_ssize_t arm, Rule rule) noexcept
 cpdef void pull(Rule rule, Groups groups, double[::1] coins, Py_ssize_t at, int64_t[::1] times) noexcept
-cpdef Py_ssize_t opened(Py_ssize_t g, double more, Groups groups) noexcept
+cpdef Py_ssize_t opened(Py_ssize_t arm, double moved, Groups groups) noexcept
 cpdef void append(Py_ssize_t j, Py_ssize_t g, Groups groups) noexcept
 @cython.locals(first=Py_ssize_t, last=Py_ssize_t, j=Py_ssize_t)
 cpdef Py_ssize_t pull_in_turn(

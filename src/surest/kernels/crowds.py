@@ -8,43 +8,54 @@ import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray, Words
 from surest.kernels import libm, sampling
-from surest.kernels.constants import MIX, WORD
+from surest.kernels.bets import Rows
+from surest.kernels.constants import MIX, REJECTED, WORD
 from surest.kernels.sampling import Seen
 
 
 def numbered(words: Words) -> tuple[IntArray, IntArray]:
-    """Number columns by what they hold, as they first come, with a hash table of twice as many places as there are columns."""
-    width, n, size, found = words.shape[0], words.shape[1], 2, 0
-    while size < 2 * n:
-        size *= 2
+    """Number columns by what they hold, as they first come, with a hash table of at least twice as many places as kinds."""
+    width, n, found, size = words.shape[0], words.shape[1], 0, 1024
     kinds_made, firsts_made = np.empty(n, np.int64), np.empty(n, np.int64)
-    kinds, firsts, table = kinds_made, firsts_made, np.full(size, -1)
+    kinds, firsts, hashes, table = kinds_made, firsts_made, np.empty(n, np.int64), np.full(size, -1)
     for i in range(n):
-        place = hashed(words, width, i) & (size - 1)
-        while table[place] >= 0 and not same_column(words, firsts[table[place]], i):
+        mixed = 0
+        for p in range(width):
+            word = int(words[p, i])
+            mixed = (((mixed ^ (mixed >> 29)) + word) * MIX) & WORD
+        mixed = (mixed ^ (mixed >> 32)) & 0x7FFFFFFF
+        place, same = mixed & (size - 1), 0
+        while table[place] >= 0:
+            first, same = firsts[table[place]], 0
+            while same < width and words[same, first] == words[same, i]:
+                same += 1
+            if same == width:
+                break
             place = (place + 1) & (size - 1)
-        if table[place] < 0:
-            table[place], firsts[found] = found, i
-            found += 1
-        kinds[i] = table[place]
+        if table[place] >= 0:
+            kinds[i] = table[place]
+            continue
+        kinds[i] = table[place] = found
+        firsts[found], hashes[found] = i, mixed
+        found += 1
+        if 2 * found == size:  # it grows with the kinds: a small one is near
+            size *= 4
+            table = np.full(size, -1)
+            for k in range(found):
+                place = hashes[k] & (size - 1)
+                while table[place] >= 0:
+                    place = (place + 1) & (size - 1)
+                table[place] = k
     return kinds_made, firsts_made[:found].copy()
 
 
-def hashed(words: Words, width: int, i: int) -> int:
-    """A column mixed into one word."""
-    mixed = 0
-    for p in range(width):
-        word = int(words[p, i])
-        mixed = (((mixed ^ (mixed >> 29)) + word) * MIX) & WORD
-    return (mixed ^ (mixed >> 32)) & 0x7FFFFFFF
-
-
-def same_column(words: Words, i: int, j: int) -> bool:
-    """Whether two columns hold the same."""
-    for p in range(words.shape[0]):  # noqa: SIM110
-        if words[p, i] != words[p, j]:
-            return False
-    return True
+def put_atoms(columns: FloatArray, rows: Rows, arms: IntArray) -> None:
+    """The values and weights of the first atoms of arms, as rows; zero where there are fewer."""
+    for i in range(len(arms)):
+        arm = arms[i]
+        for p in range(columns.shape[0] // 2):
+            columns[2 * p, i] = rows.values[arm, p] if p < rows.size[arm] else 0.0
+            columns[2 * p + 1, i] = rows.weights[arm, p] if p < rows.size[arm] else 0.0
 
 
 class Rule:
@@ -62,37 +73,37 @@ class Rule:
 class Groups:
     """Queues of arms of one kind that were pulled equally often in this batch, and a heap of those that are not empty."""
 
-    def __init__(self, firsts: IntArray, moved: FloatArray, room: int) -> None:
-        self.following = np.full(len(moved), -1)  # the arm that follows each arm in its queue
+    def __init__(self, n: int, room: int) -> None:
+        self.following = np.empty(n, np.int64)  # the arm that follows each arm in its queue
         # By group: an arm of its kind; the ends of its queue, −1 where it is empty and not in the heap; the group of arms
         # that were pulled once more, −1 if there is none yet. The heap has groups by how little they are told apart from the
-        # leader, with these keys.
-        self.arm, self.head, self.tail, self.onward, self.heap = np.full((5, room), -1)
+        # leader, with these keys. There may be as many groups as pulls, but hardly ever are: what is not touched costs nothing.
+        self.arm, self.head, self.tail, self.onward, self.heap = np.empty((5, room), np.int64)
         # By group: the count of each of its arms; the leader's part in its key, and the leader's count then, −1 if the key
         # is only a lower bound.
-        self.moved, self.keys, self.parts, self.stamps = np.full((4, room), -1.0)
-        self.used, self.size = len(firsts), 0  # how many groups there are, and how many are in the heap
-        for g in range(len(firsts)):
-            self.arm[g], self.moved[g] = firsts[g], moved[firsts[g]]
+        self.moved, self.keys, self.parts, self.stamps = np.empty((4, room))
+        self.used, self.size = 0, 0  # how many groups there are, and how many are in the heap
 
 
-def plan(kinds: IntArray, rule: Rule, groups: Groups, coins: FloatArray, spared: int) -> IntArray:
-    """Pull by pull, as `sampling.plan` does."""
-    made = np.zeros(len(kinds), np.int64)
+def plan(kinds: IntArray, firsts: IntArray, rule: Rule, coins: FloatArray, spared: int) -> IntArray:
+    """Pull by pull, as `sampling.plan` does, with the kind of each arm and the first arm of each kind."""
+    made, groups = np.zeros(len(kinds), np.int64), Groups(len(kinds), len(firsts) + len(coins) + 1)
     times = made
-    starved = begin(kinds, rule, groups)
+    starved = begin(kinds, firsts, rule, groups)
     if spared > 0:
         times[groups.head[starved]] += spared - 1
-        later = opened(starved, float(spared), groups)
+        later = opened(groups.arm[starved], groups.moved[starved] + spared, groups)
         push(groups.keys[0], later, groups)
         pull_in_turn(starved, later, 0.0, coins, 0, 1, times, groups)
     pull(rule, groups, coins, spared, times)
     return made
 
 
-def begin(kinds: IntArray, rule: Rule, groups: Groups) -> int:
+def begin(kinds: IntArray, firsts: IntArray, rule: Rule, groups: Groups) -> int:
     """Fill the groups and the heap. Returns the group that looks worst for want of pulls."""
     leader, moved = rule.leader, rule.moved
+    for g in range(len(firsts)):
+        opened(firsts[g], moved[firsts[g]], groups)
     for j in range(len(kinds)):
         if j != leader:
             append(j, kinds[j], groups)
@@ -110,9 +121,13 @@ def begin(kinds: IntArray, rule: Rule, groups: Groups) -> int:
 
 def key_of(arm: int, rule: Rule) -> tuple[float, float]:
     """How little an arm is told apart from the leader, and the leader's part in it."""
+    a, seen, often = rule.leader, rule.seen, rule.moved[arm]
     if rule.narrow[arm]:
-        return sampling.narrow_key(arm, rule.leader, rule.moved, rule.seen, rule.rejected[arm], rule.epsilon)
-    return sampling.key_of(arm, rule.leader, rule.moved, rule.seen, rule.rejected[arm], rule.epsilon)
+        return sampling.narrow_key(arm, a, rule.moved, seen, rule.rejected[arm], rule.epsilon)
+    apart, part = sampling.separation(  # as `sampling.key_of`, which would be handed a whole array each time
+        rule.moved[a], seen.means[a], seen.spreads[a], often, seen.means[arm], seen.spreads[arm], rule.epsilon
+    )
+    return apart + libm.log(often) + (REJECTED if rule.rejected[arm] else 0.0), part
 
 
 def pull(rule: Rule, groups: Groups, coins: FloatArray, at: int, times: IntArray) -> None:
@@ -139,7 +154,7 @@ def pull(rule: Rule, groups: Groups, coins: FloatArray, at: int, times: IntArray
             at += 1
             continue
         if groups.onward[g] < 0:
-            groups.onward[g] = opened(g, 1.0, groups)
+            groups.onward[g] = opened(groups.arm[g], groups.moved[g] + 1.0, groups)
         later = groups.onward[g]
         if groups.tail[later] < 0:  # its key is not known yet, but at least as large
             groups.stamps[later] = -1.0
@@ -147,11 +162,12 @@ def pull(rule: Rule, groups: Groups, coins: FloatArray, at: int, times: IntArray
         at = pull_in_turn(g, later, groups.parts[g], coins, at, len(coins), times, groups)
 
 
-def opened(g: int, more: float, groups: Groups) -> int:
-    """A new group, for arms of this one after so many more pulls."""
+def opened(arm: int, moved: float, groups: Groups) -> int:
+    """A new group, for arms like this one after so many pulls."""
     new = groups.used
     groups.used = new + 1
-    groups.arm[new], groups.moved[new] = groups.arm[g], groups.moved[g] + more
+    groups.arm[new], groups.moved[new], groups.stamps[new] = arm, moved, -1.0
+    groups.head[new], groups.tail[new], groups.onward[new] = -1, -1, -1
     return new
 
 

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 from surest.kernels cimport libm
 
 cpdef void add_all(
-    double[:, ::1] values, double[:, ::1] weights, int64_t[::1] size, const int64_t[:] arms,
-    const double[:] rewards, const double[:] times
+    double[:, ::1] values, double[:, ::1] weights, int64_t[::1] size, double[::1] counts, double[::1] sums,
+    const int64_t[:] arms, const double[:] rewards, const double[:] times
 ) noexcept
 cpdef void merge(
     double[:, ::1] values, double[:, ::1] weights, int64_t[::1] size, double[:, ::1] more_values,

@@ -5,12 +5,21 @@ from surest.kernels import libm
 
 
 def add_all(
-    values: FloatArray, weights: FloatArray, size: IntArray, arms: IntArray, rewards: FloatArray, times: FloatArray
+    values: FloatArray,
+    weights: FloatArray,
+    size: IntArray,
+    counts: FloatArray,
+    sums: FloatArray,
+    arms: IntArray,
+    rewards: FloatArray,
+    times: FloatArray,
 ) -> None:
-    """Put rewards of arms into their digests, each so many times."""
+    """Put rewards of arms into their digests, each so many times, and count and add them up."""
     for k in range(len(arms)):
         i = arms[k]
         size[i] = insert(values, weights, i, size[i], rewards[k], times[k])
+        counts[i] += times[k]
+        sums[i] += rewards[k] * times[k]
 
 
 def merge(

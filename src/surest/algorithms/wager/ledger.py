@@ -124,12 +124,13 @@ class Ledger:
 
     def _be_optimistic(self, arms: IntArray) -> None:
         """Upper bounds of the means of arms that were pulled."""
-        if not self.is_crowd:
-            update_optimistic(self.optimistic, arms, self.counts, self.means, self.spreads)
-            return
-        kinds, firsts = kinds_of(self.counts[arms], self.means[arms], self.spreads[arms])
-        update_optimistic(self.optimistic, arms[firsts], self.counts, self.means, self.spreads)
-        self.optimistic[arms] = self.optimistic[arms[firsts]][kinds]
+        one = arms
+        if self.is_crowd:
+            kinds, firsts = kinds_of(self.states[0][arms])
+            one = arms[firsts]
+        update_optimistic(self.optimistic, one, self.counts, self.means, self.spreads)
+        if self.is_crowd:
+            self.optimistic[arms] = self.optimistic[one][kinds]
 
     def grow(self, more: int) -> None:
         """Take in new arms. Additions may depend on what was seen, so the k-th one spends its own part of δ, of the reserve.
@@ -171,12 +172,14 @@ class Ledger:
         nominee = self.nominee
         if nominee is not None and self.empirical[nominee] >= self.empirical[self.leader] - self.epsilon / 2:
             self.leader = nominee  # with ε > 0 there is no need to follow every change of the lead
+        if self.is_crowd:  # which arms are in the same state, and the first arm in each
+            self.states = kinds_of(self.counts, self.means, self.spreads)
 
     def _separations(self, a: int) -> FloatArray:
         """How far an arm is told apart from each other, which may be better by ε; infinite for itself."""
         if not self.is_crowd:
             return separations(a, self.counts, self.means, self.spreads, self.epsilon)
-        kinds, firsts = kinds_of(self.counts, self.means, self.spreads)
+        kinds, firsts = self.states
         one = np.append(firsts, a)  # the arm itself comes last
         apart = separations(len(firsts), self.counts[one], self.means[one], self.spreads[one], self.epsilon)[kinds]
         apart[a] = np.inf
@@ -206,6 +209,8 @@ class Ledger:
         self.shares[arm] += slot_share(len(self.nominees))
         self.before.take(self.since)
         self._place_bets(arm)
+        if self.is_crowd:
+            self.settled = self._evidence().settled()
 
     def gaps(self, a: int) -> FloatArray:
         """An arm's lead over each other, or the standard error of it where that is larger."""
@@ -248,7 +253,7 @@ class Ledger:
         todo = np.flatnonzero(worth & (self.certified < self.goal))
         evidence = self._evidence()
         if self.is_crowd:
-            raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence)
+            raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence, self.settled)
         else:
             raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence.kernel())
         self.missing = self._missing(evidence)
@@ -283,7 +288,7 @@ class Ledger:
         """What sampling goes by."""
         return Seen(
             self.counts,
-            self.counts if pending is None else self.counts + pending,
+            self.counts if pending is None or not pending.any() else self.counts + pending,
             self.means,
             self.spreads,
             self.empirical,
@@ -300,8 +305,8 @@ class Ledger:
         total = self.counts.sum() + pending.sum()
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
-        planned = plan_many if self.is_crowd else plan
-        return planned(leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared)
+        given = leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared
+        return plan_many(self.states[0], *given) if self.is_crowd else plan(*given)
 
     def weakest(self) -> tuple[float, float]:
         """The evidence, in nats, where it is weakest, and how much a decision needs: what a status says of them, no more."""
@@ -395,4 +400,6 @@ class Ledger:
 
     def _kinds(self, arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
         """Which arms have equal certificates: the kind of each, and where the first of each is. Each its own, among few arms."""
-        return pair_kinds(arms, evidence) if self.is_crowd else (np.arange(len(arms)), np.arange(len(arms)))
+        return (
+            pair_kinds(arms, evidence, self.settled) if self.is_crowd else (np.arange(len(arms)), np.arange(len(arms)))
+        )

@@ -36,13 +36,20 @@ def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: Fl
     return sampling.plan(leader, seen.kernel(), seen.planned.copy(), rejected, epsilon, coins, spared)
 
 
-def plan_many(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int) -> IntArray:
-    """How often to pull each arm: as `plan` says, but for which of several arms in the same state is pulled."""
+def plan_many(
+    states: IntArray,
+    leader: int,
+    seen: Seen,
+    rejected: BoolArray,
+    epsilon: float,
+    coins: FloatArray,
+    spared: int,
+) -> IntArray:
+    """How often to pull each arm: as `plan` says, but for which of several arms in the same of these states is pulled."""
     kernel, moved = seen.kernel(), seen.planned.copy()
     narrow = sampling.narrow_pairs(leader, kernel)
-    own = np.where(narrow, np.arange(len(narrow)), -1)  # these are told apart by all of their rewards
-    own[leader] = leader
-    kinds, firsts = kinds_of(seen.counts, seen.planned, seen.means, seen.spreads, rejected, own)
+    alike = np.where(narrow, -1 - np.arange(len(narrow)), 2 * states + rejected)  # narrow: told apart by all rewards
+    alike[leader] = -1 - leader
+    kinds, firsts = kinds_of(alike) if seen.planned is seen.counts else kinds_of(alike, seen.planned)
     rule = crowds.Rule(leader, kernel, moved, rejected, narrow, epsilon)
-    groups = crowds.Groups(firsts, moved, len(firsts) + len(coins) + 1)
-    return crowds.plan(kinds, rule, groups, coins, spared)
+    return crowds.plan(kinds, firsts, rule, coins, spared)

@@ -24,6 +24,7 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import certificates
+from surest.kernels.crowds import put_atoms
 
 FEW_ATOMS = 4
 """Arms with more distinct rewards are hardly ever in the same state."""
@@ -56,9 +57,21 @@ class Evidence(NamedTuple):
         before, since = self.before.rows(), self.since.rows()
         return certificates.Evidence(*self._replace(before=before, since=since))  # type: ignore[arg-type]
 
+    def settled(self) -> IntArray:
+        """What does not change until the next nomination: equal numbers for arms in which all of that is equal."""
+        own = np.where(self.before.size > FEW_ATOMS, np.arange(len(self.base)), -1)
+        every = np.arange(len(self.base))
+        return kinds_of(own, *_atoms(self.before, every), self.prices, self.base, self.guesses_nominee, self.guesses)[0]
+
 
 def raise_alike(
-    certified: FloatArray, minimisers: FloatArray, todo: IntArray, goal: float, epsilon: float, evidence: Evidence
+    certified: FloatArray,
+    minimisers: FloatArray,
+    todo: IntArray,
+    goal: float,
+    epsilon: float,
+    evidence: Evidence,
+    settled: IntArray,
 ) -> int:
     """The same among very many arms: one search serves all arms in the same state. Returns how many searches there were.
 
@@ -66,7 +79,7 @@ def raise_alike(
     """
     if not len(todo):
         return 0
-    kinds, firsts = pair_kinds(todo, evidence)
+    kinds, firsts = pair_kinds(todo, evidence, settled)
     one = todo[firsts]
     bounds, starts = certificates.bounds_against(one, minimisers[one], goal, epsilon, evidence.kernel())
     certified[todo] = np.maximum(certified[todo], bounds[kinds])
@@ -74,17 +87,18 @@ def raise_alike(
     return len(firsts)
 
 
-def pair_kinds(arms: IntArray, evidence: Evidence) -> tuple[IntArray, IntArray]:
-    """Which arms have equal certificates: the kind of each, and where the first of each kind is in `arms`."""
-    sizes = [digests.size[arms] for digests in (evidence.before, evidence.since)]
-    most = max(int(size.max(initial=0)) for size in sizes)
-    if most > FEW_ATOMS:
+def pair_kinds(arms: IntArray, evidence: Evidence, settled: IntArray) -> tuple[IntArray, IntArray]:
+    """Which arms have equal certificates: the kind of each, and where the first of each kind is in `arms`.
+
+    `settled` is what `Evidence.settled` said at the nomination.
+    """
+    if max(int(digests.size[arms].max(initial=0)) for digests in (evidence.before, evidence.since)) > FEW_ATOMS:
         return np.arange(len(arms)), np.arange(len(arms))
-    atoms = [
-        np.where(p < size, column[arms, p], 0.0)
-        for size, digests in zip(sizes, (evidence.before, evidence.since), strict=True)
-        for column in (digests.values, digests.weights)
-        for p in range(most)
-    ]
-    others = (evidence.prices, evidence.bets, evidence.base, evidence.guesses_nominee, evidence.guesses)
-    return kinds_of(*sizes, *atoms, *(column[arms] for column in others))
+    return kinds_of(settled[arms], evidence.bets[arms], *_atoms(evidence.since, arms))
+
+
+def _atoms(digests: Digests, arms: IntArray) -> FloatArray:
+    """The values and weights of the first few atoms of arms, as rows; zero where there are fewer."""
+    columns = np.empty((2 * min(int(digests.size.max(initial=0)), FEW_ATOMS), len(arms)))
+    put_atoms(columns, digests.rows(), arms)
+    return columns

@@ -58,9 +58,7 @@ class Digests:
         self._add(np.repeat(arms, atoms.start[1:] - atoms.start[:-1]), atoms.values, atoms.counts.astype(float))
 
     def _add(self, arm: IntArray, reward: FloatArray, often: FloatArray) -> None:
-        digests.add_all(self.values, self.weights, self.size, arm, reward, often)
-        np.add.at(self.counts, arm, often)
-        np.add.at(self.sums, arm, reward * often)
+        digests.add_all(self.values, self.weights, self.size, self.counts, self.sums, arm, reward, often)
 
     def grow(self, more: int) -> None:
         """Make room for more arms."""
