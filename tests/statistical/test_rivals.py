@@ -60,41 +60,41 @@ def wrong(name: str, arms: FiniteArms, runs: int, delta: float) -> int:
 
 BUDGETS = {"skewed": 20_000, "rare": 20_000, "nearly tied": 20_000, "close": 60_000}
 """For algorithms that pay for each pull. Those that ask for statistics of many pulls run to the end."""
-FEWER = {"wager": 50, "vd-best-arm-id-star": 40, "top-two": 60, "top-two-ids": 60, "betting-racing": 4}
-"""Runs, for the slow ones; 300 for the others."""
+FEWER = {"wager": 25, "vd-best-arm-id-star": 20, "top-two": 30, "top-two-ids": 30, "betting-racing": 4}
+"""Runs, for the slow ones; 100 for the others."""
 OUTCOMES = {
-    "wager": [(1, 0, 959.6), (0, 0, 470.8), (3, 44, 17_605), (0, 0, 527.1)],
-    "vd-best-arm-id": [(0, 0, 4.707e6), (0, 0, 3.846e6), (0, 0, 3.309e9), (0, 0, 4.553e6)],
-    "vd-best-arm-id-star": [(0, 0, 1.074e7), (0, 0, 8.53e6), (0, 0, 7.346e9), (0, 0, 9.969e6)],
-    "naive-best-arm": [(0, 0, 554_100), (0, 0, 474_800), (0, 0, 3.181e8), (0, 0, 129_800)],
-    "best-arm-est": [(0, 0, 635_900), (0, 0, 546_500), (0, 0, 1.608e8), (0, 0, 147_700)],
-    "naive-best-arm-est": [(0, 0, 554_100), (0, 0, 474_800), (0, 0, 8.558e6), (0, 0, 129_800)],
-    "successive-elimination": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 16_070)],
+    "wager": [(0, 0, 823.2), (0, 0, 452.1), (2, 22, 17_530), (0, 0, 480.6)],
+    "vd-best-arm-id": [(0, 0, 4.707e6), (0, 0, 3.859e6), (0, 0, 3.248e9), (0, 0, 4.709e6)],
+    "vd-best-arm-id-star": [(0, 0, 1.074e7), (0, 0, 8.362e6), (0, 0, 7.239e9), (0, 0, 1.023e7)],
+    "naive-best-arm": [(0, 0, 554_100), (0, 0, 487_700), (0, 0, 3.454e8), (0, 0, 125_700)],
+    "best-arm-est": [(0, 0, 635_900), (0, 0, 566_500), (0, 0, 1.611e8), (0, 0, 145_300)],
+    "naive-best-arm-est": [(0, 0, 554_100), (0, 0, 487_700), (0, 0, 8.644e6), (0, 0, 125_700)],
+    "successive-elimination": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 16_020)],
     "median-elimination": [(0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.99e7)],
-    "exponential-gap-elimination": [(0, 0, 3.017e7), (0, 0, 2.495e7), (0, 0, 2.125e10), (0, 0, 2.87e6)],
+    "exponential-gap-elimination": [(0, 0, 3.017e7), (0, 0, 2.526e7), (0, 0, 2.193e10), (0, 0, 3.068e6)],
     "gap-entropy-elimination": [(0, 0, 9.204e9), (0, 0, 2.482e9), (0, 0, 2.317e12), (0, 0, 6.02e8)],
-    "betting-racing": [(0, 0, 1_891), (0, 0, 1_428.5), (0, 4, 20_000), (0, 0, 2_911)],
-    "lil-ucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 42_630)],
-    "lil-ucb-lucb-stop": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 9_188)],
-    "lucb": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 14_190)],
-    "kl-lucb": [(0, 300, 20_000), (0, 0, 12_370), (0, 300, 20_000), (0, 0, 6_830)],
-    "kl-racing": [(0, 300, 20_000), (0, 0, 12_370), (0, 300, 20_000), (0, 0, 7_789)],
-    "ugape": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 11_380)],
-    "ugape-v": [(0, 300, 20_000), (0, 300, 20_000), (0, 300, 20_000), (0, 0, 18_340)],
-    "track-and-stop": [(0, 300, 20_000), (0, 0, 2_843), (8, 286, 19_070), (0, 0, 1_693)],
-    "top-two": [(0, 1, 10_170), (0, 0, 2_263), (0, 60, 20_000), (0, 0, 3_431)],
-    "top-two-ids": [(0, 0, 5_800), (0, 0, 2_209), (0, 60, 20_000), (0, 0, 2_971)],
+    "betting-racing": [(0, 0, 1_891), (0, 0, 1_428), (0, 4, 20_000), (0, 0, 2_911)],
+    "lil-ucb": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 42_700)],
+    "lil-ucb-lucb-stop": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 9_155)],
+    "lucb": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 14_250)],
+    "kl-lucb": [(0, 100, 20_000), (0, 0, 12_500), (0, 100, 20_000), (0, 0, 6_761)],
+    "kl-racing": [(0, 100, 20_000), (0, 0, 12_500), (0, 100, 20_000), (0, 0, 7_715)],
+    "ugape": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 11_360)],
+    "ugape-v": [(0, 100, 20_000), (0, 100, 20_000), (0, 100, 20_000), (0, 0, 18_250)],
+    "track-and-stop": [(0, 100, 20_000), (0, 0, 2_824), (4, 94, 18_800), (0, 0, 1_637)],
+    "top-two": [(0, 1, 9_970), (0, 0, 2_123), (0, 30, 20_000), (0, 0, 3_375)],
+    "top-two-ids": [(0, 0, 5_691), (0, 0, 2_105), (0, 30, 20_000), (0, 0, 2_849)],
 }
 """On each instance in turn: wrong answers, runs that spent their budget undecided, and the mean number of pulls."""
 
 
-def outcome(name: str, instance: str) -> tuple[int, int, int, float]:
-    """Runs, wrong ones, undecided ones, and the mean number of pulls, of all runs."""
+def outcome(name: str, instance: str, times: int = 1) -> tuple[int, int, int, float]:
+    """Runs, wrong ones, undecided ones, and the mean number of pulls, of all runs: so many times as many as usual."""
     entry, arms = REGISTRY[name], INSTANCES[instance]
     delta = 0.1 if name == "vd-best-arm-id-star" else 0.3  # its theorem wants δ ≤ 0.1
     epsilon = 0.01 if entry.goal == "ε-optimal arm" else 0.0
     budget = BUDGETS[instance] if entry.stepwise is not None or name == "wager" else None
-    done = [run(name, arms, seed, delta, epsilon, budget) for seed in range(FEWER.get(name, 300))]
+    done = [run(name, arms, seed, delta, epsilon, budget) for seed in range(times * FEWER.get(name, 100))]
     answers = [d.value.arm for d in done if d.value is not None]
     bad = sum(bool(arms.means[arm] < arms.means.max() - epsilon) for arm in answers)
     assert bad <= binom.ppf(0.999, len(done), delta)
@@ -108,6 +108,14 @@ def test_a_proven_algorithm_is_wrong_at_most_as_often_as_it_says(name: str) -> N
         got = outcome(name, instance)
         assert got[1:3] == (bad, undecided)
         assert got[3] == pytest.approx(pulls, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROVEN)
+def test_a_proven_algorithm_is_wrong_at_most_as_often_as_it_says_in_more_runs(name: str) -> None:
+    """300 runs each, of most. Measured: at most 8 wrong ones of 300, of track-and-stop on the near tie; δ = 0.3 allows 90."""
+    for instance, (_, _, pulls) in zip(INSTANCES, OUTCOMES[name], strict=True):
+        assert outcome(name, instance, 3)[3] == pytest.approx(pulls, rel=0.25)
 
 
 @pytest.mark.parametrize("arms", [SKEWED, CLOSE], ids=["skewed", "close"])
