@@ -125,7 +125,7 @@ def test_by_keyboard_alone(site: str, storage: str, seen: Browser) -> None:
     study = surest.open_study(storage, name, ["a", "b"], 0.05, seed=1)
     seen.open(f"{site}/studies/keys%20{seen.size}/evaluate")
     seen.find("body").send_keys(Keys.TAB)
-    assert seen.script("return document.activeElement.textContent") == "To the content"
+    assert seen.script("return document.activeElement.textContent") == "Skip to content"
     seen.find("form[action$=ask] button").send_keys(Keys.ENTER)
     seen.wait(lambda: "Ticket 0" in seen.text(), "a ticket is shown")
     seen.find("#reward").send_keys("0.25", Keys.ENTER)

@@ -58,14 +58,14 @@ COMMANDS = {
     "identify": "Find the best arm of a source.",
     "evaluate": "Find the best arm on a list of items: a table of scores, or commands.",
     "fastest": "Find the fastest of several commands, by measuring.",
-    "gate": "Tell whether a candidate is worse than a baseline, for a build.",
-    "bounds": "Tell how hard a source is, before anything is pulled.",
+    "gate": "Decide whether a candidate is worse than a baseline, for a build.",
+    "bounds": "Show how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",
     "serve": "Serve studies over HTTP: pages, and JSON for workers in any language.",
     "report": "Write a page on a study or a result: HTML, Markdown or JSON.",
     "algorithms": "List the algorithms.",
     "bench": "Compare algorithms on suites of instances.",
-    "doctor": "Tell what is installed, compiled and writable.",
+    "doctor": "Show what is installed, compiled and writable.",
 }
 """Name and line of help; the command itself is the function of that name in the module of that name."""
 HOUSES = {
@@ -126,7 +126,7 @@ class Lazy(click.Group):
 def cli() -> None:
     """Find the best of n noisy options with few evaluations and a guarantee on the answer.
 
-    Exit status: 0 decided, 3 budget spent without a decision, 2 a mistake in what was given, 1 a database
+    Exit status: 0 decided, 3 budget spent without a decision, 2 invalid input, 1 a database
     that cannot be used, or a fault of surest.
     Add --debug to any command to see a traceback.
     """

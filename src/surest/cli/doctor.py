@@ -39,7 +39,7 @@ PLAIN = (
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(as_json: bool) -> int:
-    """Tell what is installed, whether kernels are compiled, and which folders can be written.
+    """Show what is installed, whether kernels are compiled, and which folders are writable.
 
     Exit status 1 if something that surest needs is missing.
     """

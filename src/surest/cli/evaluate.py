@@ -58,7 +58,7 @@ def evaluate(**given: Any) -> int:
     (--log_samples) or promptfoo wrote, or folders of it: the models are compared on the samples that all runs have. Without
     files, each --command is an arm, run on the --items.
 
-    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
+    Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     from surest.cli import searches
 

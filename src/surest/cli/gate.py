@@ -74,8 +74,7 @@ def gate(**given: Any) -> int:
     lm-evaluation-harness or promptfoo. Or name two arms of a TABLE (columns arm,item,value) or of a study. It may be run again
     and again while CANDIDATE grows; items count in a random order, which --suggest tells.
 
-    Exit status: 0 certified not worse by more than the margin, 4 certified worse, 3 not decided, 2 a mistake in what
-    was given.
+    Exit status: 0 certified not worse by more than the margin, 4 certified worse, 3 not decided, 2 invalid input.
     """
     if given["markdown"] is not None and not Path(given["markdown"]).resolve().parent.is_dir():
         raise UsageError(f"there is no folder {Path(given['markdown']).parent} to write {given['markdown']} to")

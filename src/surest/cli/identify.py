@@ -36,7 +36,7 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
     metavar="[SEED]",
     help="Put each arm's recorded rewards in a random order first, where an independent sample has lost its own.",
 )
-@click.option("--vectorised", is_flag=True, help="Python arms take a count and return so many rewards.")
+@click.option("--vectorised", is_flag=True, help="Python arms take a count and return that many rewards.")
 @click.option(
     "--suggest",
     type=click.IntRange(1),
@@ -61,7 +61,7 @@ def identify(**given: Any) -> int:
     callables: module:attribute or file.py:attribute names a mapping or sequence of them, or a function that returns
     one. Without a SOURCE, each --command is an arm.
 
-    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
+    Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     from surest.arms.recorded import InOrder
     from surest.arms.totals import Totals

@@ -150,7 +150,7 @@ def add_arms(name: str, labels: tuple[str, ...], algorithm: str | None, storage:
 @click.argument("name")
 @common
 def pause(name: str, storage: str, as_json: bool) -> int:
-    """Hand out no more tickets, until 'surest study resume'. What is out may be told."""
+    """Hand out no more tickets, until 'surest study resume'. Outstanding tickets may still be told."""
     open_study(storage, name).pause()
     say(as_json, {"name": name, "paused": True}, f"study {name} is paused")
     return 0
@@ -169,7 +169,7 @@ def resume(name: str, storage: str, as_json: bool) -> int:
 @study.command()
 @click.argument("name")
 @click.option(
-    "-k", "--count", "k", default=1, type=click.IntRange(1, 10**6), show_default=True, help="The most tickets to take."
+    "-k", "--count", "k", default=1, type=click.IntRange(1, 10**6), show_default=True, help="At most this many tickets."
 )
 @click.option("--worker", metavar="WHO", help="A name for the log. [default: the host and the program that runs this]")
 @algorithm_option
@@ -195,7 +195,7 @@ def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: s
 @click.argument("name")
 @click.argument("ticket", type=int)
 @click.argument("reward")
-@click.option("--worker", metavar="WHO", help="Who tells it, if ask was told. [default: as for ask]")
+@click.option("--worker", metavar="WHO", help="Who tells it, if ask was given a name.  [default: as for ask]")
 @common
 def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, as_json: bool) -> int:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
@@ -209,12 +209,12 @@ def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, 
 @click.argument("ticket", type=int)
 @click.argument("reason", default="")
 @click.option("--reward", metavar="R", help="Count the evaluation as this reward instead of retrying it.")
-@click.option("--worker", metavar="WHO", help="Who had the ticket, if ask was told. [default: as for ask]")
+@click.option("--worker", metavar="WHO", help="Who had the ticket, if ask was given a name.  [default: as for ask]")
 @common
 def fail(
     name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
 ) -> int:
-    """Say that the evaluation of a TICKET gave no reward, and why. Only who holds a ticket can say so."""
+    """Report that the evaluation of a TICKET failed, and why. Only the worker that holds it can."""
     from surest.study.outcome import health_line
 
     opened = open_study(storage, name)
@@ -230,7 +230,7 @@ def fail(
 @click.option("--workers", default=1, type=click.IntRange(1, 1000), show_default=True, help="Commands at a time.")
 @click.option("--timeout", type=float, metavar="T", help="Seconds after which a command is ended, and has failed.")
 @click.option(
-    "--retries", type=click.IntRange(0), metavar="K", help="Failures of one evaluation after which to give up."
+    "--retries", type=click.IntRange(0), metavar="K", help="Give up after this many failures of one evaluation."
 )
 @click.option("--clip", is_flag=True, help="Count a number outside the bounds as the nearer bound.")
 @algorithm_option
@@ -316,11 +316,11 @@ def export(name: str, output: str | None, algorithm: str | None, storage: str, a
 
 @study.command(name="import")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--name", metavar="NAME", help="Another name than it had.")
+@click.option("--name", metavar="NAME", help="A new name for it.")
 @algorithm_option
 @common
 def import_(file: str, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
-    """Put an exported study into a database, after replaying it: from a laptop to a server, say."""
+    """Import an exported study into a database, after replaying it: from a laptop to a server, say."""
     try:
         document = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except (OSError, ValueError) as error:
@@ -334,7 +334,7 @@ def import_(file: str, name: str | None, algorithm: str | None, storage: str, as
 
 @study.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @common
 def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
     """Delete a study and all that was told to it."""
@@ -344,7 +344,7 @@ def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
         except click.Abort:
             if sys.stdin is not None and sys.stdin.isatty():
                 raise
-            raise click.UsageError(f"study {name} was not deleted: nobody could be asked; give --yes") from None
+            raise click.UsageError(f"study {name} was not deleted: there is nobody to ask; use --yes") from None
     delete_study(storage, name)
     say(as_json, {"deleted": name}, f"study {name} deleted")
     return 0

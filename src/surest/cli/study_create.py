@@ -16,8 +16,8 @@ from surest.study.study import Study, open_study
 
 @click.command()
 @click.argument("name")
-@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
-@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="So many arms, called 0, 1, …")
+@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm. Repeat for each.")
+@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="The number of arms, called 0, 1, …")
 @click.option(
     "--item",
     "items",
@@ -32,10 +32,15 @@ from surest.study.study import Study, open_study
 )
 @problem_options
 @click.option(
-    "--lease-seconds", type=float, metavar="T", help="A ticket not told by then is handed out again. [default: 600]"
+    "--lease-seconds",
+    type=float,
+    metavar="T",
+    help="Seconds after which an untold ticket is handed out again.  [default: 600]",
 )
-@click.option("--on-failure", type=float, metavar="R", help="Count an evaluation that keeps failing as this reward.")
-@click.option("--retries", type=int, metavar="K", help="… after so many retries.  [default: 3]")
+@click.option(
+    "--on-failure", type=float, metavar="R", help="The reward recorded after the last retry of a failed evaluation."
+)
+@click.option("--retries", type=int, metavar="K", help="Retries before that.  [default: 3]")
 @common
 def create(
     name: str,

@@ -38,7 +38,7 @@ class State(NamedTuple):
     """The rewards of the arms last picked, in their order."""
     marks: IntArray
     memory: FloatArray
-    """The algorithm's own: rows with a place an arm."""
+    """The algorithm's own: rows with one place per arm."""
     settings: FloatArray
     """Its constants; each rule names their places."""
     noise: Words

@@ -366,7 +366,7 @@ def _document() -> bytes:
     return msgspec.json.encode(document(ENDPOINTS))
 
 
-NAME = ("name", "Another name than it had.")
+NAME = ("name", "A new name for it.")
 HELD, ANY = bodies.HeldForm, dict[str, Any]
 HISTORY = ("history", "1 adds the evidence over time.")
 STUDY = "/api/studies/{name:name}"

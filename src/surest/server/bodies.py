@@ -21,7 +21,7 @@ Name = Annotated[str, _said("One line of text.", min_length=1, max_length=500)]
 Number = Annotated[int, _said("A ticket's number.", ge=0, le=2**63 - 1)]
 Worker = Annotated[
     str,
-    _said("What the log calls the worker; the token's name and the address unless told.", min_length=1, max_length=500),
+    _said("What the log calls the worker; default: the token's name and the address.", min_length=1, max_length=500),
 ]
 
 
@@ -32,7 +32,7 @@ class Form(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class AskForm(Form):
     """Take tickets."""
 
-    k: Annotated[int, _said("The most tickets to take.", ge=1, le=10_000)] = 1
+    k: Annotated[int, _said("At most this many tickets.", ge=1, le=10_000)] = 1
     worker: Worker | None = None
     wait: Annotated[float, _said("Seconds to wait for a ticket where there is none now.", ge=0, le=3600)] = 0.0
     held: Annotated[

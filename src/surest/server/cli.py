@@ -16,7 +16,7 @@ TOKENS = "SUREST_TOKENS"
 
 
 def tokens_file() -> Path:
-    """Where tokens are kept unless told otherwise."""
+    """Where tokens are kept by default."""
     base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "surest" / "tokens.json"
 
@@ -133,11 +133,11 @@ def serve(
     show_default=True,
     help="What its holder may do. Each role may do what those before it may.",
 )
-@click.option("--revoke", is_flag=True, help="Take the token away instead.")
+@click.option("--revoke", is_flag=True, help="Revoke the token instead.")
 @tokens_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def token(name: str | None, role: Any, revoke: bool, tokens: Path | None, as_json: bool) -> int:
-    """Make a token called NAME; without a name, list those that there are.
+    """Make a token called NAME; without a name, list all tokens.
 
     The token is printed once. Only its digest is kept.
     """

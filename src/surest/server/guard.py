@@ -163,7 +163,7 @@ class _Heard:
 
 
 class _Answer:
-    """What is sent: with the headers that every response has, and not for ever to somebody who does not read it."""
+    """What is sent: with the headers that every response has, and not endlessly to somebody who does not read it."""
 
     def __init__(self, send: Send, seconds: float) -> None:
         self._send, self._seconds = send, seconds

@@ -133,7 +133,7 @@ class Tokens:
             yield
 
     def _heed(self) -> None:
-        """Read what is new. If it is damaged, nobody gets in until it is mended; the log says why, those who ask are not told."""
+        """Read what is new. If it is damaged, nobody gets in until it is fixed; the log says why, those who ask are not told."""
         try:
             self._refresh()
         except UsageError as error:

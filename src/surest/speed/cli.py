@@ -26,7 +26,12 @@ from surest.speed.result import Timings, markdown
     help="Commands that differ by no more than this count as equal: 2% or 0.02.",
 )
 @click.option(
-    "-w", "--warmup", type=click.IntRange(0), default=0, metavar="N", help="Runs of each command before it begins."
+    "-w",
+    "--warmup",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Untimed runs of each command before it begins.",
 )
 @click.option(
     "-m",
@@ -38,11 +43,13 @@ from surest.speed.result import Timings, markdown
     help="The fewest runs of a command, 5 that do not count included.",
 )
 @click.option(
-    "-M", "--max-runs", type=click.IntRange(1), metavar="N", help="The most runs of a command.  [default: no limit]"
+    "-M",
+    "--max-runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="At most this many runs of a command.  [default: no limit]",
 )
-@click.option(
-    "-r", "--runs", type=click.IntRange(1), metavar="N", help="So many runs of a command, no more and no fewer."
-)
+@click.option("-r", "--runs", type=click.IntRange(1), metavar="N", help="Exactly this many runs of each command.")
 @click.option("-s", "--setup", multiple=True, metavar="CMD", help="Run once for each command, before the first run.")
 @click.option(
     "-p",
@@ -60,11 +67,11 @@ from surest.speed.result import Timings, markdown
     "command needs it]",
 )
 @click.option("-N", "no_shell", is_flag=True, help="The same as --shell none.")
-@click.option("-i", "--ignore-failure", is_flag=True, help="Let runs count that end with a status other than 0.")
+@click.option("-i", "--ignore-failure", is_flag=True, help="Count runs with a nonzero exit status.")
 @click.option(
     "-n", "--command-name", "names", multiple=True, metavar="NAME", help="A name for a command; repeat for each."
 )
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="Makes the order within blocks repeatable.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="The seed of the order within blocks.")
 @click.option("--export-json", metavar="FILE", help="Write all times as hyperfine does.")
 @click.option("--export-markdown", metavar="FILE", help="Write the table as hyperfine does.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -75,7 +82,7 @@ def fastest(**given: Any) -> int:
     They run in turn, in blocks of shuffled order, and are compared within blocks, so that a machine that slows down does not
     decide. It stops when it knows: wrong with probability at most --delta. The options are those of hyperfine.
 
-    Exit status: 0 decided, or equal within the tolerance; 3 not decided by --max-runs; 2 a mistake in what was given, or a
+    Exit status: 0 decided, or equal within the tolerance; 3 not decided by --max-runs; 2 invalid input, or a
     command that failed.
     """
     from surest.speed.run import fastest as find_fastest

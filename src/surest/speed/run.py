@@ -134,9 +134,7 @@ def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | 
     if max_runs is not None and max_runs <= PILOT:
         raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
     if tolerance == 0 and max_runs is None:
-        raise UsageError(
-            "with a tolerance of 0, two equal commands would run for ever; give the most runs of a command"
-        )
+        raise UsageError("with a tolerance of 0, two equal commands would never be told apart; set max_runs")
     if warmup < 0:
         raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
 

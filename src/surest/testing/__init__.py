@@ -1,4 +1,4 @@
-"""What anybody's own must pass: `check_algorithm` for an algorithm, `check_store` for a place to keep studies."""
+"""Conformance checks: `check_algorithm` for an algorithm, `check_store` for a store of studies."""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What an algorithm must pass, ours and anybody's: `check_algorithm` runs it on simulated arms and says what is wrong."""
+"""`check_algorithm` runs an algorithm on simulated arms and says what is wrong."""
 
 import random
 from collections.abc import Iterator

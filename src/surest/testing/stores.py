@@ -1,4 +1,4 @@
-"""What anybody's own store of studies must pass: `check_store`."""
+"""`check_store`: what a store of studies must do."""
 
 import threading
 from collections.abc import Callable

@@ -17,7 +17,7 @@ from surest.lab.bench.run import Case
 from surest.lab.bench.tables import Row, rows_of
 
 MOST = 9
-"""Algorithms in a picture; the ones with the fewest pulls, unless told."""
+"""Algorithms in a picture; by default those with the fewest pulls."""
 INK, GREY = "#222222", "#8a8a8a"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7a4fa3", "#8c6d31", "#5f8a1f", "#777777")
 WAGER = "#d1380e"
@@ -136,7 +136,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
 
 
 def stopping_times(done: Done, algorithms: Sequence[str] | None = None) -> Figure:
-    """Every run's pulls on one instance: a dot a run, with median, mean and 95 % quantile."""
+    """Every run's pulls on one instance: a dot per run, with median, mean and 95 % quantile."""
     case, rows = _one_instance(done)
     shown = sorted(styles(rows, algorithms, most=16), key=lambda style: -style.mean)
     figure, axes = _canvas(6.6, 0.9 + 0.34 * len(shown))

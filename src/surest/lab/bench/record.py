@@ -49,7 +49,7 @@ def benchmark(
     output : path, optional
         A file to which finished replications are appended.
     resume : bool
-        Take from that file what it already has. Otherwise it is put aside (as ``.bak``) and begun anew.
+        Take from that file what it already has. Otherwise the file is renamed to ``.bak`` and a new one begun.
     notice : callable, optional
         Told of progress.
 

@@ -35,7 +35,7 @@ from surest.search.loading import entry_of
 from surest.search.simulate import simulate
 
 PATIENCE = 10_000_000
-"""Pulls after which an algorithm that decides pull by pull is stopped unless a budget is given: some ten seconds."""
+"""Pulls after which an algorithm that decides pull by pull is stopped without a budget: some ten seconds."""
 SPENDING = 4.0
 """Lower bounds' worth of pulls that a fixed-budget algorithm gets unless a budget is given: about what Wager takes."""
 SLICE = 1.0
@@ -327,7 +327,7 @@ def _executor(workers: int | str) -> Iterator[tuple[Executor | None, int]]:
             yield found
         return
     if workers < 1:
-        raise UsageError(f"{workers} workers; give a number from 1 on, or a Dask scheduler's address (tcp://…)")
+        raise UsageError(f"{workers} workers; give at least 1, or a Dask scheduler's address (tcp://…)")
     if workers == 1:
         yield None, 1
         return

@@ -182,7 +182,7 @@ def _bernoulli(*instances: tuple[float, ...]) -> Iterator[Instance]:
 
 @dataclass(frozen=True)
 class Suite:
-    """Instances, and how often to run on each unless told."""
+    """Instances, and the default number of runs on each."""
 
     instances: Callable[[], Iterator[Instance]]
     runs: int

@@ -144,7 +144,7 @@ COLUMNS = {
     "max": "max",
     "lower_bound": "lower bound",
     "ratio": "ratio",
-    "microseconds": "µs a pull",
+    "microseconds": "µs per pull",
 }
 TEXT = ("instance", "algorithm", "standing")
 NOTES = {

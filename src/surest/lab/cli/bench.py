@@ -119,7 +119,7 @@ def bench(
     'surest bench items --data DIR' compares methods for lists of items, on tables of scores; it has options of its own.
     """
     if runs is not None and runs < 1:
-        raise UsageError(f"--runs {runs}: give a number from 1 on")
+        raise UsageError(f"--runs {runs}: give at least 1")
     check_plot(plot)
     tell = (lambda message: None) if quiet else (lambda message: say(f"surest: {message}", err=True))
     found = {i.key: (i, source) for source in sources for i in instances_of(source, data=data, only=only, skipped=tell)}
@@ -240,12 +240,12 @@ class Bar:
 @click.command("items")
 @click.option("--data", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Tables: arm,item,value.")
 @click.option(
-    "--orders", default=100, show_default=True, type=click.IntRange(1), metavar="R", help="Random orders a table."
+    "--orders", default=100, show_default=True, type=click.IntRange(1), metavar="R", help="Random orders per table."
 )
 @click.option("--delta", default=0.05, show_default=True, metavar="D", help="The error level.")
 @click.option("--epsilon", default=0.0, show_default=True, metavar="E", help="How far below the best an answer may be.")
 @click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same rows.")
-@click.option("--algorithms", default="race", show_default=True, metavar="NAMES", help="With commas between, or 'all'.")
+@click.option("--algorithms", default="race", show_default=True, metavar="NAMES", help="Comma-separated, or 'all'.")
 @click.option("--only", multiple=True, metavar="TABLE", help="Only this table; may be given more than once.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of rows.")
 def items(

@@ -29,7 +29,7 @@ LARGEST = 4_000_000
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bounds(source: str, delta: float, instance: str | None, as_json: bool) -> None:
-    """Tell how hard SOURCE is: what any method must spend on it, and what published methods promise.
+    """Show how hard SOURCE is: what any method must spend on it, and what published methods promise.
 
     SOURCE is example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file of recorded rewards (arm,value).
     """

@@ -19,7 +19,7 @@ from surest.lab.stepwise import entry
 from surest.numerics import student_tail
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]
-"""From the scores so far (a row an item, a column an arm) and the arms in play: those that stay in play."""
+"""From the scores so far (one row per item, one column per arm) and the arms in play: those that stay in play."""
 
 
 def elimination(

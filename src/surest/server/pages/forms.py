@@ -42,7 +42,7 @@ CHOICES = {"error": ERRORS, "target": TARGETS}
 HANDLING = {
     "lease_seconds": (f"How long a worker may take before its ticket is handed out again ({LEASE_SECONDS:g}).", float),
     "on_failure": (
-        "The reward as which an evaluation counts that keeps failing. Without it, failures are retried.",
+        "The reward recorded after the last retry. Without it, failures are retried.",
         float,
     ),
     "retries": (f"How often a failed evaluation is retried before that ({RETRIES}).", int),
