@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from surest.arms.characteristic import characteristic, padded
+from surest.arms.characteristic import characteristic
 from surest.arms.divergence import k_inf_above, k_inf_below, kl_each
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1
@@ -211,9 +211,3 @@ def test_many_arms_are_quick_and_shares_fall_with_the_gap() -> None:
     exact = characteristic(example1(10_000))
     assert exact.time == pytest.approx(157_697.57, rel=1e-6)
     assert (np.diff(exact.weights) < 0).all()
-
-
-def test_padding_repeats_a_value_without_probability() -> None:
-    values, probabilities = padded(finite_arms([([0.2, 0.7, 1], [1, 1, 2]), ([0.9], [1])]))
-    assert values.tolist() == [[0.2, 0.7, 1], [0.9, 0.9, 0.9]]
-    assert probabilities.tolist() == [[0.25, 0.25, 0.5], [1, 0, 0]]

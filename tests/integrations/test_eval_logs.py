@@ -83,13 +83,6 @@ def test_an_evaluation_ends_when_a_model_is_certified_to_be_worse(inspect_folder
     assert "the dataset is not shuffled" in found["plain"]["error"]
 
 
-def test_an_archive_that_is_not_a_log_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "x.eval", "w") as archive:
-        archive.writestr("a.txt", "text")
-    with pytest.raises(SourceError, match="not a log of an evaluation that is known here"):
-        table([tmp_path / "x.eval"])
-
-
 def test_an_inspect_log_that_is_being_written(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.eval", "w") as archive:
         about = {"task": "sums", "model": "m", "task_args": {"shots": 2}}
@@ -234,20 +227,6 @@ def test_what_is_not_a_log_is_refused(text: str, tmp_path: Path, capsys: pytest.
         table([path])
     assert run(["evaluate", str(path), str(path)]) == 2
     assert "log of an evaluation" in capsys.readouterr().err
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="No such file"):
-        table([tmp_path / "x.eval"])
-
-
-def test_one_csv_table_is_still_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("model,item,value\n" + "".join(f"{m},{i},{int(m == 'a')}\n" for m in "ab" for i in range(30)))
-    assert run(["evaluate", str(path), "--arm-column", "model", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["arm"] == "a"
-    assert run(["evaluate", str(path), str(path), "--arm-column", "model"]) == 2
-    assert "give one TABLE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["promptfoo_echo.json", "promptfoo_echo.jsonl"])

@@ -14,7 +14,7 @@ from surest.algorithms.wager.ahead import window
 from surest.core.procedure import Running
 from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError
-from surest.search.call import seed_of, ticket_seed, work_of
+from surest.search.call import seed_of
 from surest.search.desk import SessionDesk
 from surest.search.executor import keep_busy
 from surest.search.session import Session, Ticket
@@ -231,8 +231,3 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         one.append(alone.running.pulls)
     assert np.mean(busy) > 0.93
     assert np.mean(pulls) < 1.15 * np.mean(one)  # the noise of 20 searches is large
-
-
-def test_work_takes_items() -> None:
-    work = work_of([min, max], 7, seeded=True, items=["x", "y"])
-    assert work(Ticket(3, 1, "b", 0)) == (max, "x", ticket_seed(7, 3))

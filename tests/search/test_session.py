@@ -152,27 +152,6 @@ TestWorkers = Workers.TestCase
 TestWorkers.settings = settings(max_examples=100, stateful_step_count=40, deadline=None, derandomize=True)
 
 
-@pytest.mark.parametrize("bad", BAD, ids=repr)
-def test_the_message_names_the_value_and_the_arm(bad: object) -> None:
-    session = Session(["left", "right"], bounds=BOUNDS)
-    (ticket,) = session.ask()
-    before = state(session)
-    with pytest.raises(RewardError) as refused:
-        session.tell(ticket.id, bad)
-    assert repr(bad)[:57] in str(refused.value)
-    assert "'left'" in str(refused.value)
-    assert "[-1, 3]" in str(refused.value)
-    assert state(session) == before
-
-
-@pytest.mark.parametrize("good", [True, np.bool_(1), 1, np.int8(1), np.float16(1), np.float32(0.5), -0.0, np.uint64(0)])
-def test_numbers_of_every_kind_are_told(good: object) -> None:
-    session = Session(2)
-    (ticket,) = session.ask()
-    session.tell(np.int64(ticket.id), good)
-    assert session.pending == 0
-
-
 def test_several_are_told_together_or_not_at_all() -> None:
     session = Session(2)
     tickets = session.ask(2)

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 from surest.core.protocol import Answer
 
 Table = np.ndarray
+MANY = [pytest.mark.slow, pytest.mark.timeout(7200)]
+"""Marks of a test with thousands of runs."""
 
 
 def most_allowed(runs: int, rate: float) -> int:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from statistical.test_race import most_allowed
+from statistical.list_tables import most_allowed
 from statistical.times_simulation import MACHINES, Machine, mutant, played, wrong_at_once, wrong_runs
 from surest.speed.evidence import PILOT, Comparisons, least_count
 

@@ -5,9 +5,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import surest
+from statistical.list_tables import most_allowed
 from statistical.race_mutants import mutant_of
 from surest.evidence.lists.gate import bet_above, judge
 from surest.kernels import lists
@@ -15,11 +15,6 @@ from surest.kernels.constants import STEPS
 
 Rule = Callable[[np.ndarray, float, float, float, bool], tuple[int, float]]
 SMALL = ([1, 1, 0, 0, -1, -1], [1, 0, 0, 0, 0, -1], [0.2, 0.2, 0.2, 0.2, 0.2, -1], [1, 1, -1, -0.5, -0.5, -0.6])
-
-
-def most_allowed(runs: int, rate: float) -> int:
-    """A count that a binomial of this rate exceeds with probability under 1e-4."""
-    return int(binom.ppf(1 - 1e-4, runs, rate))
 
 
 def differences(items: int, better: int, worse: int) -> np.ndarray:

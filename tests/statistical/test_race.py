@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
+from statistical.list_tables import most_allowed
 from statistical.race_mutants import mutant
 from surest.evidence.lists import units as item_units
 from surest.evidence.lists.race import Standings
@@ -16,11 +16,6 @@ from surest.kernels.constants import WEIGHTS
 from surest.lab.bench.items import run_on_table
 
 Table = np.ndarray
-
-
-def most_allowed(runs: int, rate: float) -> int:
-    """A count that a binomial of this rate exceeds with probability under 1e-4."""
-    return int(binom.ppf(1 - 1e-4, runs, rate))
 
 
 def independent(n: int, total: int, ones: int, seed: int = 0) -> Table:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from one_pair import Pair, certificate, log_value
+from statistical.list_tables import most_allowed
 from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
@@ -15,11 +15,6 @@ from surest.core.protocol import atoms_of
 from surest.kernels.bets import terms
 from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
 from surest.search.identify import identify
-
-
-def most_allowed(runs: int, rate: float) -> int:
-    """A count that a binomial of this rate exceeds with probability under 1e-4."""
-    return int(binom.ppf(1 - 1e-4, runs, rate))
 
 
 def tell(ledger: Ledger, arms: list[int], rewards: list[np.ndarray]) -> None:

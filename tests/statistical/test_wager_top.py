@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from one_pair import Pair, log_value
+from statistical.list_tables import most_allowed
 from surest.algorithms import start
 from surest.algorithms.questions.wager_top import SetLedger
 from surest.algorithms.wager.ledger import W, slot_share, unused_share
@@ -16,11 +16,6 @@ from surest.core.protocol import atoms_of
 from surest.core.question import Question
 from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
 from surest.search.simulate import simulate
-
-
-def most_allowed(runs: int, rate: float) -> int:
-    """A count that a binomial of this rate exceeds with probability under 1e-4."""
-    return int(binom.ppf(1 - 1e-4, runs, rate))
 
 
 def tell(ledger: SetLedger, arms: list[int], rewards: list[np.ndarray]) -> None:

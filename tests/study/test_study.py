@@ -143,19 +143,6 @@ def test_a_failed_evaluation_counts_as_a_stated_reward(storage: str) -> None:
     assert study.health()["a"]["failed"] == 5
 
 
-@pytest.mark.parametrize(
-    "reward", [float("nan"), float("inf"), -float("inf"), np.nextafter(1, 2), "0.5", None, 10**400, 1j, []]
-)
-def test_what_is_no_reward_is_refused_and_changes_nothing(storage: str, reward: Any) -> None:
-    study = make(storage)
-    tickets = study.ask(2)
-    with pytest.raises(RewardError, match="is not a number in"):
-        study.tell(tickets[0].id, reward)
-    with pytest.raises(RewardError):
-        study.tell_all(tickets, [0.5, reward])
-    assert study.status().told == 0
-
-
 @pytest.mark.parametrize("reward", [-0.0, True, np.float32(0.5), np.bool_(False), 1, np.int64(0), 5e-324])
 def test_what_is_a_reward_is_kept_to_the_bit(storage: str, reward: Any) -> None:
     study = make(storage)
