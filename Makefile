@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+# One more than there are cores: some tests wait for processes that they started.
+WORKERS = -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
 .PHONY: run test kernels docs pictures coverage evidence benchmarks lock clean
 
@@ -13,9 +15,8 @@ run: $(INSTALLED)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q -n auto -m "not slow"
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -q $(WORKERS) -m "not slow"; tests=$$?; wait $$types && exit $$tests
 
 # Compile the kernels that changed: src/surest/kernels.
 kernels: $(READY)
@@ -31,11 +32,11 @@ pictures: $(READY)
 
 # How much of the code the tests run, kernels as plain Python: coverage sees Python only.
 coverage: $(READY)
-	SUREST_PURE_PYTHON=1 COVERAGE_FILE=$(CURDIR)/.coverage $(BIN)/pytest -q -n auto -m "not slow" --cov --cov-report=term:skip-covered
+	SUREST_PURE_PYTHON=1 COVERAGE_FILE=$(CURDIR)/.coverage $(BIN)/pytest -q $(WORKERS) -m "not slow" --cov --cov-report=term:skip-covered
 
 # Slower statistical evidence, whose results are written down in docs/.
 evidence: $(READY)
-	$(BIN)/pytest -q -n auto -m slow
+	$(BIN)/pytest -q $(WORKERS) -m slow
 
 # Every suite and algorithm: docs/data/benchmarks and the pictures of docs/benchmarks.md, in half an hour on two cores. DATA is a folder of recorded rewards.
 DATA ?= ../shared/data

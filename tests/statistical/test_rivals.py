@@ -30,7 +30,7 @@ PROVEN = [
 ]
 COVERED = [n for n, e in RIVALS.items() if e.standing != "heuristic" and e.goal in ("best arm", "either")]
 SLOW = {
-    "distribution-based-elimination": 2,
+    "distribution-based-elimination": 1,
     "top-two": 4,
     "top-two-ids": 4,
     "lil-ucb": 8,

@@ -157,8 +157,12 @@ def starved_best_arm(seed: int) -> float:
     return highest
 
 
-RUNS, RATE = 200, 0.3
-SCENARIOS = {many_nominations: 9, luckiest_nominee: 16, starved_best_arm: 12}  # of 200; 0.3 would be 60
+RUNS, RATE = 100, 0.3
+SCENARIOS = {
+    many_nominations: 1,
+    luckiest_nominee: 7,
+    starved_best_arm: 6,
+}  # of 100; 0.3 would be 30, mutants have 79 and 89
 
 
 def reached(scenario: Callable[[int], float]) -> int:
@@ -246,7 +250,8 @@ def wrong_answers(arms: FiniteArms, runs: int, delta: float) -> int:
 
 @pytest.mark.parametrize("name", HARD)
 def test_answers_are_wrong_with_probability_at_most_delta(name: str) -> None:
-    assert wrong_answers(HARD[name], 40, 0.1) <= most_allowed(40, 0.1)
+    """A gross mistake shows here; many runs, and the mutants above, see finer ones."""
+    assert wrong_answers(HARD[name], 20, 0.1) <= most_allowed(20, 0.1)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ EXACT = 2**53
 """NumPy's binomial stays on whole numbers up to here; larger counts are drawn in parts."""
 CACHED_ATOMS = 64
 """Pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000."""
-MANY_ARMS, MANY_ASKED = 500, 16
+MANY_ARMS, MANY_ASKED = 500, 3
 """From so many arms on, a request for so many of them is answered by one call of a kernel, if that is compiled."""
 FEW = 16
 """So many draws are sorted into an arm's values there, one by one."""
@@ -191,11 +191,12 @@ class FiniteSimulation:
         laws = first[quick], sizes[quick], probabilities
         draw_atoms(keys, requests, times[quick], *laws, offset[:-1][quick], places, counts)
         values = self.arms.values[places]
-        for k in np.flatnonzero(~quick).tolist():
+        for k in (~quick).nonzero()[0].tolist():
             drawn, often = self._atoms(int(arms[k]), int(times[k]))
             values[offset[k] : offset[k] + len(drawn)], counts[offset[k] : offset[k] + len(drawn)] = drawn, often
-        ends = np.append(0, np.cumsum(counts > 0))
-        return Atoms(ends[offset], values[counts > 0], counts[counts > 0])
+        there = counts > 0
+        ends = np.append(0, there.cumsum())
+        return Atoms(ends[offset], values[there], counts[there])
 
     def _mean(self, arm: int, times: int) -> float:
         values, probabilities = self.arms.law(arm)

@@ -55,7 +55,7 @@ def plan_ahead(
     pulls = int(counts.sum())
     growth = GROWTH * min(1.0, max(missing, NEAREST) ** 2)
     size, most = batch_size(least, workers, pulls, growth), window(workers, pulls)
-    pending = np.sum([np.zeros(len(counts), np.int64), *planned], axis=0)
+    pending = sum(planned, np.zeros(len(counts), np.int64))
     while not planned or pending.sum() + size <= most:
         planned.append(next_batch(size, pending))
         pending += planned[-1]

@@ -250,7 +250,7 @@ class Ledger:
         everywhere = self.rounds % EVERYWHERE == 0
         worth = (self.apart >= LOOK * self.goal) | everywhere
         worth[self.leader] = False  # there is no certificate of an arm against itself
-        todo = np.flatnonzero(worth & (self.certified < self.goal))
+        todo = (worth & (self.certified < self.goal)).nonzero()[0]
         evidence = self._evidence()
         if self.is_crowd:
             raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence, self.settled)
@@ -260,7 +260,7 @@ class Ledger:
 
     def _missing(self, evidence: Evidence) -> float:
         """The nats by which the weakest certificate misses the goal, at least; infinite where the end is not near."""
-        left = np.flatnonzero(self.certified < self.goal)
+        left = (self.certified < self.goal).nonzero()[0]
         left = left[left != self.leader]
         if len(left) > NEAR_ARMS or (self.apart[left] < LOOK * self.goal).any():
             return np.inf

@@ -71,5 +71,5 @@ def wager(
 
 def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
     """The places of those that are pulled, and how often."""
-    pulled = np.flatnonzero(times)
+    pulled = times.nonzero()[0]
     return pulled, times[pulled]
