@@ -409,7 +409,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
                 known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
                 require(known, "this is not a decision file, or its algorithm is not known here")
                 make, more, kinds = CHECKERS[line["algorithm"]]
-                check(line, HEADER | more)
+                check(line, HEADER | (more(line) if callable(more) else more))
                 ends = line["bounds"]
                 require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
                 checker = make(line)

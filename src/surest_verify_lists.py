@@ -84,33 +84,102 @@ def mixed(wealth: list[float], first: float, t: int) -> float:
     return (first * wealth[0] + (1 - first) / 8 * math.fsum(wealth[1:])) * (1 - 16 * U * (t + 1))
 
 
-def bets_above(pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool) -> Iterator[float]:
-    """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`. `total` is 0 for a population."""
+def bets_above(
+    pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool,
+    told: list[tuple[float, int, float]] | None = None, share: float = 1.0,
+) -> Iterator[float]:  # fmt: skip
+    """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`. `total` is 0 for a population.
+
+    `share` of it bets on x − y, the rest on what remains beside a prediction: `told` has, for each item, the prediction, the
+    exact sum of those for it and all later items, and the most that x − y may fall short of it.
+    """
     wealth, ahead, seen, squares = [1.0] * 9, 0, 0.0, 0.0
+    beside, rest, errors, rows = [1.0] * 9, 0.0, 0.0, told or []
     for t, (x, y) in enumerate(pairs):
-        yield mixed(wealth, first, t)
+        yield share * mixed(wealth, first, t) + (1 - share) * mixed(beside, first, t) * bool(rows)
         left, d = total - t if total else 1, units(x) - units(y)
-        room, surprise = odds(left, ahead - (total or 1) * units(level), d)
+        have = ahead - (total or 1) * units(level)
+        room, surprise = odds(left, have, d)
         if 1e-9 * total < room * left < 2 * left:
-            second = (squares + 1.5) / (t + 10)
-            most = 300.0 * level**2 if lean else 0.0
-            shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
-            gain = seen / (t + shrink) + 1 - room
-            stake = min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
+            stake = staked(seen, squares, 1 - room, room, t, level, lean)
             wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
+        if rows:
+            guess, later, short = rows[t]
+            mean, apart = later / (left * UNIT), x - y - guess
+            room = (units(short) * left - have - later) / (left * UNIT)
+            surprise = ((d - units(guess)) * left + have + later) / (left * UNIT)
+            if room > 1e-6:
+                stake = staked(rest + t * mean, errors, have / (left * UNIT), room, t, level, lean)
+                beside = paid(beside, factors(1 + stake * surprise, room, surprise))
+            rest, errors = rest + apart, errors + apart**2
         ahead, seen, squares = ahead + d * bool(total), seen + x - y, squares + (x - y) ** 2
-    yield mixed(wealth, first, len(pairs))
+    yield share * mixed(wealth, first, len(pairs)) + (1 - share) * mixed(beside, first, len(pairs)) * bool(rows)
+
+
+def staked(seen: float, squares: float, sure: float, room: float, t: int, level: float, lean: bool) -> float:
+    """A stake by the sum and the squares of t earlier values; `sure` is what is won on average where they have a mean of 0."""
+    second = (squares + 1.5) / (t + 10)
+    most = 300.0 * level**2 if lean else 0.0
+    shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
+    gain = seen / (t + shrink) + sure
+    return min(max(gain, 0.0) / (second + gain**2), 0.9 / room)
+
+
+def predicted(
+    scores: list[float], baseline: list[float], more: list[list[float]]
+) -> list[tuple[float, int, float, float]]:
+    """What was expected of each of the first `scores`, from those before it alone: a ridge regression, anew after 8 or more.
+
+    `baseline` and `more` are of all items, in their order. A row: the score expected less the baseline's, the exact sum of these
+    for it and all later items, and the most and the least score that is expected of any of these.
+    """
+    inputs, found = [[1.0, 2 * b - 1, *own] for b, own in zip(baseline, more, strict=True)], list[Any]()
+    size, total = len(inputs[0]), len(baseline)
+    every = max(8, total // 1000)
+    sums = [[4.0 * (i == k) for k in range(size)] + [0.0] for i in range(size)]
+    for start in range(0, len(scores), every):
+        for s in range(max(start - every, 0), start):
+            row = [*inputs[s], scores[s] - baseline[s]]
+            sums = [[a + row[i] * b for a, b in zip(sums[i], row, strict=True)] for i in range(size)]
+        left = [*map(list, sums)]
+        for i in range(size):
+            for j in range(i + 1, size):
+                by = left[j][i] / left[i][i]
+                left[j] = [a - by * b if k >= i else a for k, (a, b) in enumerate(zip(left[j], left[i], strict=True))]
+        parts = [0.0] * size
+        for i in reversed(range(size)):
+            rest = left[i][size]
+            for k in range(i + 1, size):
+                rest -= left[i][k] * parts[k]
+            parts[i] = rest / left[i][i]
+        Work.spend(5 * (total - start) * (size + 5))
+        later, most, least, block = 0, 0.0, 1.0, list[Any]()
+        for s in range(total - 1, start - 1, -1):
+            score = baseline[s]
+            for x, part in zip(inputs[s], parts, strict=True):
+                score += x * part
+            score = min(max(score, 0.0), 1.0)
+            guess = score - baseline[s]
+            later, most, least = later + units(guess), max(most, score), min(least, score)
+            if s < start + every:
+                block.append((guess, later, most, least))
+        found += reversed(block)
+    return found[: len(scores)]
 
 
 def gate_sentence(header: Line, claim: Line) -> str:
     """The claim of a gate in words."""
-    (old, new), sure = (quoted(header["labels"], [arm]) for arm in (0, 1)), surely(header, claim)
+    passed, level = claim["verdict"] == "pass", header.get("level", header["delta"])
+    sure = surely(header, claim | {"delta": level if passed else header["delta"]})
+    old, new = (quoted(header["labels"], [arm]) for arm in (0, 1))
     than = f"{'larger' if header['minimise'] else 'smaller'} than that of {old}"
     more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
+    same = f"within {header['epsilon']!r} of that of {old}" if header.get("equivalent") else ""
     if claim["verdict"] == "undecided":
-        return f"it is not known whether the mean of {new} is {than}{more}{where(header)}; {sure.partition('; ')[2]}"
-    passed = claim["verdict"] == "pass"
+        return f"it is not known whether the mean of {new} is {same or than + more}{where(header)}; {sure.partition('; ')[2]}"
     more = more if claim["exact"] or passed else ""
+    if same:
+        return f"the mean of {new} is {same if passed else f'not that of {old}{more}'}{where(header)}; {sure}"
     return f"the mean of {new} is {'not ' * passed}{than}{more}{where(header)}; {sure}"
 
 
@@ -353,7 +422,16 @@ class Gate(Items):
         super().__init__(header)
         require(self.n == 2, "a gate compares two arms")
         self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
-        self.later = set[int]()
+        self.later, self.level = set[int](), header.get("level", header["delta"])
+        self.baseline, self.more = header.get("baseline", []), header.get("features", [])
+        share = 0.3 if header.get("predicted") else 1.0
+        self.share, self.same = share, bool(header.get("equivalent"))
+        fits = not self.baseline or (share < 1 and self.finite and len(self.baseline) == len(self.more) == self.total)
+        fits = fits and all(self.low <= x <= self.high for x in self.baseline) and len({*map(len, self.more)}) < 2
+        require(
+            fits and 0 < self.level <= header["delta"], "the baseline, the features or the level do not fit the list"
+        )
+        Work.spend(40 * self.total * max(map(len, self.more), default=0))
 
     def ordered(self) -> list[int]:
         """The order of the items: as they stand where no seed is stated; else shuffled, in version 1 after sorting by name."""
@@ -362,6 +440,15 @@ class Gate(Items):
             places.sort(key=lambda place: str(self.header["items"][place]))
         digest = hashlib.sha256(seed.encode(errors="replace")).digest()[:16]
         return [places[k] for k in random_order([int.from_bytes(digest, "big")], self.total)] if seed else places
+
+    def row(self, line: Line) -> dict[int, float]:
+        """Scores on [0, 1]; the baseline's are those that were known beforehand."""
+        found = super().row(line)
+        known = not self.baseline or (
+            0 <= line["item"] < self.total and line["values"][0] == self.baseline[line["item"]]
+        )
+        require(known, "the baseline's score is not the one that the first line has")
+        return found
 
     def take(self, at: int, kind: str, line: Line) -> None:
         """The scores of both arms on an item."""
@@ -373,26 +460,42 @@ class Gate(Items):
         require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
         self.known[item] = units(row[1]) - units(row[0])
 
+    def refuted(self, up: bool, level: float, error: float) -> list[float]:
+        """After how many items "the mean difference (negated, unless `up`) is at most `level`" was refuted, and the evidence."""
+        pairs, told = [*zip(self.columns[up], self.columns[1 - up], strict=True)], None
+        if self.baseline:
+            width = self.best - self.worst
+            known = [(self.baseline[item] - self.worst) / width for item in self.order]
+            rows = predicted([*self.columns[1]], known, [self.more[item] for item in self.order])
+            told = [(g, s, most) if up else (-g, -s, 1 - least) for g, s, most, least in rows]
+        Work.spend(300 * len(pairs))
+        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, told, self.share)
+        return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
+
     def conclude(self, line: Line) -> list[str]:
         """Check what the file concludes; what was checked, in words."""
-        claim, margin, threshold = line["claim"], self.within, 1 / self.header["delta"]
+        claim, margin, delta = line["claim"], self.within, self.header["delta"]
         passed, failed = (claim["verdict"] == verdict for verdict in ("pass", "fail"))
         missing, seen = self.total - self.t - len(self.known), self.exact[1] - self.exact[0] + sum(self.known.values())
         low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
         low, high = (low, high) if self.finite else (-1.0, 1.0)
-        pairs = [*zip(self.columns[int(passed)], self.columns[int(failed)], strict=True)] if passed or failed else []
-        lean, level = passed and margin > 0, -margin if passed else 0.0
-        Work.spend(150 * len(pairs))
-        wealth = enumerate(bets_above(pairs, self.total * self.finite, level, 0.98, lean))
-        reached = next(([t, math.log(won)] for t, won in wealth if won >= threshold), list[float]())
-        exact = (passed and low >= -margin - 8 * U) or (failed and high < -margin)
-        holds = claim["verdict"] == "undecided" or exact or reached or (failed and high < -1e-9)
+        bets = [self.refuted(up, -margin, self.level) for up in (True, False)[: 1 + self.same]] if passed else []
+        if failed:
+            bets = [self.refuted(up, 0.0, delta / (1 + self.same)) for up in (False, True)[: 1 + self.same]]
+        reached, end = [bet for bet in bets if bet], margin + 8 * U
+        suffices = len(reached) == len(bets) if passed else bool(reached)
+        exact = (passed and low >= -end and (high <= end or not self.same)) or (failed and high < -margin)
+        exact = exact or (failed and self.same and low > margin)
+        surely_not = failed and (high < -1e-9 or (self.same and low > 1e-9))
+        holds = claim["verdict"] == "undecided" or exact or suffices or surely_not
         require(bool(holds), "the evidence does not suffice for the verdict")
-        self.agreed(line, gate_sentence(self.header, claim), exact, [reached] if reached else [])
-        bets = f"bets suffice after {reached[0]} items" if reached else "bets do not suffice for a verdict"
-        bets, width = bets if passed or failed else "no verdict is claimed", self.high - self.low
+        self.agreed(line, gate_sentence(self.header, claim), exact, reached if suffices else [])
+        after = (max if passed else min)(bet[0] for bet in reached) if suffices and reached else 0
+        said = f"bets suffice after {after} items" if suffices else "bets do not suffice for a verdict"
+        said, width = said if passed or failed else "no verdict is claimed", self.high - self.low
         by = f"by {low * width:.6g} to {high * width:.6g}"
-        return self.checked(f"{bets}; for certain, the mean of the second arm is better {by}")
+        told = ", with predictions by the baseline and earlier items" * bool(self.baseline)
+        return self.checked(f"{said}{told}; for certain, the mean of the second arm is better {by}")
 
 
 LISTED = {"items": [str], "target": str}
@@ -402,8 +505,16 @@ CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
 RACE, GATE = (
     {"conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}, "scores": SCORES} for claim in (CLAIM, VERDICT)
 )
-CHECKERS: dict[str, tuple[Any, Line, Line]] = {
+THIRD = {"predicted": bool, "equivalent": bool, "level": PART, "baseline": [REAL], "features": [[REAL]]}
+
+
+def gate_header(line: Line) -> Line:
+    """The fields of a gate's first line: from version 3 on, what was known beforehand, too."""
+    return LISTED | {"version": (int, 1, 3)} | (THIRD if line.get("version") == 3 else {})
+
+
+CHECKERS: dict[str, tuple[Any, Any, Line]] = {
     "race": (Race, LISTED, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
-    "gate": (Gate, LISTED | {"version": (int, 1, 2)}, GATE | {"known": SCORES}),
+    "gate": (Gate, gate_header, GATE | {"known": SCORES}),
 }

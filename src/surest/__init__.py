@@ -25,6 +25,7 @@ if _TYPE_CHECKING:
     from surest.result.gate import Gate as Gate
     from surest.search.evaluate import aevaluate as aevaluate
     from surest.search.evaluate import evaluate as evaluate
+    from surest.search.gate import agate as agate
     from surest.search.gate import gate as gate
     from surest.search.identify import aidentify as aidentify
     from surest.search.identify import identify as identify
@@ -59,6 +60,7 @@ _HOMES = {
     "delete_study": "study.study",
     "evaluate": "search.evaluate",
     "fastest": "speed.run",
+    "agate": "search.gate",
     "gate": "search.gate",
     "identify": "search.identify",
     "import_study": "study.transfer",

@@ -127,11 +127,11 @@ def exact_wealths(pairs: list[tuple[float, float]], total: int, level: float, le
 
 
 MISTAKES = [
-    ("gain = seen / (t + shrink)", "gain = (seen + path[t]) / (t + 1 + shrink)"),
-    ("slack = total * mean - seen + left", "slack = total * mean - seen - (path[t] if t < len(path) else 0) + left"),
-    ("slack = total * mean - seen + left", "slack = total * mean - seen + left - 0.5"),
+    ("gain += seen / (t + shrink)", "gain += (seen + surprise) / (t + 1 + shrink)"),
+    ("* mean - state[both] + left", "* mean - state[both] - (path[t] if t < len(path) else 0) + left"),
+    ("* mean - state[both] + left", "* mean - state[both] + left - 0.5"),
     ("left = total - t", "left = total - t - 1"),
-    ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 1.3 * wealth[0]"),
+    ("mixed += WEIGHTS[k] * (share", "mixed += 1.3 * WEIGHTS[k] * (share"),
     ("if mixed >= threshold", "if mixed >= 0.8 * threshold"),
 ]
 
@@ -213,8 +213,5 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     for d in apart.tolist():
         wealth = verifier.paid(wealth, [1 + 0.9 * d] * 9)
     assert wealth == [0.0] * 9
-    alone = mutant(
-        ("mixed = WEIGHTS[0] * wealth[0]", "mixed = 0.0"),
-        ("mixed += WEIGHTS[k] * wealth[k]", "mixed += (k == 1) * wealth[k]"),
-    )
+    alone = mutant(("mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"))
     assert alone(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)

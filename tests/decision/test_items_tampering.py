@@ -340,7 +340,7 @@ GATE: dict[str, Change] = {
     "two items of one name": lambda lines: lines[0]["items"].__setitem__(1, lines[0]["items"][0]),
     "an event that is hidden": lambda lines: lines.insert(3, IMPUTED),
     "the order of version 1": lambda lines: lines[0].__setitem__("version", 1),
-    "a version that is not known": lambda lines: lines[0].__setitem__("version", 3),
+    "a version that is not known": lambda lines: lines[0].__setitem__("version", 4),
     "an item less": lambda lines: lines[0]["items"].pop(),
     "a score changed": score(1, 1, 0.5),
     "sides exchanged": lambda lines: [line["values"].reverse() for line in lines[1:-1]],

@@ -87,8 +87,8 @@ def test_a_verdict_on_further_items_does_not_contradict_the_items_at_hand() -> N
         ("pass", None, 3, 0.01, "undecided"),
         ("fail", 3, None, -0.2, "undecided"),
     ):
-        found = judge(np.zeros(1), math.inf, 0.1, 0.05)._replace(above=above, below=below)
-        assert _beside(found, fact, difference) == verdict
+        found = judge(np.zeros(1), math.inf, 0.1, 0.05)._replace(passed=above, failed=below)
+        assert _beside(found, fact, difference < 0) == verdict
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_the_interval_agrees_with_the_verdict() -> None:
         path = np.repeat([1.0, -1.0, 0.0], [20 + shift, 20 - shift, 160])
         for _ in range(10):
             found = judge(rng.permutation(path)[:120], 200.0, 0.08, 0.1)
-            assert (found.above is not None) == (found.low >= -0.08)
-            assert (found.below is not None) == (found.high <= 0)
+            assert (found.passed is not None) == (found.low >= -0.08)
+            assert (found.failed is not None) == (found.high <= 0)
 
 
 def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
@@ -245,6 +245,7 @@ def test_units_and_direction() -> None:
     [
         dict,
         lambda scores: pd.Series(scores),
+        lambda scores: pd.DataFrame({"item": list(scores), "value": list(scores.values())}),
         lambda scores: list(scores.values()),
         lambda scores: np.array([*scores.values()]),
     ],

@@ -25,6 +25,7 @@ MODULES = {
     "race-top": "algorithms.race",
     "race-above": "algorithms.race",
     "race-control": "algorithms.race",
+    "gate": "algorithms.race",
     "vd-best-arm-id": "algorithms.paper.vd_best_arm_id",
     "vd-best-arm-id-star": "algorithms.paper.expected_time",
     "naive-best-arm": "algorithms.paper.naive",

@@ -6,6 +6,7 @@ for a bar or a control. Theorems and proofs are in docs/items.md and docs/questi
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure,
 from surest.core.question import BEST, Kind, Question
 from surest.errors import UsageError
 from surest.evidence.lists.bars import EachArm
+from surest.evidence.lists.gate import directions
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.units import Units, in_random_order
 from surest.evidence.lists.verdict import Verdict, with_waiting
@@ -38,6 +40,10 @@ def race(
     reserve: float = 0.0,
     group: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
+    shuffled: bool = False,
+    known: Sequence[float] | None = None,
+    older: Sequence[Sequence[float]] = (),
+    **gate: Any,
 ) -> Procedure[Answer]:
     """Answer a question about the means of arms on a list of items, wrong with probability at most δ.
 
@@ -49,6 +55,10 @@ def race(
     For the best arm, arms may be added: `reserve` is the part of δ kept for them; `arrivals` says how many each addition
     brings, and is looked at before each request. An addition may also be a pair: how many, and how many items, in their
     order, had a cell evaluated when it was made; the new arms then take part after these.
+
+    With a control, `known` may be its score on every item: it is not evaluated then, and scores are predicted from it and from
+    `older` rows. With ``gate=True`` it is asked of two arms whether the first is better than the control, the second, and `known`
+    is the row of the first; see `EachArm`. With `shuffled` the items come as they are: in a random order drawn elsewhere.
 
     >>> table = np.array([[1.0, 1, 1, 0, 1], [0, 0, 1, 0, 0]])
     >>> def answer(**settings):
@@ -64,8 +74,11 @@ def race(
     >>> answer(question=Question("above", bar=0.5)).verdicts, answer(question=Question("control", control=1)).verdicts
     ((1, -1), (1, 0))
     """
-    units, population = _ordered(items, rng, target, group, weights)
-    evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve)
+    units, population = _ordered(items, rng, target, group, weights, shuffled)
+    extra: dict[str, Any] = {}
+    if known is not None:
+        extra = _known_row(items, known, older, units, population, group is None and weights is None)
+    evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve, **gate, **extra)
     first, spent, additions = len(arms), 0, 0
 
     def status() -> Status:
@@ -112,6 +125,7 @@ def evidence_on(
     epsilon: float = 0.0,
     population: bool = False,
     reserve: float = 0.0,
+    **more: Any,
 ) -> Verdict | Top | EachArm:
     """What scores of n arms, unit by unit, say in answer to a question; `weights` are the units', in their order.
 
@@ -125,7 +139,7 @@ def evidence_on(
             raise UsageError(
                 f"epsilon is {epsilon:g}; with a control, margin says how close counts as the same, and there is no epsilon"
             )
-        return EachArm(n, weights, question, delta, epsilon, population)
+        return EachArm(n, weights, question, delta, epsilon, population, **more)
     if n > MOST_ARMS:
         raise UsageError(
             f"race-top compares every pair of arms; with {n} arms that is too much, it takes up to {MOST_ARMS}"
@@ -139,14 +153,31 @@ def _ordered(
     target: str,
     group: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
+    shuffled: bool = False,
 ) -> tuple[Units, bool]:
     """Draw the order of a list, and tell whether the claim is about the population that it is a sample of."""
     if target not in TARGETS:
         raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")
+    if shuffled:
+        return Units(np.arange(items), np.arange(items + 1), np.ones(items), np.ones(items)), target == "population"
     units, population = in_random_order(items, rng, group, weights), target == "population"
     if population and not np.allclose(units.weights, 1):
         raise UsageError("a claim on the population needs items (or clusters) of equal weight; ask for target='items'")
     return units, population
+
+
+def _known_row(
+    items: int, known: Sequence[float], older: Sequence[Sequence[float]], units: Units, population: bool, equal: bool
+) -> dict[str, FloatArray]:
+    """The row that is known and what older rows tell of the items, in the order in which these come."""
+    row, rows = np.asarray(known, np.float64), np.asarray(older if len(older) else np.empty((0, items)), np.float64)
+    if row.shape != (items,) or not ((row >= 0) & (row <= 1)).all() or rows.shape[1:] != (items,):
+        raise UsageError(f"known must be {items} scores within the bounds, one for each item, and so each row of older")
+    if population or not equal:
+        raise UsageError(
+            "known goes with the mean on a list of items that count alike: leave out target, group, weights"
+        )
+    return {"known": row[units.items], "more": directions(row, rows)[units.items]}
 
 
 def _catch_up(arms: IntArray, units: Units, t: int, status: Callable[[], Status]) -> Procedure[FloatArray]:
@@ -187,19 +218,30 @@ LIST_OPTIONS = {
 }
 
 
+KNOWN_OPTIONS = {
+    "known": Option(
+        "value", "the control's score on each item, known beforehand (of a gate, the baseline's), on [0, 1]"
+    ),
+    "older": Option("value", "rows of further scores on the items, to predict from, with known"),
+}
+
+GATE_OPTIONS = {
+    "shuffled": Option("value", "whether the items are in a random order already"),
+    "equivalent": Option("value", "whether to ask if both are the same, up to the margin"),
+    "level": Option("number", "the part of δ at which it is said that the candidate is not worse; 1 unless told"),
+}
+
+
 def _entry(kind: Kind, summary: str, **facts: Any) -> Entry:
     best = kind == "best"
-    return Entry(
-        name="race" if best else f"race-{kind}",
-        start=_start,
-        goal="either",
-        standing="proven",
-        reference="docs/items.md" if best else "docs/questions.md",
-        summary=summary,
-        works_on="items",
-        answers=(kind,),
-        **{"options": LIST_OPTIONS, **facts},
-    )
+    usual: dict[str, Any] = {
+        "name": "race" if best else f"race-{kind}",
+        "start": _start,
+        "reference": "docs/items.md" if best else "docs/questions.md",
+        "options": LIST_OPTIONS,
+    }
+    fixed: dict[str, Any] = {"goal": "either", "standing": "proven", "works_on": "items", "answers": (kind,)}
+    return Entry(summary=summary, **fixed, **usual | facts)
 
 
 RESERVE = Option("number", "the part of δ kept for arms that are added later; 0 unless told")
@@ -218,6 +260,16 @@ ENTRIES = (
         "above", "Which arms lie above a bar on a list of items: open arms go through the items in one random order."
     ),
     _entry(
-        "control", "Which arms beat a control on a list of items: open arms go through the items in one random order."
+        "control",
+        "Which arms beat a control on a list of items: open arms go through the items in one random order.",
+        options={**LIST_OPTIONS, **KNOWN_OPTIONS},
+    ),
+    _entry(
+        "control",
+        "Whether a candidate, the control, is worse than a baseline on a list of items by more than a margin.",
+        name="gate",
+        reference="docs/gate.md",
+        start=partial(_start, gate=True),
+        options={**GATE_OPTIONS, **KNOWN_OPTIONS},
     ),
 )

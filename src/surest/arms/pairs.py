@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, read_items
+from surest.arms.files import Columns, is_log, read_items
 from surest.arms.tables import read_scores, table_of
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
@@ -33,6 +33,8 @@ class Pair:
     """Whether the list stands in a random order that was drawn before anything was evaluated."""
     events: tuple[tuple[str, int, Hashable], ...] = ()
     """What happened to evaluations, such as imputed or retried; its side; its item."""
+    notes: tuple[str, ...] = ()
+    """What is to be said of where the scores come from."""
 
     @property
     def values(self) -> FloatArray:
@@ -57,29 +59,53 @@ def has_value(scores: Scores, item: Hashable) -> bool:
 
 
 def pair_of(
-    baseline: Any, candidate: Any, columns: Columns | None = None, items: Sequence[Hashable] | None = None
-) -> Pair:
-    """Scores of two arms from two files, mappings, Series or lists of numbers. The list is `items`, or those of the baseline.
+    baseline: Any, candidate: Any, columns: Columns | None = None, items: Sequence[Hashable] | None = None,
+    scorer: str | None = None,
+) -> Pair:  # fmt: skip
+    """Scores of two arms from two files, logs, mappings, Series, data frames or lists of numbers; of a function there are none.
+
+    The list is `items`, or those of the baseline.
 
     >>> pair = pair_of({"q1": 1, "q2": None}, {"q2": 0, "q3": 1})
     >>> pair.items, pair.values.tolist(), pair.off_list(1)
     (('q1', 'q2'), [[1.0, nan], [nan, 0.0]], ['q3'])
     """
-    first = _scores(baseline, SIDES[0], columns, items)
+    sources, names, notes = [baseline, candidate], list(SIDES), tuple[str, ...]()
+    logs = [side for side, source in enumerate(sources) if isinstance(source, str | Path) and is_log(source)]
+    if scorer is not None and not logs:
+        raise UsageError("scorer goes with logs of evaluations; these are not")
+    if logs:
+        read = table_of([sources[side] for side in logs], scorer=scorer, common=False)
+        if len(read.labels) != len(logs):
+            runs = ", ".join(map(repr, read.labels[:8]))
+            raise UsageError(
+                f"these logs hold the runs {runs}; give a log for each side, or a folder and two of them as arms"
+            )
+        for side, label, row in zip(logs, read.labels, read.values.tolist(), strict=True):
+            sources[side] = {item: value for item, value in zip(read.items, row, strict=True) if value == value}
+            names[side] = str(label) if len(logs) == 2 else names[side]
+        notes = read.notes
+    first = _scores(sources[0], SIDES[0], columns, items)
     listed = tuple(first) if items is None else tuple(items)
-    second = _scores(candidate, SIDES[1], columns, listed)
-    one, two = (
-        str(s) if isinstance(s, str | Path) else side for s, side in zip((baseline, candidate), SIDES, strict=True)
-    )
-    return Pair((one, two), (first, second), listed)
+    second = _scores(sources[1], SIDES[1], columns, listed)
+    one, two = (str(s) if isinstance(s, str | Path) else name for s, name in zip(sources, names, strict=True))
+    return Pair((one, two), (first, second), listed, notes=notes)
 
 
 def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
+    if callable(source):
+        return {}
     if isinstance(source, str | Path):
         return _from_file(source, columns, listed)
     if hasattr(source, "columns"):
-        raise SourceError(f"{name} is a data frame; give one column of it: frame.set_index('item')['value']")
-    if hasattr(source, "to_dict"):  # a Series
+        item, value = ((columns or {}).get(column, column) for column in ("item", "value"))
+        if value not in source.columns:
+            raise SourceError(f"{name} is a data frame without a column {value!r}; name it: columns={{'value': …}}")
+        keys = list(source[item]) if item in source.columns else list(getattr(source, "index", range(len(source))))
+        if len(set(keys)) < len(keys):
+            raise SourceError(f"{name} has an item twice; an item has one value")
+        source = dict(zip(keys, source[value], strict=True))
+    elif hasattr(source, "to_dict"):  # a Series
         if not source.index.is_unique:
             raise SourceError(f"{name} has an item twice in its index; an item has one value")
         source = source.to_dict()
@@ -89,6 +115,26 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
         return {}
     table = table_of({name: source})
     return dict(zip(table.items, table.values[0].tolist(), strict=True))
+
+
+def older_rows(sources: Any, items: Sequence[Hashable], columns: Columns | None = None) -> FloatArray:
+    """Rows of older versions on a list of items: a table, or several tables, files of one version's scores or mappings.
+
+    >>> older_rows({"v1": {"q1": 1, "q2": 0}, "v2": {"q2": 1}}, ["q2", "q1"])
+    array([[ 0.,  1.],
+           [ 1., nan]])
+    """
+    rows: list[Scores] = []
+    for source in sources if isinstance(sources, list | tuple) else [sources]:
+        try:
+            table = table_of(source, columns)
+        except SourceError:
+            if not isinstance(source, str | Path | Mapping):
+                raise
+            rows.append(_scores(source, "history", columns, None))
+        else:
+            rows += [dict(zip(table.items, row, strict=True)) for row in table.values.tolist()]
+    return np.array([[row.get(item, np.nan) for item in items] for row in rows]).reshape(len(rows), len(items))
 
 
 def _from_file(path: str | Path, columns: Columns | None, listed: Sequence[Hashable] | None) -> Scores:
@@ -108,18 +154,20 @@ def _from_file(path: str | Path, columns: Columns | None, listed: Sequence[Hasha
     return whole if all(item in whole for item in listed) else ended
 
 
-def pair_in(table: Any, baseline: Hashable, candidate: Hashable, columns: Columns | None = None) -> Pair:
+def pair_in(
+    table: Any, baseline: Hashable, candidate: Hashable, columns: Columns | None = None, scorer: str | None = None
+) -> Pair:
     """Two arms of a table; the list is all its items.
 
     >>> pair_in({"old": [1, 0], "new": [1, 1], "other": [0, 0]}, "old", "new").values.tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    whole = table_of(table, columns)
+    whole = table_of(table, columns, scorer=scorer, common=False)
     rows = [row_of(whole.labels, label) for label in (baseline, candidate)]
     if rows[0] == rows[1]:
         raise UsageError(f"{baseline!r} is both the baseline and the candidate; give two arms")
     first, second = (dict(zip(whole.items, whole.values[row].tolist(), strict=True)) for row in rows)
-    return Pair((str(baseline), str(candidate)), (first, second), whole.items)
+    return Pair((str(baseline), str(candidate)), (first, second), whole.items, notes=whole.notes)
 
 
 def row_of(labels: Sequence[Hashable], label: Hashable) -> int:

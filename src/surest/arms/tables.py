@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from surest.arms.files import KEYS, Batch, Columns, CsvFile, read_items
+from surest.arms.files import KEYS, Batch, Columns, CsvFile, is_log, read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
@@ -27,6 +28,8 @@ class Table:
     items: tuple[Hashable, ...]
     values: FloatArray
     """A row an arm, a column an item; NaN where there is no value."""
+    notes: tuple[str, ...] = ()
+    """Of logs: what could not be paired, and what was made of it."""
 
     @property
     def complete(self) -> bool:
@@ -34,7 +37,7 @@ class Table:
         return not np.isnan(self.values).any()
 
 
-def table_of(data: Any, columns: Columns | None = None) -> Table:
+def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = None, common: bool = True) -> Table:
     """A table from whatever holds one.
 
     Parameters
@@ -42,11 +45,16 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
     data : path, DataFrame, mapping or 2-D array
         A CSV file, gzipped or not, or a pandas or polars DataFrame, with the columns arm, item and value, or wide: with a
         column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an
-        array, the other way round: a row for each arm and a column for each item.
+        array, the other way round: a row for each arm and a column for each item. Or a log of an evaluation by inspect_ai,
+        lm-evaluation-harness or promptfoo, a folder of logs, or a list of either.
     columns : mapping, optional
         Other names of the columns of a file or a long DataFrame: ``{"arm": "model", "item": "question", "value": "score"}``.
         With ``{"item": …}`` alone, the column of a wide table that names the items; otherwise `item`, `key` or `id`, the only
         column of text, or a first column that numbers the rows.
+    scorer : str, optional
+        The scorer of logs that counts, where a sample has several.
+    common : bool
+        Of logs: the list is what all runs have, instead of what any has.
 
     Examples
     --------
@@ -57,8 +65,16 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, str | Path):
-        return read_table(data, columns)
+    paths = data if isinstance(data, list | tuple) else [data]
+    if paths and all(isinstance(path, str | Path) for path in paths):
+        if len(paths) == 1 and scorer is None and not (is_log(paths[0]) or _is_json(paths[0])):
+            return read_table(paths[0], columns)
+        if columns:
+            raise SourceError("names of columns (--arm-column, --item-column, --value-column) go with one table")
+        found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)
+        return replace(found.table, notes=found.notes)
+    if scorer is not None:
+        raise SourceError("scorer goes with logs of evaluations; these are not")
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
         return _of_frame(data, dict(columns or {}))
     if columns:
@@ -66,6 +82,11 @@ def table_of(data: Any, columns: Columns | None = None) -> Table:
     if isinstance(data, Mapping):
         return _of_mapping(data)
     return _of_array(data)
+
+
+def _is_json(path: str | Path) -> bool:
+    """Whether it must be a log: there are no tables of JSON."""
+    return str(path).lower().endswith((".json", ".jsonl")) and Path(path).exists()
 
 
 def read_table(path: str | Path, columns: Columns | None = None) -> Table:

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from surest.arms.tables import Table
 
 COLUMNS = ("arm", "item", "value")
-LOGS = (".json", ".jsonl")
-"""How the names of logs may end."""
 
 
 @click.command()
@@ -87,9 +84,10 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     from surest.cli.output import show_result
     from surest.search.evaluate import evaluate as find_best
 
-    table, notes = _read(given)
-    for note in notes:
+    table = _read(given)
+    for note in table.notes:
         say(f"surest: {note}", err=True)
+    table = replace(table, notes=())
     if given["clip"]:
         table = replace(table, values=np.clip(table.values, scale.low, scale.high))
     result = find_best(table, simulate=given["simulate"], **settings)
@@ -110,31 +108,17 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
     return 0 if result.certified else 3
 
 
-def _read(given: Mapping[str, Any]) -> tuple["Table", tuple[str, ...]]:
-    """The table in a CSV file, or in logs of other tools; and what is to be said of it."""
+def _read(given: Mapping[str, Any]) -> "Table":
+    """The table in a CSV file, or in logs of other tools."""
     from surest.arms.tables import table_of
 
     files = given["files"]
     columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
-    if len(files) == 1 and given["scorer"] is None and not _is_log(files[0]):
-        return table_of(files[0], columns or None), ()
     if len(files) > 1 and all(name.lower().endswith(".csv") for name in files):
         raise click.UsageError(
             "give one TABLE (arm,item,value); 'surest gate' compares two files of scores (item,value)"
         )
-    if columns:
-        raise click.UsageError("--arm-column, --item-column and --value-column go with one TABLE")
-    from surest.integrations.eval_logs import logs
-
-    found = logs(files, given["scorer"])
-    return found.table, found.notes
-
-
-def _is_log(path: str) -> bool:
-    """Whether it is a log: there are no tables of JSON."""
-    from surest.arms.files import is_log
-
-    return is_log(path) or (path.lower().endswith(LOGS) and Path(path).exists())
+    return table_of(list(files), columns or None, scorer=given["scorer"])
 
 
 def as_objects(cells: Any) -> list[dict[str, Any]]:

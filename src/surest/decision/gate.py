@@ -8,12 +8,13 @@ import numpy as np
 
 from surest.core.scale import checked_scale
 from surest.decision.chain import Chain, check_apart
-from surest.evidence.lists.gate import bet_above
+from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, mirrored
 from surest.result.gate import Gate
 from surest_verify_lists import gate_sentence
 
-ORDER_BY_PLACE = 2
-"""The version of a gate's file in which the order follows from the seed and the items' places on the list, not their names."""
+VERSION = 3
+"""From version 2 on the order follows from the seed and the items' places on the list, not their names; version 3 has what was
+known beforehand."""
 
 
 def decision_of_gate(gate: Gate) -> Chain:
@@ -28,7 +29,7 @@ def decision_of_gate(gate: Gate) -> Chain:
     names, chain = _names(gate), Chain()
     places = gate.places or range(len(names))
     header = {
-        "version": ORDER_BY_PLACE,
+        "version": VERSION,
         "algorithm": "gate",
         "labels": list(gate.names),
         "delta": gate.delta,
@@ -39,6 +40,11 @@ def decision_of_gate(gate: Gate) -> Chain:
         "note": "",
         "items": names,
         "target": gate.target,
+        "predicted": gate.share < 1,
+        "equivalent": gate.equivalent,
+        "level": gate.delta if gate.level is None else gate.level,
+        "baseline": _as_listed(gate, [row[1] for row in gate.scores]) if gate.features else [],
+        "features": _as_listed(gate, [list(row) for row in gate.features]),
     }
     chain.add("surest decision", **header)
     happened: dict[str, Counter[tuple[str, int]]] = {}
@@ -68,13 +74,31 @@ def _names(gate: Gate) -> list[str]:
     return names + [f"(item {k + 1})" for k in range(len(names), gate.items or 0)]
 
 
+def _as_listed(gate: Gate, values: list[Any]) -> list[Any]:
+    """What stands in the order in which items count, in the order of the list."""
+    return [value for _, value in sorted(zip(gate.places or range(len(values)), values, strict=bool(values)))]
+
+
 def _decided(gate: Gate) -> list[list[float]]:
     """After how many items bets reached what the verdict needs, and their evidence in nats; nothing where they did not."""
     if gate.verdict == "undecided":
         return []
-    scale, passed = checked_scale(gate.bounds, gate.minimise), gate.passed
-    scores = np.array([row[1:] for row in gate.scores[: gate.items_counted]]).reshape(-1, 2)
-    apart = np.diff(scale.to_unit(scores), axis=1)[:, 0] * (1 if passed else -1)
+    scale, same = checked_scale(gate.bounds, gate.minimise), gate.equivalent
     margin, total = gate.margin / scale.width, math.inf if gate.items is None else float(gate.items)
-    after, wealth = bet_above(apart, total, -margin if passed else 0.0, 1 / gate.delta, passed and margin > 0)
-    return [] if after < 0 or wealth == math.inf else [[after, math.log(wealth)]]
+    scores = scale.to_unit(np.array([row[1:] for row in gate.scores]).reshape(-1, 2))
+    apart, told = np.diff(scores[: gate.items_counted], axis=1)[:, 0], UNKNOWN
+    if gate.features:
+        told = Predictions(scores[:, 0], np.array(gate.features).reshape(len(scores), -1)).extend(apart)
+    level = gate.delta if gate.level is None else gate.level
+    bets = (
+        [(1, -margin, level), (-1, -margin, level)]
+        if gate.passed
+        else [(-1, 0.0, gate.delta / (1 + same)), (1, 0.0, gate.delta / 2)]
+    )
+    found = []
+    for sign, mark, error in bets[: 1 + same]:
+        seen = told if sign == 1 else mirrored(told)
+        after, wealth = bet_above(sign * apart, total, mark, 1 / error, mark < 0, seen, gate.share)
+        if after >= 0 and wealth < math.inf:
+            found.append([after, math.log(wealth)])
+    return found if not gate.passed or len(found) == 1 + same else []

@@ -5,15 +5,19 @@ from math import fsum
 from os import PathLike
 from typing import Any
 
+from surest.arms.tables import Table
 from surest.errors import MissingPackageError, UsageError
 from surest.integrations.eval_logs import graded, logs
 from surest.result.gate import Gate
-from surest.search.gate import LOOKS, gate
+from surest.search.gate import gate
 
 try:
     from inspect_ai.util import EarlyStop
 except ImportError:
     raise MissingPackageError("surest.integrations.inspect_ai needs inspect_ai: pip install inspect-ai") from None
+
+LOOKS = 50
+"""How often, at least, it is seen whether it is decided, on the way through the samples."""
 
 
 class BaselineStopping:
@@ -35,6 +39,8 @@ class BaselineStopping:
         The scorer that counts, where a sample has several.
     bounds : (float, float)
         The lowest and the highest possible score.
+    history : list of paths or mappings, optional
+        Logs of older models on the same samples, or their scores: what they tell of the samples makes a verdict come sooner.
 
     Attributes
     ----------
@@ -56,6 +62,7 @@ class BaselineStopping:
         *,
         scorer: str | None = None,
         bounds: tuple[float, float] = (0.0, 1.0),
+        history: list[Any] | None = None,
     ) -> None:
         if isinstance(baseline, Mapping):
             self._baseline = {str(item): float(value) for item, value in baseline.items()}
@@ -67,6 +74,11 @@ class BaselineStopping:
             scorer = found.scorer
         self._settings: dict[str, Any] = {"margin": margin, "delta": delta, "bounds": bounds}
         self._scorer = scorer
+        self._older = [
+            row
+            for source in history or []
+            for row in ([source] if isinstance(source, Mapping) else _rows(logs([source], scorer, common=False).table))
+        ]
         gate({"": bounds[0]}, {}, **self._settings)  # refuses what they cannot be
         self.result: Gate | None = None
 
@@ -112,4 +124,9 @@ class BaselineStopping:
             return
         done = {item: fsum(found) / len(found) for item, found in self._values.items() if len(found) == self._epochs}
         listed = {item: self._baseline[item] for item in self._items}
-        self.result = gate(listed, done, items=self._items, shuffled=True, **self._settings)
+        older = {str(k): {str(item): x for item, x in row.items()} for k, row in enumerate(self._older)} or None
+        self.result = gate(listed, done, items=self._items, shuffled=True, history=older, **self._settings)
+
+
+def _rows(table: Table) -> list[dict[Any, float]]:
+    return [dict(zip(table.items, row, strict=True)) for row in table.values.tolist()]

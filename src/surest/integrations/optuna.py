@@ -9,7 +9,8 @@ import numpy as np
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
 from surest.errors import MissingPackageError, UsageError
-from surest.evidence.lists.gate import bet_above
+from surest.evidence.lists.gate import Predictions, bet_above, directions, mirrored
+from surest.kernels.constants import PLAIN
 
 try:
     import optuna
@@ -20,6 +21,8 @@ except ImportError:
 
 MOST_KEPT = 1000
 """Trials whose order of steps is kept, the latest: more do not run at a time."""
+MOST_OLDER = 50
+"""Complete trials that values are predicted from, the latest."""
 
 
 class SurestPruner(optuna.pruners.BasePruner):
@@ -30,8 +33,9 @@ class SurestPruner(optuna.pruners.BasePruner):
 
     A trial whose mean over all steps is at least as good as that of the best trial is pruned with probability at most `delta`,
     however often it is looked at and whatever the values are. This needs that each trial reports its steps in a random order of
-    its own, drawn when it begins (``rng.permutation(n)``). docs/integrations.md has the proof, and what is lost with one order
-    for all trials.
+    its own, drawn when it begins (``rng.permutation(n)``). Values are predicted from the best trial's and those of other complete
+    trials, as in docs/gate.md: verdicts come sooner. docs/integrations.md has the proof, and what is lost with one order for
+    all trials.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ class SurestPruner(optuna.pruners.BasePruner):
         """Whether the trial is certified to be worse. Optuna calls it in `trial.should_prune()`."""
         minimise = study.direction == StudyDirection.MINIMIZE
         scale = checked_scale(self._bounds, minimise)
-        total, best = self._opponent(study, trial, minimise)
+        total, best, older = self._opponent(study, trial, minimise)
         reported = trial.intermediate_values
         steps = self._in_order(study, trial)
         if best is None or len(reported) >= total:  # nothing is left to save
@@ -95,8 +99,16 @@ class SurestPruner(optuna.pruners.BasePruner):
             return False
         what = f"a step of trial {trial.number}"
         own = scale.to_unit(scale.numbers(np.array([reported[step] for step in steps]), what))
-        other = scale.to_unit(scale.numbers(np.array([best[step] for step in steps]), "a step of the best trial"))
-        return bet_above(other - own, float(total), 0.0, 1 / self._delta, False)[0] >= 0
+        order = [*steps, *(step for step in best if step not in reported)]
+        row, *rows = (
+            scale.to_unit(scale.numbers(np.array([values.get(step, np.nan) for step in order]), "a step of a trial"))
+            for values in (best, *(values for values in older if values.keys() == best.keys()))
+        )
+        more = directions(row, np.array(rows).reshape(-1, len(row)))
+        told = Predictions(row, more).extend(own - row[: len(own)])
+        return (
+            bet_above(row[: len(own)] - own, float(total), 0.0, 1 / self._delta, False, mirrored(told), PLAIN)[0] >= 0
+        )
 
     def _in_order(self, study: Study, trial: FrozenTrial) -> list[int]:
         """The steps in the order in which they were reported, as far as it is known.
@@ -112,8 +124,10 @@ class SurestPruner(optuna.pruners.BasePruner):
             del self._seen[next(iter(self._seen))]
         return steps
 
-    def _opponent(self, study: Study, trial: FrozenTrial, minimise: bool) -> tuple[int, Mapping[int, float] | None]:
-        """The number of steps, and the values of the best trial with all of them that was complete when this one began.
+    def _opponent(
+        self, study: Study, trial: FrozenTrial, minimise: bool
+    ) -> tuple[int, Mapping[int, float] | None, list[Mapping[int, float]]]:
+        """The number of steps, the values of the best trial with all of them that was complete when this one began, and others'.
 
         It does not change while the trial runs, and nothing in it depends on the order of the trial's steps: so the bound on
         the probability holds although the opponent was chosen for its values.
@@ -127,6 +141,7 @@ class SurestPruner(optuna.pruners.BasePruner):
         total = self._n_steps or max(map(len, earlier), default=0)
         whole = [values for values in earlier if len(values) == total and np.isfinite(list(values.values())).all()]
         if not total or not whole:
-            return total, None
+            return total, None, []
         means = [sum(values.values()) / total for values in whole]
-        return total, whole[int(np.argmin(means) if minimise else np.argmax(means))]
+        best = int(np.argmin(means) if minimise else np.argmax(means))
+        return total, whole[best], [*whole[:best], *whole[best + 1 :]][-MOST_OLDER:]

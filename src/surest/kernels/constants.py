@@ -106,6 +106,11 @@ PRIOR = 1.5
 """Second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum."""
 LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
 SWEEPS = 12
+PLAIN = 0.3
+"""The part of the wealth that bets without predictions, where differences are predicted."""
+RIDGE = 4.0
+LEAST_ROOM = 1e-6
+"""What remains of a difference beside its prediction is bet on where it can lose more than this."""
 TOLERANCE_ON_LISTS = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
 TINY, HUGE = 1e-290, 1e290

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from surest.kernels cimport libm
 
-cdef double CAP, EDGE, HUGE, LEAST_SHRINKAGE, MEMORY, MOST_SHRINKAGE, PRIOR, TINY, TOLERANCE_ON_LISTS
+cdef double CAP, EDGE, HUGE, LEAST_ROOM, LEAST_SHRINKAGE, MEMORY, MOST_SHRINKAGE, PRIOR, TINY, TOLERANCE_ON_LISTS
 cdef Py_ssize_t BISECTIONS, CLAIMS, OPPONENTS, STEPS, SWEEPS
 cdef double[::1] WEIGHTS
 
@@ -73,9 +73,23 @@ cpdef double log_wealth(
 cpdef (double, double) interval(
     double[::1] path, double[::1] weights, double total, double alpha, double[::1] bets
 ) noexcept
-@cython.locals(seen=double, squares=double, mixed=double, slack=double)
+@cython.locals(total=double, most=double, least=double, score=double, factor=double)
+cpdef void predict(
+    double[::1] path, Py_ssize_t counted, Py_ssize_t start, Py_ssize_t end, double[::1] baseline,
+    double[:, ::1] features, double[:, ::1] sums, double[:, ::1] room, double[:, ::1] told
+) noexcept
+@cython.locals(
+    first=Py_ssize_t, both=Py_ssize_t, room=double, slack=double, left=double, mixed=double, ahead=double, rest=double,
+    m=double, gain=double, seen=double
+)
 cpdef (Py_ssize_t, double) bet_above(
-    double[::1] path, double total, double mean, double threshold, bint lean, double[::1] wealth
+    double[::1] path, double[:, ::1] told, Py_ssize_t start, double total, double mean, double threshold, bint lean,
+    double share, double[::1] state
+) noexcept
+@cython.locals(second=double, shrink=double, stake=double, most=double)
+cdef void bet(
+    double[::1] wealth, double surprise, double room, double gain, double seen, double squares, Py_ssize_t t,
+    double mean, bint lean
 ) noexcept
 @cython.locals(last=Py_ssize_t, first=Py_ssize_t)
 cpdef void boundary(

@@ -14,6 +14,7 @@ from surest.kernels.constants import (
     CLAIMS,
     EDGE,
     HUGE,
+    LEAST_ROOM,
     LEAST_SHRINKAGE,
     MEMORY,
     MOST_SHRINKAGE,
@@ -492,50 +493,134 @@ def interval(
 # --- one arm and another ------------------------------------------------------------------------------------------------
 
 
+def predict(
+    path: FloatArray,
+    counted: int,
+    start: int,
+    end: int,
+    baseline: FloatArray,
+    features: FloatArray,
+    sums: FloatArray,
+    room: FloatArray,
+    told: FloatArray,
+) -> None:
+    """Write predictions for the items from `start` to `end` into `told`, by ridge regression on the items before `start`.
+
+    `path` has a candidate's differences from the baseline; a score that is expected is cut to [0, 1], and its prediction is that
+    less the baseline's. `features` has a row an item. `sums` are the normal equations of the first `counted` items, and are
+    brought up to date. A row of `told`: the prediction for the item, the sum of those for it and all later ones, the largest
+    score that is expected of any of these, and the largest 1 − that. `room` has the shape of `sums`.
+    """
+    size = features.shape[1]
+    for s in range(counted, start):
+        for i in range(size):
+            for k in range(size):
+                sums[i, k] += features[s, i] * features[s, k]
+            sums[i, size] += features[s, i] * path[s]
+    for i in range(size):
+        for k in range(size + 1):
+            room[i, k] = sums[i, k]
+    for i in range(size):  # Gauss; the ridge keeps pivots away from 0
+        for j in range(i + 1, size):
+            factor = room[j, i] / room[i, i]
+            for k in range(i, size + 1):
+                room[j, k] -= factor * room[i, k]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            room[i, size] -= room[i, k] * room[k, size]
+        room[i, size] /= room[i, i]
+    total, most, least = 0.0, 0.0, 1.0
+    for s in range(len(baseline) - 1, start - 1, -1):
+        score = baseline[s]
+        for k in range(size):
+            score += features[s, k] * room[k, size]
+        score = min(max(score, 0.0), 1.0)
+        total += score - baseline[s]
+        most, least = max(most, score), min(least, score)
+        if s < end:
+            told[s, 0], told[s, 1], told[s, 2], told[s, 3] = score - baseline[s], total, most, 1 - least
+
+
 def bet_above(
-    path: FloatArray, total: float, mean: float, threshold: float, lean: bool, wealth: FloatArray
+    path: FloatArray,
+    told: FloatArray,
+    start: int,
+    total: float,
+    mean: float,
+    threshold: float,
+    lean: bool,
+    share: float,
+    state: FloatArray,
 ) -> tuple[int, float]:
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
 
-    Values lie in [−1, 1]. `total` is infinite for a population. With `lean`, for a `mean` below 0, stakes lean on "no difference"
-    for longer: a change rarely makes more of a difference than the margin that people choose for it. `wealth` is room.
+    Values lie in [−1, 1]. `total` is infinite for a population. `share` of the wealth bets on the values themselves; the rest on
+    what remains of them beside their predictions, if `told` (see `predict`) has any. With `lean`, for a `mean` below 0, stakes
+    lean on "no difference" for longer: a change rarely makes more of a difference than the margin that people choose for it.
+    `state` is what it was after `start` values.
     """
-    for k in range(1 + STEPS):
-        wealth[k] = 1.0
-    seen, squares, mixed, n = 0.0, 0.0, 1.0, len(path)
-    for t in range(n + 1):
-        room, slack = 1 + mean, 1.0  # room is 1 + m
+    first, both, predicted = 1 + STEPS, 2 + 2 * STEPS, len(told) > 0
+    if start == 0:
+        state[:both], state[both:] = 1.0, 0.0
+    n, mixed = len(path), share + (1 - share) * predicted
+    for t in range(start, n + 1):
+        room, slack, left = 1 + mean, 1.0, 1.0  # room is 1 + m
         if total < libm.inf:
             left = total - t
-            slack = total * mean - seen + left
+            slack = total * mean - state[both] + left
             if slack < -TOLERANCE_ON_LISTS * total:
                 return t, libm.inf
             room = slack / max(left, 1.0)
         if t == n:
             break
         if slack > TOLERANCE_ON_LISTS and 0 < room < 2:
-            second = (squares + PRIOR) / (t + MEMORY)
-            shrink = MEMORY
-            if lean:
-                most = MOST_SHRINKAGE * mean * mean
-                shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
-            gain = seen / (t + shrink) + 1 - room
-            surprise = path[t] + 1 - room
-            stake = min(max(gain, 0.0) / (second + gain * gain), CAP / room)
-            wealth[0] *= 1 + stake * surprise
-            mixed = WEIGHTS[0] * wealth[0]
-            stake = CAP / room
-            for k in range(1, 1 + STEPS):
-                wealth[k] *= 1 + stake * surprise
-                stake /= 2
-                mixed += WEIGHTS[k] * wealth[k]
-            if mixed >= threshold:
-                return t + 1, mixed
-            for k in range(1 + STEPS):
-                wealth[k] = bounded(wealth[k])
-        seen += path[t]
-        squares += path[t] * path[t]
+            bet(state[:first], path[t] + 1 - room, room, 1 - room, state[both], state[both + 1], t, mean, lean)
+        if predicted:
+            ahead, rest = told[t, 1] / left, path[t] - told[t, 0]
+            m = (total * mean - state[both]) / left - ahead
+            if told[t, 2] + m > LEAST_ROOM:
+                gain, seen = -m - ahead, state[both + 2] + t * ahead
+                bet(state[first:both], rest - m, told[t, 2] + m, gain, seen, state[both + 3], t, mean, lean)
+            state[both + 2] += rest
+            state[both + 3] += rest * rest
+        mixed = 0.0
+        for k in range(first):
+            mixed += WEIGHTS[k] * (share * state[k] + (1 - share) * predicted * state[first + k])
+        if mixed >= threshold:
+            return t + 1, mixed
+        for k in range(both):
+            state[k] = bounded(state[k])
+        state[both] += path[t]
+        state[both + 1] += path[t] * path[t]
     return -1, mixed
+
+
+def bet(
+    wealth: FloatArray,
+    surprise: float,
+    room: float,
+    gain: float,
+    seen: float,
+    squares: float,
+    t: int,
+    mean: float,
+    lean: bool,
+) -> None:
+    """Stake by the sum and the squares of t earlier values, and pay: a value is by `surprise` more than it may be on average.
+
+    That is never less than −`room`. By what is certain, it is expected to be `gain`.
+    """
+    second, shrink = (squares + PRIOR) / (t + MEMORY), MEMORY
+    if lean:
+        most = MOST_SHRINKAGE * mean * mean
+        shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
+    gain += seen / (t + shrink)
+    stake = min(max(gain, 0.0) / (second + gain * gain), CAP / room)
+    wealth[0] *= 1 + stake * surprise
+    stake = CAP / room
+    for k in range(1, 1 + STEPS):
+        wealth[k] *= 1 + stake * surprise
+        stake /= 2
 
 
 # --- against sets of arms -----------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from surest.text import count, decimals, in_markdown, percent
+from surest.text import count, counted, decimals, in_markdown, percent
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -16,12 +16,22 @@ NEXT = 10
 """Cells to evaluate next that are listed, where nothing else is said."""
 
 
+class Flips(NamedTuple):
+    """On scores that are right or wrong: the items on which the candidate differs from the baseline."""
+
+    lost: tuple[str, ...]
+    """Right with the baseline, wrong with the candidate."""
+    gained: tuple[str, ...]
+    """Wrong with the baseline, right with the candidate."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """Whether a candidate is worse than a baseline by more than a margin. Made by `surest.gate`."""
 
     verdict: Verdict
-    """`pass`: not worse by more than the margin. `fail`: worse. `undecided`: neither is known yet."""
+    """`pass`: not worse by more than the margin (`equivalent`: the same, up to it). `fail`: worse (different). `undecided`:
+    neither is known yet."""
     exact: bool
     """Whether the verdict is certain: no bet was needed. Otherwise it is wrong with probability at most `delta`."""
     difference: float
@@ -50,6 +60,14 @@ class Gate:
     notes: tuple[str, ...]
     """What else is worth knowing, such as items that only one side has."""
     bounds: tuple[float, float]
+    equivalent: bool = False
+    """Whether it was asked if both are the same within ±`margin`."""
+    level: float | None = None
+    """At which it passes, where a ledger says so; at `delta` otherwise."""
+    share: float = field(default=1.0, repr=False)
+    """The part of the evidence that does without predictions."""
+    features: tuple[tuple[float, ...], ...] = field(default=(), repr=False, compare=False)
+    """What older versions tell of each item, in the order in which items count, where scores were predicted."""
     scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
     """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
     gaps."""
@@ -75,6 +93,22 @@ class Gate:
         """Whether the candidate is certified to be worse."""
         return self.verdict == "fail"
 
+    @property
+    def flips(self) -> Flips | None:
+        """The items that went from right to wrong and from wrong to right; None where scores are not of two values.
+
+        >>> import surest
+        >>> surest.gate({"a": 1, "b": 0, "c": 1}, {"a": 0, "b": 1, "c": 1}).flips
+        Flips(lost=('a',), gained=('b',))
+        """
+        right = self.bounds[0] if self.minimise else self.bounds[1]
+        rows = [row for row in self.scores if row[1] == row[1] and row[2] == row[2]]
+        if not rows or not {value for row in rows for value in row[1:]} <= {*self.bounds}:
+            return None
+        apart = [row for row in rows if row[1] != row[2]]
+        lost = tuple(item for item, before, _ in apart if before == right)
+        return Flips(lost, tuple(item for item, before, _ in apart if before != right))
+
     def __bool__(self) -> bool:
         # An object is true, so `assert gate(…)` would never fail.
         raise TypeError("a gate has three outcomes; ask for .passed or .failed")
@@ -93,7 +127,9 @@ class Gate:
             "candidate": self.names[1],
             "means": list(self.means),
             "margin": self.margin,
+            "equivalent": self.equivalent,
             "delta": self.delta,
+            "level": self.level,
             "bounds": list(self.bounds),
             "minimise": self.minimise,
             "target": self.target,
@@ -102,6 +138,7 @@ class Gate:
             "decided_after": self.decided_after,
             "seed": self.seed,
             "next": [list(cell) for cell in self.wanted[:NEXT]],
+            "flips": None if self.flips is None else {k: len(v) for k, v in self.flips._asdict().items()},
             "notes": list(self.notes),
             "text": line(self),
             **self._of_complete(),
@@ -137,7 +174,14 @@ class Gate:
 
 def line(gate: Gate) -> str:
     """The verdict and what it rests on, on one line of a log."""
-    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}."
+    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}.{_flipped(gate)}"
+
+
+def _flipped(gate: Gate) -> str:
+    if gate.flips is None:
+        return ""
+    lost, gained = map(len, gate.flips)
+    return f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
 
 
 def claim(gate: Gate, where: str | None = None) -> str:
@@ -145,12 +189,16 @@ def claim(gate: Gate, where: str | None = None) -> str:
     baseline, candidate = gate.names
     where = _where(gate) if where is None else where
     by = f" by more than {gate.margin:g}" if gate.margin > 0 else ""
+    passed, failed = f"is not worse than {baseline}{by}", f"is worse than {baseline}{by if gate.exact else ''}"
+    open_ = f"is worse than {baseline}{by}"
+    if gate.equivalent:
+        passed = open_ = f"is the same as {baseline} within ±{gate.margin:g}"
+        failed = f"differs from {baseline}{by if gate.exact else ''}"
     if gate.verdict == "undecided":
-        return f"not known yet whether {candidate} is worse than {baseline}{by}{where}"
-    sure = "certain" if gate.exact else f"wrong with probability at most {gate.delta:g}"
-    if gate.verdict == "pass":
-        return f"{candidate} is not worse than {baseline}{by}{where}, {sure}"
-    return f"{candidate} is worse than {baseline}{by if gate.exact else ''}{where}, {sure}"
+        return f"not known yet whether {candidate} {open_}{where}"
+    level = gate.level if gate.passed and gate.level is not None else gate.delta
+    sure = "certain" if gate.exact else f"wrong with probability at most {level:.4g}"
+    return f"{candidate} {passed if gate.passed else failed}{where}, {sure}"
 
 
 def beside(gate: Gate) -> list[str]:
@@ -169,8 +217,9 @@ def _needed(gate: Gate, after: str) -> str:
     if gate.needed_verdict == gate.verdict:
         return f"surest would have needed {after}."
     worse = gate.difference > 0 if gate.minimise else gate.difference < 0
-    if gate.needed_verdict == "fail" and worse:
-        both = "Of a candidate that is worse by no more than the margin both verdicts are right."
+    if gate.needed_verdict == "fail" and (worse or gate.equivalent):
+        how = "differs" if gate.equivalent else "is worse"
+        both = f"Of a candidate that {how} by no more than the margin both verdicts are right."
         return f"surest would have said FAIL after {after}. {both}"
     often = f"which happens with probability at most {gate.delta:g}"
     return f"surest would have ended after {after} with a wrong verdict, {often}."
@@ -219,7 +268,9 @@ def facts(gate: Gate) -> list[tuple[str, str, str]]:
         ("candidate", gate.names[1], f"{gate.means[1]:.{places}f}"),
         ("difference", "candidate − baseline, so far", _signed(gate, gate.difference)),
         ("interval", f"each end wrong with probability at most {gate.delta:g}", " to ".join(_ends(gate))),
-        ("margin", "how much worse is allowed", f"{gate.margin:g}"),
+        ("within", "what counts as the same", f"±{gate.margin:g}")
+        if gate.equivalent
+        else ("margin", "how much worse is allowed", f"{gate.margin:g}"),
         ("items", "that count so far", _counted(gate)),
     ]
     if gate.items_counted == 0:
@@ -229,6 +280,8 @@ def facts(gate: Gate) -> list[tuple[str, str, str]]:
         rows[2] = ("difference", "candidate − baseline", rows[2][2])
     if gate.population is None and gate.decided_after is not None and gate.decided_after < gate.items_counted:
         rows.append(("items needed", "by the same rule, in a random order", count(gate.decided_after)))
+    if gate.flips is not None:
+        rows.append(("flips", "right → wrong, wrong → right", " and ".join(count(len(side)) for side in gate.flips)))
     return rows
 
 

@@ -2,18 +2,16 @@
 
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from surest.arms.files import is_log
 from surest.arms.tables import Table, table_of
 from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
 from surest.core.scale import checked_scale
@@ -125,9 +123,9 @@ def evaluate(
             score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name,
             repeats=settings.get("repeats"),
         )  # fmt: skip
-        if isinstance(arms, str | Path) and is_log(arms):
-            arms = import_module("surest.integrations.eval_logs").table([arms])
         table = table_of(arms, columns)
+        for note in table.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
         given = {"delta": delta, "seed": table_seed(table) if seed is None else seed, **resolved(settings)}
         watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
         with watch:

@@ -1,36 +1,43 @@
-"""A gate for a build: is the candidate worse than the baseline by more than a margin? From scores on the same items."""
+"""A gate for a build: is the candidate worse than the baseline by more than a margin? From scores on the same items.
 
+It is the question whether the baseline is better than the candidate, as the algorithm `gate` of the registry answers it, with
+words and statuses of its own. Functions are evaluated by the one runner; scores that are there are judged as they are.
+"""
+
+import inspect
 import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from importlib import import_module
 from math import fsum, inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surest.arms.files import is_log
-from surest.arms.pairs import Pair, has_value, in_both, named, of_length, pair_in, pair_of, row_of
+from surest.arms.pairs import Pair, has_value, in_both, named, of_length, older_rows, pair_in, pair_of, row_of
 from surest.arms.tables import Table
 from surest.core.problem import problem_of
 from surest.core.protocol import Cells, FloatArray
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
-from surest.evidence.lists.gate import Found, judge
+from surest.evidence.lists.gate import UNKNOWN, Found, Predictions, directions, judge
 from surest.evidence.lists.units import in_random_order
+from surest.kernels.constants import PLAIN
 from surest.result.gate import Gate, Verdict
+from surest.search.call import work_of
+from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
+from surest.search.run import Run
+from surest.search.watching import Hook, watching
 
 if TYPE_CHECKING:
+    from surest.study.ledger import Entry
     from surest.study.study import Study
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
 ROUNDED = 2.0**-50
 """What rounding can make of a mean difference on [-1, 1]: sums are exact, differences and the margin are rounded once."""
-LOOKS = 50
-"""How often, at least, it is seen whether functions have decided it, on the way through the list."""
 
 
 def gate(
@@ -39,17 +46,9 @@ def gate(
     margin: float = 0.0,
     delta: float = 0.05,
     *,
-    table: Any = None,
-    items: int | str | Path | Sequence[Hashable] | None = None,
-    target: str = "items",
-    bounds: tuple[float, float] | None = None,
-    minimise: bool = False,
-    seed: int | str | None = None,
-    shuffled: bool = False,
-    common: bool = False,
-    strict: bool = False,
-    columns: Mapping[str, str] | None = None,
-    scorer: str | None = None,
+    executor: Workers | None = None,
+    in_flight: int = IN_FLIGHT,
+    **how: Any,
 ) -> Gate:
     """Tell whether a candidate is worse than a baseline by more than a margin, from their scores on the same items.
 
@@ -59,16 +58,25 @@ def gate(
 
     Parameters
     ----------
-    baseline, candidate : path, mapping, Series, sequence or function
+    baseline, candidate : path, mapping, Series, data frame, sequence or function
         The scores: a file (.csv with the columns item and value, or .jsonl with such fields), ``{item: value}``, a pandas
-        Series, or a list of numbers in the order of the items. NaN and None in Python, and an empty value in a file, say
-        that an item is not evaluated yet. Or the log of an evaluation by inspect_ai, lm-evaluation-harness or promptfoo. A
-        function of an item is called on the items in their order, until it is decided.
+        Series or data frame, or a list of numbers in the order of the items. NaN and None in Python, and an empty value in a
+        file, say that an item is not evaluated yet. Or the log of an evaluation by inspect_ai, lm-evaluation-harness or
+        promptfoo. A function of an item is called on the items in their order, until it is decided.
         With `table`, the labels of two arms.
     margin : float
         How much worse the candidate may be, in the units of the scores.
     delta : float
         The allowed probability of a wrong verdict.
+    equivalent : float, optional
+        Ask instead of a margin whether both are the same, within ± this: `fail` then says that they differ.
+    history : table, or list of files, optional
+        Scores of older versions on the same items: the candidate's are predicted from them and the baseline's. Better
+        predictions need fewer items; bad ones never make a verdict wrong.
+    predict : bool
+        Whether to predict the candidate's scores at all. Say no where the baseline is evaluated along with the candidate.
+    ledger : str, Path or Ledger, optional
+        A file or URL that remembers all gates of a team: of all that pass, the expected share of wrong ones is at most `delta`.
     table : table or Study, optional
         What `evaluate` takes as a table, or a study on a list of items: `baseline` and `candidate` are two of its arms.
     items : path, sequence or int, optional
@@ -94,11 +102,13 @@ def gate(
         Other names of the columns of files and tables: ``{"item": "question", "value": "score"}``.
     scorer : str, optional
         The scorer that counts, where a log has several.
+    executor, in_flight, retries, on_failure, storage, name, progress
+        For functions, as for `evaluate`.
 
     Returns
     -------
     Gate
-        With `.verdict`, `.passed`, `.failed`, `.difference`, `.interval`, `.items_counted`, `.wanted`, `.to_dict()` and
+        With `.verdict`, `.passed`, `.failed`, `.difference`, `.interval`, `.items_counted`, `.wanted`, `.flips`, `.to_dict()` and
         `.to_markdown()`. Of a complete list also `.population`, the verdict on further items like these, and `.needed`.
 
     Examples
@@ -111,14 +121,218 @@ def gate(
     >>> gate(old, {}, margin=0.1).wanted[0]
     ('candidate', 'q67')
     """
-    baseline, candidate, table, told = _from_logs(baseline, candidate, table, scorer)
+    asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
+    if not any(functions):
+        return asked.judged()
+    in_flight = 1 if executor is None else in_flight
+    with asked.run(functions, in_flight, asynchronous=False, **run) as running:
+        drive(running.desk, asked.work(functions), Inline() if executor is None else executor, in_flight)
+    return asked.found(running)
+
+
+async def agate(
+    baseline: Any, candidate: Any, margin: float = 0.0, delta: float = 0.05, *, in_flight: int = IN_FLIGHT, **how: Any
+) -> Gate:
+    """`gate` for async functions: up to `in_flight` evaluations are awaited at a time.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def candidate(item):
+    ...     return 1.0
+    >>> asyncio.run(agate([0.0, 1.0] * 50, candidate, 0.1)).passed
+    True
+    """
+    asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
+    with asked.run(functions, in_flight, asynchronous=True, **run) as running:
+        from surest.search.asynchronous import drive as drive_async  # asyncio takes a while to load
+
+        await drive_async(running.desk, asked.work(functions, asynchronous=True), in_flight)
+    return asked.found(running)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a gate is about: two arms on a list, in the order in which its items count."""
+
+    pair: Pair
+    scale: Scale
+    margin: float
+    delta: float
+    target: str
+    seed: str | None
+    equivalent: bool = False
+    share: float = 1.0
+    """The part of the wealth that bets without predictions."""
+    older: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    """Rows of older versions, on [0, 1]."""
+    level: float | None = None
+    """At which it passes, if not at δ: from a ledger."""
+    entry: "Entry | None" = None
+
+    @property
+    def known(self) -> FloatArray | None:
+        """The baseline's row on [0, 1], where there are to be predictions and none of it is missing."""
+        row: FloatArray = self.scale.to_unit(self.pair.values[0])
+        complete = self.share < 1 and not self.pair.unnamed and not np.isnan(row).any()
+        return row if complete else None
+
+    def work(self, functions: tuple[Any, Any], asynchronous: bool = False) -> Any:
+        """What to call for a ticket: the score that is there, where a side is not a function."""
+
+        def there(scores: Mapping[Hashable, float]) -> Callable[[Any], Any]:
+            async def waited(item: Any) -> float:
+                return scores[item]
+
+            return waited if asynchronous else scores.__getitem__
+
+        sides = [f if f is not None else there(scores) for f, scores in zip(functions, self.pair.scores, strict=True)]
+        return work_of(sides, 0, items=self.pair.items)
+
+    def run(
+        self, functions: tuple[Any, Any], in_flight: int, *, asynchronous: bool, progress: Hook | bool | None = None,
+        **how: Any,
+    ) -> Run:  # fmt: skip
+        """The search: both arms go through the items in their order, until it is decided or a score is not there."""
+        for function in functions:
+            if (
+                function is not None
+                and inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous
+            ):
+                raise UsageError(f"{function!r:.60}: use {'surest.gate' if asynchronous else 'await surest.agate'}(…)")
+        if not any(functions):
+            raise UsageError("neither side is a function; use surest.gate(…)")
+        pair, known, scale = self.pair, self.known, self.scale
+        settings: dict[str, Any] = {
+            "algorithm": "gate", "control": pair.names[1], "margin": self.margin, "delta": self.delta, "shuffled": True,
+            "target": self.target, "bounds": (scale.low, scale.high), "minimise": scale.minimise,
+            "equivalent": self.equivalent, "level": 1.0 if self.level is None else self.level / self.delta,
+        }  # fmt: skip
+        if known is not None:
+            settings |= {"known": known.tolist(), "older": self.older.tolist()}
+        gaps = [
+            next((k for k, item in enumerate(pair.items) if not has_value(scores, item)), inf)
+            for function, scores in zip(functions, pair.scores, strict=True)
+            if function is None
+        ]
+        if min(gaps, default=inf) < inf:
+            settings["budget"] = int(min(gaps)) * (1 if known is not None else 2)
+        watch = watching(pair.names, scale, progress, items=True, ticks=in_flight == 1)
+        return Run.begun(pair.names, settings, watch, in_flight=in_flight, fresh=0, items=pair.items, **how)
+
+    def found(self, run: Run) -> Gate:
+        """What came of a search."""
+        result = run.found()
+        assert result.listed is not None
+        items, sides = self.pair.items, [dict(scores) for scores in self.pair.scores]
+        cells = zip(
+            *(column.tolist() for column in (result.listed.arms, result.listed.places, result.listed.values)),
+            strict=True,
+        )
+        for arm, place, value in cells:
+            sides[arm][items[place]] = value
+        events = tuple((what, arm, items[item]) for what, _, arm, item in result.events if item is not None)
+        return replace(self, pair=replace(self.pair, scores=(sides[0], sides[1]), events=events)).judged()
+
+    def judged(self, fact: Verdict | None = None) -> Gate:
+        """The verdict on the scores that are there. With a `fact`, what the items say of a population beside it."""
+        pair, scale, population = self.pair, self.scale, self.target == "population"
+        values, margin = pair.values, self.margin / scale.width
+        first, second = scale.to_unit(values)
+        apart = second - first
+        known = ~np.isnan(apart)
+        counted = len(apart) if known.all() else int(known.argmin())
+        total = inf if population else float(len(pair.items) + pair.unnamed)
+        row, told, features = self.known, UNKNOWN, np.empty((len(apart), 0))
+        if row is not None:
+            features = directions(row, self.older)
+            told = Predictions(row, features).extend(apart[:counted])
+        asked: dict[str, Any] = {"equivalent": self.equivalent, "level": self.level}
+        found = judge(apart[:counted], total, margin, self.delta, told, self.share, **asked)
+        difference = fsum(apart[:counted].tolist()) / counted if counted else nan
+        verdict, exact = _verdict(found, apart[known], total, margin, self.equivalent)
+        if fact is not None:
+            verdict = _beside(found, fact, self.equivalent or difference < 0)
+        difference, low, high = _estimate(difference, found, apart[known], total)
+        compared = {item for item, both in zip(pair.items, known.tolist(), strict=True) if both}
+        events = tuple((what, side, str(item)) for what, side, item in pair.events if item in compared)
+        sign = -scale.width if scale.minimise else scale.width
+        ends = sorted((sign * low + 0.0, sign * high + 0.0))  # -0.0 becomes 0.0
+        means = [float(side[:counted].mean()) if counted else nan for side in values]
+        beside: dict[str, Any] = {}
+        if counted == total:
+            early, after = _early(found)
+            further = replace(self, target="population", share=1.0, level=None, entry=None).judged(fact=verdict)
+            beside = {"needed": after, "needed_verdict": early, "population": further}
+        made = Gate(
+            verdict=verdict,
+            exact=exact,
+            difference=sign * difference + 0.0,
+            interval=(ends[0], ends[1]),
+            means=(means[0], means[1]),
+            names=pair.names,
+            margin=self.margin,
+            delta=self.delta,
+            minimise=scale.minimise,
+            target=self.target,
+            items=None if population else len(pair.items) + pair.unnamed,
+            items_counted=counted,
+            decided_after={"pass": found.passed, "fail": found.failed}.get(verdict),
+            seed=self.seed,
+            wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
+            notes=pair.notes + _notes(pair, values, counted, int(known.sum()), verdict) + _imputed(pair.names, events),
+            bounds=(scale.low, scale.high),
+            equivalent=self.equivalent,
+            level=self.level,
+            share=self.share,
+            features=tuple(map(tuple, features.tolist())) if row is not None else (),
+            scores=tuple(zip(map(str, pair.items), *values.tolist(), strict=True)),
+            places=pair.places,
+            events=events,
+            **beside,
+        )
+        return made if self.entry is None else self.entry.ended(made)
+
+
+def _asked(
+    baseline: Any,
+    candidate: Any,
+    margin: float,
+    delta: float,
+    *,
+    equivalent: float | None = None,
+    history: Any = None,
+    predict: bool = True,
+    ledger: Any = None,
+    table: Any = None,
+    items: int | str | Path | Sequence[Hashable] | None = None,
+    target: str = "items",
+    bounds: tuple[float, float] | None = None,
+    minimise: bool = False,
+    seed: int | str | None = None,
+    shuffled: bool = False,
+    common: bool = False,
+    strict: bool = False,
+    columns: Mapping[str, str] | None = None,
+    scorer: str | None = None,
+    **run: Any,
+) -> tuple[Asked, tuple[Any, Any], dict[str, Any]]:
+    """What is asked, the functions to call (None for scores that are there), and how to run these."""
+    unknown = next((name for name in run if name not in RUN), None)
+    if unknown is not None:
+        raise TypeError(f"gate() got an unexpected keyword argument {unknown!r}")
     study = _study_in(table)
     scale = _scale(study, bounds, minimise)
     problem_of(2, items=1, delta=delta, target=target)  # refuses what they cannot be
-    if not 0 <= margin < scale.width:
-        raise UsageError(f"margin is {margin}; it must be from 0 on and below {scale.width:g}, the width of the bounds")
+    if equivalent is not None:
+        if margin:
+            raise UsageError("margin and equivalent are mutually exclusive")
+        margin = equivalent
+    if not 0 <= margin < scale.width or (equivalent is not None and margin == 0):
+        name, least = ("margin", "at least 0") if equivalent is None else ("equivalent", "more than 0")
+        raise UsageError(f"{name} is {margin}; it must be {least} and below {scale.width:g}, the width of the bounds")
     if study is None:
-        pair = _given(baseline, candidate, table, columns, items)
+        pair = _given(baseline, candidate, table, columns, items, scorer)
     elif items is None:
         pair = _of_study(study, baseline, candidate)
     else:
@@ -129,58 +343,51 @@ def gate(
         pair = in_both(pair)
     _check_list(pair, shuffled, target)
     _check_values(pair, scale)
-    functions = (baseline if callable(baseline) else None, candidate if callable(candidate) else None)
+    one, two = (side if callable(side) else None for side in (baseline, candidate))
+    if run and not (one or two):
+        raise UsageError(f"{next(iter(run))} goes with functions; these are scores")
     keep = shuffled or target == "population"
-    if any(functions) and seed is None and not keep:
-        seed = secrets.randbits(32)  # nothing has to stay the same from call to call
+    if seed is None and not keep and not pair.drawn:
+        if one or two:
+            seed = secrets.randbits(32)  # nothing has to stay the same from call to call
+        elif ledger is not None:
+            raise UsageError("with a ledger every change needs an order of its own: give a seed, such as its commit")
     drawn, used = _in_order(pair, seed, keep=keep)
-    if any(functions):
-        return _evaluated(drawn, functions, scale, margin, delta, target, used)
-    found = _judged(drawn, scale, margin, delta, target, used)
-    return replace(found, notes=told + found.notes) if told else found
+    predict = predict and target == "items" and one is None and not pair.drawn
+    older = np.empty((0, len(drawn.items)))
+    if history is not None:
+        if not predict:
+            raise UsageError("history goes with a list of items and a baseline whose scores are all there beforehand")
+        older = older_rows(history, drawn.items, columns)
+        there = ~np.isnan(older)
+        older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
+    asked = Asked(
+        pair=drawn, scale=scale, margin=float(margin), delta=float(delta), target=target, seed=used,
+        equivalent=equivalent is not None, share=PLAIN if predict else 1.0, older=older,
+    )  # fmt: skip
+    if ledger is not None:
+        from surest.study.ledger import ledger_of
+
+        entry = ledger_of(ledger, delta).begin(asked)
+        asked = replace(asked, level=entry.level, entry=entry)
+    return asked, (one, two), run
 
 
-def _from_logs(baseline: Any, candidate: Any, table: Any, scorer: str | None) -> tuple[Any, Any, Any, tuple[str, ...]]:
-    """The two sides and the table, read where they are logs of evaluations; and what is to be said of these."""
-    given = [table] if table is not None else [baseline, candidate]
-    paths = [source for source in given if isinstance(source, str | Path) and is_log(source)]
-    if not paths:
-        if scorer is not None:
-            raise UsageError("scorer goes with logs of evaluations; these are not")
-        return baseline, candidate, table, ()
-    found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=False)
-    read: Table = found.table
-    if table is not None:
-        return baseline, candidate, read, found.notes
-    if len(read.labels) != len(paths):
-        runs = ", ".join(map(repr, read.labels[:8]))
-        raise UsageError(
-            f"these logs hold the runs {runs}; give a log for each side, or a folder and two of them as arms"
-        )
-    rows = iter(read.values.tolist())
-    sides = [
-        {item: value for item, value in zip(read.items, next(rows), strict=True) if value == value}
-        if source in paths
-        else source
-        for source in given
-    ]
-    if len(paths) == 1:
-        return sides[0], sides[1], None, found.notes
-    listed = tuple(sides[0])
-    values = np.array([[side.get(item, nan) for item in listed] for side in sides])
-    return read.labels[0], read.labels[1], Table(read.labels, listed, values), found.notes
+RUN = ("retries", "on_failure", "storage", "name", "progress")
+"""How functions are run, as `evaluate` takes it."""
 
 
-def _given(baseline: Any, candidate: Any, table: Any, columns: Mapping[str, str] | None, items: Any) -> Pair:
+def _given(
+    baseline: Any, candidate: Any, table: Any, columns: Mapping[str, str] | None, items: Any, scorer: str | None
+) -> Pair:
     """Two arms from whatever holds their scores, on the list that is asked for."""
     length = items if isinstance(items, int) else None
     names = named(items) if items is not None and length is None else None
     if table is not None:
-        pair = pair_in(table, baseline, candidate, columns)
+        pair = pair_in(table, baseline, candidate, columns, scorer)
         pair = pair if names is None else replace(pair, items=names)
     else:
-        first, second = ({} if callable(source) else source for source in (baseline, candidate))
-        pair = pair_of(first, second, columns, names)
+        pair = pair_of(baseline, candidate, columns, names, scorer)
     return pair if length is None else of_length(pair, length)
 
 
@@ -274,102 +481,28 @@ def _in_order(pair: Pair, seed: int | str | None, *, keep: bool) -> tuple[Pair, 
     return replace(pair, items=tuple(pair.items[place] for place in places), places=tuple(places)), used
 
 
-def _evaluated(
-    pair: Pair, functions: tuple[Any, Any], scale: Scale, margin: float, delta: float, target: str, seed: str | None
-) -> Gate:
-    """Call functions on the items in their order until it is decided. Looking now and then saves time, and costs few items."""
-    at_once = max(len(pair.items) // LOOKS, 1)
-    while True:
-        found = _judged(pair, scale, margin, delta, target, seed)
-        batch = pair.items[found.items_counted : found.items_counted + at_once]
-        if found.verdict != "undecided" or not batch:
-            return found
-        if any(functions[side] is None and not has_value(pair.scores[side], batch[0]) for side in (0, 1)):
-            return found
-        first, second = (
-            {**scored, **{item: _called(function, item, scale) for item in batch if not has_value(scored, item)}}
-            if function is not None
-            else scored
-            for function, scored in zip(functions, pair.scores, strict=True)
-        )
-        pair = replace(pair, scores=(first, second))
-
-
-def _called(function: Callable[[Any], Any], item: Hashable, scale: Scale) -> float:
-    return scale.number(function(item), f"item {item!r}")
-
-
-def _judged(
-    pair: Pair, scale: Scale, margin: float, delta: float, target: str, seed: str | None, fact: Verdict | None = None
-) -> Gate:
-    values = pair.values
-    first, second = scale.to_unit(values)
-    apart = second - first
-    known = ~np.isnan(apart)
-    counted = len(apart) if known.all() else int(known.argmin())
-    total = inf if target == "population" else float(len(pair.items) + pair.unnamed)
-    found = judge(apart[:counted], total, margin / scale.width, delta)
-    difference = fsum(apart[:counted].tolist()) / counted if counted else nan
-    verdict, exact = _verdict(found, apart[known], total, margin / scale.width)
-    if fact is not None:
-        verdict = _beside(found, fact, difference)
-    difference, low, high = _estimate(difference, found, apart[known], total)
-    compared = {item for item, both in zip(pair.items, known.tolist(), strict=True) if both}
-    events = tuple((what, side, str(item)) for what, side, item in pair.events if item in compared)
-    sign = -scale.width if scale.minimise else scale.width
-    ends = sorted((sign * low + 0.0, sign * high + 0.0))  # -0.0 becomes 0.0
-    means = [float(side[:counted].mean()) if counted else nan for side in values]
-    beside: dict[str, Any] = {}
-    if counted == total:
-        early, after = _early(found)
-        further = _judged(pair, scale, margin, delta, "population", seed, fact=verdict)
-        beside = {"needed": after, "needed_verdict": early, "population": further}
-    return Gate(
-        verdict=verdict,
-        exact=exact,
-        difference=sign * difference + 0.0,
-        interval=(ends[0], ends[1]),
-        means=(means[0], means[1]),
-        names=pair.names,
-        margin=float(margin),
-        delta=float(delta),
-        minimise=scale.minimise,
-        target=target,
-        items=None if target == "population" else len(pair.items) + pair.unnamed,
-        items_counted=counted,
-        decided_after={"pass": found.above, "fail": found.below}.get(verdict),
-        seed=seed,
-        wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
-        notes=_notes(pair, values, counted, int(known.sum()), verdict) + _imputed(pair.names, events),
-        bounds=(scale.low, scale.high),
-        scores=tuple(zip(map(str, pair.items), *values.tolist(), strict=True)),
-        places=pair.places,
-        events=events,
-        **beside,
-    )
-
-
-def _beside(found: Found, fact: Verdict, difference: float) -> Verdict:
+def _beside(found: Found, fact: Verdict, may_fail: bool) -> Verdict:
     """The verdict on further items that stands beside a fact: no difference makes both verdicts wrong, so that one may choose."""
-    if (found.above if fact == "pass" else found.below) is not None:
+    if (found.passed if fact == "pass" else found.failed) is not None:
         return fact
-    return "fail" if fact == "pass" and found.below is not None and difference < 0 else "undecided"
+    return "fail" if fact == "pass" and found.failed is not None and may_fail else "undecided"
 
 
 def _early(found: Found) -> tuple[Verdict | None, int | None]:
     """What bets said first, and after how many items."""
-    if found.above is not None and (found.below is None or found.above <= found.below):
-        return "pass", found.above
-    return (None, None) if found.below is None else ("fail", found.below)
+    if found.passed is not None and (found.failed is None or found.passed <= found.failed):
+        return "pass", found.passed
+    return (None, None) if found.failed is None else ("fail", found.failed)
 
 
-def _verdict(found: Found, known: FloatArray, total: float, margin: float) -> tuple[Verdict, bool]:
+def _verdict(found: Found, known: FloatArray, total: float, margin: float, equivalent: bool) -> tuple[Verdict, bool]:
     """The verdict, and whether it is certain whatever the missing values are."""
     if total < inf:
         least, most = _certain(known, total)
-        if least >= -margin - ROUNDED:
+        end = margin + ROUNDED
+        if least >= -end and (most <= end or not equivalent):
             return "pass", True
-        if most < -margin - ROUNDED:
+        if most < -end or (equivalent and least > end):
             return "fail", True
     return _early(found)[0] or "undecided", False
 

@@ -7,14 +7,16 @@ values, the claim is certain. The values may be scores in [0, 1] or differences 
 """
 
 from math import inf, log
+from typing import Any
 
 import numpy as np
 
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
+from surest.evidence.lists.gate import UNKNOWN, Predictions, mirrored, new_state
 from surest.evidence.lists.scores import Scores
-from surest.kernels.constants import CLAIMS, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
-from surest.kernels.lists import bet_on_bars
+from surest.kernels.constants import CLAIMS, PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
+from surest.kernels.lists import bet_above, bet_on_bars
 
 
 class Bars:
@@ -76,6 +78,67 @@ class Bars:
         return np.where(np.isinf(first) & np.isinf(second), below, second > first).astype(np.int64)
 
 
+class Differences:
+    """Both claims about each arm that is compared with another one, unit by unit, as `Bars` has them.
+
+    That its values, in [−1, 1], have a mean of at least −`margin`, and that it is less than 0; or, where it is asked whether both
+    are `equivalent`, that it is within ±`margin`, and that it is not 0. With `known`, a `Predictions` for each arm, most of the
+    wealth bets on what these leave; `sign` says whether values are the candidate's score less the known one (1), or the other
+    way round (−1). The first claim is to be made at `level` times the level of the second.
+
+    >>> claims = Differences(1, 100, 0.1)
+    >>> for _ in range(28):
+    ...     claims.count(np.arange(1), np.zeros(1))
+    >>> claims.evidence().round(1)
+    array([[20.3],
+           [ 1. ]])
+    """
+
+    def __init__(
+        self, n: int, total: int, margin: float, population: bool = False, known: "list[Predictions] | None" = None,
+        sign: int = 1, equivalent: bool = False, level: float = 1.0,
+    ) -> None:  # fmt: skip
+        self._sums = Bars(n, np.ones(total), (-margin, 0.0), (-1.0, 1.0), population)
+        self._total, self._known, self._sign, self._level = inf if population else float(total), known, sign, level
+        self._equivalent = equivalent
+        self._bets = [(1, -margin), (-1, -margin), (1, 0.0), (-1, 0.0)] if equivalent else [(1, -margin), (-1, 0.0)]
+        self._paths = np.empty((n, total))
+        self._states = [[new_state() for _ in self._bets] for _ in range(n)]
+        self._wealth = np.ones((len(self._bets), n))
+        self._most = self._wealth.copy()
+        self.certain = self._sums.certain
+        """What is certain of each arm; of equivalence, bets tell."""
+
+    def count(self, play: IntArray, values: FloatArray) -> None:
+        """Take in the next unit: a value for every arm of `play`, in that order."""
+        t = self._sums.t
+        self._sums.count(play, values)
+        self._paths[play, t] = values
+        if self._equivalent:
+            self.certain[:] = False
+        for arm in play.tolist():
+            path, told, share = self._paths[arm, : t + 1], UNKNOWN, 1.0
+            if self._known is not None:
+                told, share = self._known[arm].extend(self._sign * path), PLAIN
+            for k, (sign, level) in enumerate(self._bets):
+                seen, state = told if sign == self._sign else mirrored(told), self._states[arm][k]
+                bet = bet_above(sign * path, seen, t, self._total, level, inf, level < 0, share, state)
+                self._wealth[k, arm] = bet[1]
+        self._most = np.maximum(self._most, self._wealth)
+
+    def evidence(self) -> FloatArray:
+        """The wealth of each arm's claims as it stands, a row a claim; infinite for what is certain."""
+        first, second = self._wealth[0], self._wealth[-1]
+        if self._equivalent:  # both sides must have been refuted, at any time; either side may be, at half the level
+            first, second = self._most[:2].min(axis=0), self._wealth[2:].max(axis=0) / 2
+        return np.where(self.certain.T, inf, np.array([first * self._level, second]))
+
+    def nearer(self) -> IntArray:
+        """Which of an arm's claims its values speak for."""
+        first, second = self.evidence()
+        return np.where(np.isinf(first) & np.isinf(second), self._sums.nearer(), second > first).astype(np.int64)
+
+
 def by_any_error(evidence: FloatArray, delta: float) -> BoolArray:
     """The claims (a row each) whose wealth has reached n/δ for n arms: any of them is wrong with probability at most δ.
 
@@ -111,7 +174,9 @@ class EachArm:
     """Of each arm one of two claims; an arm of which one is made is not evaluated further.
 
     With a bar θ: that its mean is at least θ − ε (verdict 1), or less than θ + ε (−1). With a control: that its mean is more
-    than the control's (1), or at most the control's and the margin (−1).
+    than the control's (1), or at most the control's and the margin (−1). With `gate` the bets are those of `lists.gate`, and so
+    they are where the row of one arm is `known` beforehand, which is not evaluated then: that of the control or, of a gate, of
+    the other arm. `more` are features of the items for predictions; `asked` is what else `Differences` takes.
 
     >>> above = EachArm(2, np.ones(90), Question("above", bar=0.5), 0.05)
     >>> while len(above.play):
@@ -133,8 +198,13 @@ class EachArm:
         delta: float,
         epsilon: float = 0.0,
         population: bool = False,
+        gate: bool = False,
+        known: FloatArray | None = None,
+        more: FloatArray | None = None,
+        **asked: Any,
     ) -> None:
         self.n, self.delta, self.error = n, delta, question.error
+        self.claims: Bars | Differences
         self.control = question.control if question.kind == "control" else None
         self.scores = Scores(n, weights, population)
         if self.control is None:
@@ -143,7 +213,14 @@ class EachArm:
         else:
             # The values are the control's score less the arm's: at least −margin is "not better", less than 0 is "better".
             self.judged, self._verdicts = np.delete(np.arange(n), self.control), np.array([-1, 1, 0])
-            self.claims = Bars(n - 1, weights, (-question.margin, 0.0), (-1.0, 1.0), population)
+            if gate or known is not None:
+                told = None if known is None else [Predictions(known, more) for _ in self.judged]
+                sign = 1 if gate else -1
+                self.claims = Differences(n - 1, len(weights), question.margin, population, told, sign, **asked)
+            else:
+                self.claims = Bars(n - 1, weights, (-question.margin, 0.0), (-1.0, 1.0), population)
+        self.known, self._row = None if known is None else 1 - question.control if gate else question.control, known
+        """The arm whose row is known."""
         self.made = np.full(len(self.judged), -1)
         """The claim made of each arm but the control: 0, 1, or −1 as long as it is open."""
         self.certain = True
@@ -160,14 +237,22 @@ class EachArm:
         return self.judged[self.made < 0]
 
     @property
-    def play(self) -> IntArray:
-        """The arms to evaluate on the next unit: those that are open, and the control for as long as any is."""
+    def _counted(self) -> IntArray:
+        """The arms that count on the next unit: those that are open, and the control for as long as any is."""
         left = self.left
         return left if self.control is None or len(left) == 0 else np.sort(np.append(left, self.control))
 
+    @property
+    def play(self) -> IntArray:
+        """The arms to evaluate on the next unit."""
+        counted = self._counted
+        return counted if self.known is None else counted[counted != self.known]
+
     def count(self, values: FloatArray) -> None:
         """Take in the next unit, a value for every arm of `play`, in that order, and make the claims that can be made."""
-        play, arms = self.play, np.flatnonzero(self.made < 0)
+        play, arms = self._counted, np.flatnonzero(self.made < 0)
+        if self._row is not None:
+            values = np.insert(values, int(np.flatnonzero(play == self.known)[0]), self._row[self.t])
         self.scores.count(play, values)
         is_control = play == self.control
         self.claims.count(arms, values if self.control is None else values[is_control] - values[~is_control])

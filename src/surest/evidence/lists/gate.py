@@ -2,8 +2,9 @@
 
 For every value x of a fixed grid there is a wealth that bets that the mean difference is larger than x. With t of N items seen
 and S the sum of the differences so far, the next one has a mean of at most m = (N·x − S)/(N − t) if the mean on the list is at
-most x (and of at most m = x for a population), so a factor 1 + λ·(D − m), λ ≥ 0 chosen before D is seen, is unfavourable. The
-values below the first one that is not refuted are out; upper ends are the lower ends of the negated differences.
+most x (and of at most m = x for a population), so a factor 1 + λ·(D − m), λ ≥ 0 chosen before D is seen, is unfavourable. Where
+the baseline's scores are all known, most of the wealth bets on what remains of D beside a prediction that was made before.
+The values below the first one that is not refuted are out; upper ends are the lower ends of the negated differences.
 docs/gate.md has the theorem and its proof.
 """
 
@@ -13,13 +14,83 @@ import numpy as np
 
 from surest.core.protocol import FloatArray
 from surest.kernels import lists
-from surest.kernels.constants import STEPS
+from surest.kernels.constants import RIDGE, STEPS
 
 GRID = np.linspace(-1, 1, 401)[1:] * np.abs(np.linspace(-1, 1, 401)[1:])
 """The differences at which there is a wealth, beside 0 and the margin: close together around 0, and above −1, the least."""
+EVERY, FITS = 8, 1000
+"""Items after which predictions are made anew; more where the list is so long that it would be more often than so."""
+DIRECTIONS = 4
+"""Singular vectors of older rows that predictions use, at most."""
+UNKNOWN = np.empty((0, 4))
+"""What is told where nothing is predicted."""
+MIRROR = np.array([0, 1, 3, 2])
 
 
-def bet_above(path: FloatArray, total: float, mean: float, threshold: float, lean: bool) -> tuple[int, float]:
+def directions(baseline: FloatArray, older: FloatArray) -> FloatArray:
+    """What older rows (one each, NaN for gaps) tell of items beside the baseline: a column for each of few directions.
+
+    Any numbers would do that are fixed before the order of the items is drawn. Six digits are enough, and the same everywhere.
+
+    >>> abs(directions(np.array([0.0, 1.0, 0.0, 1.0]), np.array([[0.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]]))).T
+    array([[1.414214, 0.      , 1.414214, 0.      ]])
+    """
+    known = ~np.isnan(older)
+    older = older[known.any(axis=1)]
+    if not len(older):
+        return np.empty((len(baseline), 0))
+    rows = np.nan_to_num(older - np.nanmean(older, axis=1, keepdims=True))
+    own = baseline - baseline.mean()
+    if own.any():
+        rows -= np.outer(rows @ own / (own @ own), own)
+    _, sizes, found = np.linalg.svd(rows, full_matrices=False)
+    kept = found[:DIRECTIONS][sizes[:DIRECTIONS] > 1e-9 * max(sizes[0], 1.0)].T
+    return np.asarray(np.round(kept * np.sqrt(len(baseline)), 6))
+
+
+class Predictions:
+    """What is expected of a candidate's differences from a known baseline, each told before it is seen.
+
+    `baseline` and `more`, a row of further features for each item, are in the order in which the items come.
+
+    >>> told = Predictions(np.tile([0.0, 1.0], 8)).extend(np.tile([1.0, -1.0], 5))
+    >>> told[[0, 8], 0].round(2), told.shape
+    (array([0.  , 0.67]), (10, 4))
+    """
+
+    def __init__(self, baseline: FloatArray, more: FloatArray | None = None) -> None:
+        n = len(baseline)
+        columns = [np.ones(n), 2 * baseline - 1, *(() if more is None else np.asarray(more, float).T)]
+        self.baseline, self.features = np.array(baseline, float), np.ascontiguousarray(np.column_stack(columns))
+        size = len(columns)
+        self._sums = np.hstack([RIDGE * np.eye(size), np.zeros((size, 1))])
+        self._room, self._told = np.empty((size, size + 1)), np.empty((n, 4))
+        self._every, self._until = max(EVERY, n // FITS), 0
+
+    def extend(self, path: FloatArray) -> FloatArray:
+        """The predictions for the first items, whose differences are now known: row t was made from those before it."""
+        while self._until < len(path):
+            start, end = self._until, min(self._until + self._every, len(self.baseline))
+            own = self.baseline, self.features, self._sums, self._room, self._told
+            lists.predict(path, max(start - self._every, 0), start, end, *own)
+            self._until = end
+        return self._told[: len(path)]
+
+
+def mirrored(told: FloatArray) -> FloatArray:
+    """Predictions for the negated differences."""
+    return np.ascontiguousarray(told[:, MIRROR] * np.array([-1, -1, 1, 1])) if len(told) else told
+
+
+def new_state() -> FloatArray:
+    """Room for what a bet knows."""
+    return np.empty(2 * (1 + STEPS) + 4)
+
+
+def bet_above(
+    path: FloatArray, total: float, mean: float, threshold: float, lean: bool, told: FloatArray = UNKNOWN,
+    share: float = 1.0,
+) -> tuple[int, float]:  # fmt: skip
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted: see `kernels.lists.bet_above`.
 
     >>> bet_above(np.zeros(80), 100.0, -0.1, 20.0, True)[0], bet_above(np.zeros(80), 100.0, 0.0, 20.0, False)[0]
@@ -27,7 +98,7 @@ def bet_above(path: FloatArray, total: float, mean: float, threshold: float, lea
     >>> bet_above(np.ones(2), 3.0, 0.3, 1e9, False)  # what is left cannot undo it
     (2, inf)
     """
-    return lists.bet_above(path, total, mean, threshold, lean, np.empty(1 + STEPS))
+    return lists.bet_above(path, told, 0, total, mean, threshold, lean, share, new_state())
 
 
 class Found(NamedTuple):
@@ -36,31 +107,54 @@ class Found(NamedTuple):
     low: float
     high: float
     """All that is not refuted. Each end is wrong, at any time, with probability at most δ."""
-    above: int | None
-    """After how many items the mean was certified to be above minus the margin."""
-    below: int | None
-    """After how many items the mean was certified to be below 0."""
+    passed: int | None
+    """After how many items the mean was certified to be above minus the margin; for equivalence, below the margin, too."""
+    failed: int | None
+    """After how many items the mean was certified to be below 0; for equivalence, or above."""
 
 
-def judge(path: FloatArray, total: float, margin: float, delta: float) -> Found:
+def judge(
+    path: FloatArray, total: float, margin: float, delta: float, told: FloatArray = UNKNOWN, share: float = 1.0, *,
+    equivalent: bool = False, level: float | None = None,
+) -> Found:  # fmt: skip
     """What the differences on the first items of a random order say of the mean difference on all `total` items.
 
+    To pass is wrong with probability at most `level`, δ unless given; to fail, and each end of the interval, at most δ.
+
     >>> judge(np.tile([0.0, 0.1], 100), 1000.0, 0.05, 0.05)._replace(low=0, high=0)
-    Found(low=0, high=0, above=38, below=None)
+    Found(low=0, high=0, passed=38, failed=None)
     """
-    low, above = _end(path, total, -margin, margin, delta)
-    high, below = _end(-path, total, 0.0, margin, delta)
-    return Found(low, -high, above, below)
+    level = delta if level is None else level
+    lower = _Side(path, total, margin, delta, told, share)
+    upper = _Side(-path, total, margin, delta, mirrored(told), share)
+    if equivalent:
+        both, either = [side.refuted(-margin, level) for side in (lower, upper)], (lower, upper)
+        passed = None if None in both else max(filter(None, both))
+        failed = min(filter(None, [side.refuted(0.0, delta / 2) for side in either]), default=None)
+    else:
+        passed, failed = lower.refuted(-margin, level), upper.refuted(0.0, delta)
+    return Found(lower.end, -upper.end, passed, failed)
 
 
-def _end(path: FloatArray, total: float, mark: float, margin: float, delta: float) -> tuple[float, int | None]:
-    """The lower end: the last value such that it and all below it are refuted; and when that came to be true of `mark`."""
-    end, last, at = -1.0, 0, None
-    for x in np.unique(np.append(GRID, [mark, 0.0])).tolist():
-        after, _ = bet_above(path, total, x, 1 / delta, 0 < margin <= -x)
-        if after < 0:
-            break
-        end, last = x, max(last, after)
-        if x == mark:
-            at = last
-    return end, at
+class _Side:
+    """A lower end: the last value such that it and all below it are refuted; and when that came to be true of each."""
+
+    def __init__(
+        self, path: FloatArray, total: float, margin: float, delta: float, told: FloatArray, share: float
+    ) -> None:
+        self.end, self._delta, self._times, last = -1.0, delta, dict[float, int](), 0
+        self._after = lambda x, level: bet_above(path, total, x, 1 / level, 0 < margin <= -x, told, share)[0]
+        for x in np.unique(np.append(GRID, [-margin, 0.0])).tolist():
+            after = self._after(x, delta)
+            if after < 0:
+                break
+            self.end, last = x, max(last, after)
+            self._times[x] = last
+
+    def refuted(self, mark: float, level: float) -> int | None:
+        """After how many items the mark, and all below it, was refuted, itself at a level of its own."""
+        at = self._times.get(mark)
+        if at is None or level >= self._delta:
+            return at
+        after = self._after(mark, level)
+        return None if after < 0 else max(at, after)
