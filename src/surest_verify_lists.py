@@ -169,7 +169,7 @@ def predicted(
 
 def gate_sentence(header: Line, claim: Line) -> str:
     """The claim of a gate in words."""
-    passed, level = claim["verdict"] == "pass", header.get("level", header["delta"])
+    passed, level = claim["verdict"] == "pass", header.get("level") or header["delta"]
     sure = surely(header, claim | {"delta": level if passed else header["delta"]})
     old, new = (quoted(header["labels"], [arm]) for arm in (0, 1))
     than = f"{'larger' if header['minimise'] else 'smaller'} than that of {old}"
@@ -179,7 +179,8 @@ def gate_sentence(header: Line, claim: Line) -> str:
         return f"it is not known whether the mean of {new} is {same or than + more}{where(header)}; {sure.partition('; ')[2]}"
     more = more if claim["exact"] or passed else ""
     if same:
-        return f"the mean of {new} is {same if passed else f'not that of {old}{more}'}{where(header)}; {sure}"
+        same = f"is {same}" if passed else f"differs from that of {old}{more}"
+        return f"the mean of {new} {same}{where(header)}; {sure}"
     return f"the mean of {new} is {'not ' * passed}{than}{more}{where(header)}; {sure}"
 
 
@@ -422,7 +423,7 @@ class Gate(Items):
         super().__init__(header)
         require(self.n == 2, "a gate compares two arms")
         self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
-        self.later, self.level = set[int](), header.get("level", header["delta"])
+        self.later, self.level = set[int](), float(header.get("level") or header["delta"])
         self.baseline, self.more = header.get("baseline", []), header.get("features", [])
         share = 0.3 if header.get("predicted") else 1.0
         self.share, self.same = share, bool(header.get("equivalent"))

@@ -132,7 +132,14 @@ def on_lists(seed: int) -> None:
     path = rng.choice([-1.0, 0.0, 1.0], 60) if seed % 2 else rng.uniform(-1, 1, 60)
     for total in (60.0, 200.0, np.inf):
         for mean, lean in ((-0.3, True), (-1e-200, True), (0.0, False), (0.2, False)):
-            tell(lists.bet_above, path, total, mean, 20.0, lean, np.empty(1 + STEPS))
+            told = np.empty((0, 4))
+            if total < np.inf:
+                told, baseline, size = np.zeros((60, 4)), rng.random(int(total)), 3
+                features, room = rng.random((int(total), size)), np.eye(size, size + 1)
+                for start in range(0, 60, 8):
+                    given = max(start - 8, 0), start, min(start + 8, 60)
+                    tell(lists.predict, path, *given, baseline, features, room, np.empty((size, size + 1)), told)
+            tell(lists.bet_above, path, told, 0, total, mean, 20.0, lean, 0.3, np.empty(6 + 2 * STEPS))
         tell(lists.interval, np.abs(path), np.ones(60), total, 0.1, np.empty(60))
     n, t = 4, int(rng.integers(1, 30))
     scores = rng.random((t, n)).round(seed % 3)

@@ -72,7 +72,8 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
         if columns:
             raise SourceError("names of columns (--arm-column, --item-column, --value-column) go with one table")
         found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)
-        return replace(found.table, notes=found.notes)
+        read: Table = replace(found.table, notes=found.notes)
+        return read
     if scorer is not None:
         raise SourceError("scorer goes with logs of evaluations; these are not")
     if hasattr(data, "columns") and hasattr(data, "dtypes"):

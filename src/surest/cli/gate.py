@@ -1,5 +1,8 @@
 """``surest gate``: is the candidate worse than the baseline? An exit status for a build, a line for its log."""
 
+import csv
+import io
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,9 @@ from surest.cli.settings import check_bounds, columns_given, parse_bounds
 from surest.cli.streams import print_json, say
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
+from surest.result.gate import Gate
 from surest.search.gate import gate as judged
+from surest.text import counted
 
 STATUS = {"pass": 0, "fail": 4, "undecided": 3}
 ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) with --baseline ARM and --candidate ARM"
@@ -27,6 +32,20 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
     default=0.05,
     metavar="P",
     help="The allowed probability of a wrong verdict.  [default: 0.05]",
+)
+@click.option(
+    "--equivalent", type=float, metavar="D", help="Ask whether both are the same within ±D, instead of a margin."
+)
+@click.option(
+    "--history",
+    multiple=True,
+    metavar="FILE",
+    help="Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
+)
+@click.option(
+    "--predict/--no-predict",
+    default=True,
+    help="Whether scores are predicted from BASELINE; not where it is evaluated along with CANDIDATE.  [default: predict]",
 )
 @click.option("--baseline", metavar="ARM", help="The arm of the TABLE or study to compare with.")
 @click.option("--candidate", metavar="ARM", help="The arm of the TABLE or study to be judged.")
@@ -64,6 +83,11 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
 @click.option("--value-column", metavar="NAME", help="The column that holds the value.  [default: value]")
 @click.option("--scorer", metavar="NAME", help="The scorer of logs that counts, where a sample has several.")
+@click.option(
+    "--ledger", metavar="FILE|URL", help="Remember all gates: of those that pass, a share of at most --delta is wrong."
+)
+@click.option("--show", is_flag=True, help="List the gates of the --ledger, and judge nothing.")
+@click.option("--flips", metavar="FILE", help="Write the items that went from right to wrong or back, as CSV.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
 @decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -74,15 +98,21 @@ def gate(**given: Any) -> int:
     lm-evaluation-harness or promptfoo. Or name two arms of a TABLE (columns arm,item,value) or of a study. It may be run again
     and again while CANDIDATE grows; items count in a random order, which --suggest tells.
 
-    Exit status: 0 certified not worse by more than the margin, 4 certified worse, 3 not decided, 2 invalid input.
+    Exit status: 0 certified not worse by more than the margin (the same, with --equivalent), 4 certified worse (different), 3
+    not decided, 2 invalid input.
     """
-    if given["markdown"] is not None and not Path(given["markdown"]).resolve().parent.is_dir():
-        raise UsageError(f"there is no folder {Path(given['markdown']).parent} to write {given['markdown']} to")
+    if given["show"]:
+        return _show(given)
+    for path in filter(None, (given["markdown"], given["flips"])):
+        if not Path(path).resolve().parent.is_dir():
+            raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
     check_decision(given["decision"])
     found = judged(*_sides(given), **_settings(given))
     written = write_decision(found, given["decision"])
     if given["markdown"] is not None:
         _write(found.to_markdown(), given["markdown"])
+    if given["flips"] is not None:
+        _write(flips_csv(found), given["flips"])
     cells = found.wanted[: given["suggest"]]
     if given["as_json"]:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
@@ -110,8 +140,10 @@ def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("margin", "delta", "target", "minimise", "seed", "shuffled", "common", "strict", "scorer")
+    names = ("margin", "delta", "equivalent", "predict", "ledger", "target", "minimise", "seed")
+    names += ("shuffled", "common", "strict", "scorer")
     settings: dict[str, Any] = {name: given[name] for name in names}
+    settings["history"] = list(given["history"]) or None
     if given["bounds"] is not None:
         settings["bounds"] = parse_bounds(given["bounds"])
     if given["items"] is not None:
@@ -126,8 +158,39 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "columns": columns_given(given) or None}
 
 
+def flips_csv(found: Gate) -> str:
+    """The items that went from right to wrong, or back."""
+    if found.flips is None:
+        raise UsageError("flips are of scores that are right or wrong: the lowest or the highest possible value")
+    text, changed = io.StringIO(), {*found.flips.lost, *found.flips.gained}
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("item", "baseline", "candidate"))
+    writer.writerows(row for row in found.scores if row[0] in changed)
+    return text.getvalue()
+
+
+def _show(given: Mapping[str, Any]) -> int:
+    """List the gates of a ledger."""
+    if given["ledger"] is None or given["files"]:
+        raise click.UsageError("--show goes with --ledger, and without files")
+    from surest.study.ledger import Ledger
+
+    rows = Ledger(given["ledger"]).rows()
+    if given["as_json"]:
+        print_json([row._asdict() for row in rows])
+        return 0
+    for row in rows:
+        at = time.strftime("%Y-%m-%d %H:%M", time.gmtime(row.began))
+        what = f"{row.candidate} against {row.baseline}, {counted(row.counted, 'item')}, level {row.level:.3g}"
+        say(f"{row.number}  {at}  {row.verdict.upper()}  {what}" + (f", seed {row.seed}" if row.seed else ""))
+    passes = sum(row.verdict == "pass" for row in rows)
+    share = f" Of gates that pass, an expected share of at most {rows[0].delta:g} is wrong." if rows else ""
+    say(f"{counted(len(rows), 'gate')}, {passes} passed.{share}")
+    return 0
+
+
 def _write(text: str, path: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UsageError(f"the summary cannot be written to {path}: {error.strerror or error}") from None
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None

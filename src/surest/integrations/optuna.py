@@ -133,7 +133,7 @@ class SurestPruner(optuna.pruners.BasePruner):
         the probability holds although the opponent was chosen for its values.
         """
         began = trial.datetime_start
-        earlier = [
+        earlier: list[Mapping[int, float]] = [
             other.intermediate_values
             for other in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
             if began is not None and other.datetime_complete is not None and other.datetime_complete <= began

@@ -291,7 +291,10 @@ class Asked:
             events=events,
             **beside,
         )
-        return made if self.entry is None else self.entry.ended(made)
+        if self.entry is None:
+            return made
+        said = self.entry.end(made.verdict, [row[1:] for row in made.scores[:counted]])
+        return replace(made, notes=(*made.notes, said))
 
 
 def _asked(
@@ -368,7 +371,11 @@ def _asked(
     if ledger is not None:
         from surest.study.ledger import ledger_of
 
-        entry = ledger_of(ledger, delta).begin(asked)
+        listed = list(map(str, drawn.items))
+        ordering = (used, len(listed)) if used is not None else listed
+        settings = (margin, equivalent, target, scale.low, scale.high, scale.minimise, predict, drawn.unnamed, listed)
+        resumes = not (one or two) or "storage" in run
+        entry = ledger_of(ledger).begin(ordering, settings, drawn.names, asked.delta, used, resumes=resumes)
         asked = replace(asked, level=entry.level, entry=entry)
     return asked, (one, two), run
 

@@ -143,13 +143,17 @@ class _Side:
         self, path: FloatArray, total: float, margin: float, delta: float, told: FloatArray, share: float
     ) -> None:
         self.end, self._delta, self._times, last = -1.0, delta, dict[float, int](), 0
-        self._after = lambda x, level: bet_above(path, total, x, 1 / level, 0 < margin <= -x, told, share)[0]
+        self._given = path, total, margin, told, share
         for x in np.unique(np.append(GRID, [-margin, 0.0])).tolist():
             after = self._after(x, delta)
             if after < 0:
                 break
             self.end, last = x, max(last, after)
             self._times[x] = last
+
+    def _after(self, x: float, level: float) -> int:
+        path, total, margin, told, share = self._given
+        return bet_above(path, total, x, 1 / level, 0 < margin <= -x, told, share)[0]
 
     def refuted(self, mark: float, level: float) -> int | None:
         """After how many items the mark, and all below it, was refuted, itself at a level of its own."""
