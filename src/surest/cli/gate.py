@@ -140,9 +140,8 @@ def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("margin", "delta", "equivalent", "predict", "ledger", "target", "minimise", "seed")
-    names += ("shuffled", "common", "strict", "scorer")
-    settings: dict[str, Any] = {name: given[name] for name in names}
+    names = "margin delta equivalent predict ledger target minimise seed shuffled common strict scorer"
+    settings: dict[str, Any] = {name: given[name] for name in names.split()}
     settings["history"] = list(given["history"]) or None
     if given["bounds"] is not None:
         settings["bounds"] = parse_bounds(given["bounds"])
