@@ -14,11 +14,10 @@ from pathlib import Path
 
 from surest.algorithms import REGISTRY
 from surest.lab.bench import pictures
-from surest.lab.bench.reading import QUOTED
 from surest.lab.bench.record import Done, benchmark
 from surest.lab.bench.run import Case, cases, processors, replications
 from surest.lab.bench.suites import Instance, instances_of
-from surest.lab.bench.tables import Row, as_csv, rows_of
+from surest.lab.bench.tables import QUOTED, Row, as_csv, rows_of
 
 SEED = 2021
 EFFORT, OWN_EFFORT = 0.6, 1.2

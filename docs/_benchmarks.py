@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from surest.lab.bench.reading import SUMMARY, reading, summary_rows
+from _reading import SUMMARY, reading, summary_rows
+
 from surest.lab.bench.suites import SUITES
 from surest.lab.bench.tables import Row, as_markdown, from_csv, notes
 

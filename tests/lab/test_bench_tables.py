@@ -7,12 +7,12 @@ from dataclasses import replace
 from math import comb
 
 import pytest
+from _reading import reading, summary_rows  # of docs
 from syrupy.assertion import SnapshotAssertion
 
 from surest.arms.finite import bernoulli
 from surest.errors import UsageError
 from surest.lab.bench import pictures
-from surest.lab.bench.reading import reading, summary_rows
 from surest.lab.bench.record import benchmark
 from surest.lab.bench.run import Case, Replication, cases
 from surest.lab.bench.suites import Instance, instances_of

@@ -19,6 +19,9 @@ from surest.numerics import at_least
 DOUBT = 0.001
 """Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
 
+QUOTED = 30
+"""The fewest runs of a row that prose quotes: fewer do not tell a mean."""
+
 
 @dataclass(frozen=True)
 class Row:

@@ -7,11 +7,9 @@ from statistics import median
 
 from surest.algorithms import DEFAULT
 from surest.algorithms.entry import YOURS
-from surest.lab.bench.tables import Row, number, too_often_wrong
+from surest.lab.bench.tables import QUOTED, Row, number, too_often_wrong
 
 UNPROVEN = ("heuristic", "reconstruction", YOURS)
-QUOTED = 30
-"""Runs that a row has at least which prose quotes: fewer do not tell a mean."""
 Place = tuple[str, float]
 """An instance and a δ."""
 
