@@ -47,7 +47,7 @@ def state(session: Session) -> tuple[object, ...]:
     """All that a session holds."""
     return (
         *(session.running.rounds, session.running.pulls, session.pending, session.finished, session._tickets.handed),
-        *(list(session._tickets.again), repr(session._tickets.rewards), session._tickets.taken),
+        *(list(session._tickets.again), repr(session._tickets.rewards), session._tickets.evaluations),
         session.running.means.tobytes(),
     )
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -89,7 +90,11 @@ class Registry(MutableMapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self._entries:
-            self._entries[name] = _entry(name, self._modules[name])
+            home = f"surest.{self._modules[name]}"
+            found = [entry for entry in import_module(home).ENTRIES if entry.name == name]
+            if not found:
+                raise LookupError(f"{home} has no entry named {name!r} in ENTRIES; MODULES says that it has")
+            self._entries[name] = found[0]
         return self._entries[name]
 
     def __setitem__(self, name: str, entry: Entry) -> None:
@@ -111,14 +116,6 @@ class Registry(MutableMapping[str, Entry]):
 
 
 REGISTRY = Registry(MODULES)
-
-
-def _entry(name: str, module: str) -> Entry:
-    entries: tuple[Entry, ...] = import_module(f"surest.{module}").ENTRIES
-    found = [entry for entry in entries if entry.name == name]
-    if not found:
-        raise LookupError(f"surest.{module} has no entry named {name!r} in ENTRIES; MODULES says that it has")
-    return found[0]
 
 
 def all_entries() -> tuple[Entry, ...]:
@@ -143,7 +140,7 @@ def lookup(algorithm: Algorithm) -> Entry:
         return algorithm
     if not isinstance(algorithm, str):
         return Entry.of_function(algorithm)
-    if algorithm in REGISTRY:
+    with suppress(KeyError):
         return REGISTRY[algorithm]
     if ".py:" in algorithm:
         raise UsageError(
@@ -214,8 +211,8 @@ def start(
     entry = lookup(algorithm)
     if entry.options is not None:
         check_options(entry.name, entry.options, options)
-    _check(entry, n, delta, epsilon, budget)
-    _check_items(entry, items)
+    checked_delta(delta)
+    _check(entry, n, epsilon, budget)
     _check_question(entry, question, n, items)
     if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
         return _only_arm()
@@ -251,11 +248,10 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
     )
 
 
-def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | None) -> None:
+def _check(entry: Entry, n: int, epsilon: float, budget: int | None) -> None:
     """Refuse what no algorithm can do, and what this one cannot."""
     if n < 1:
         raise UsageError("there are no arms; give at least one")
-    checked_delta(delta)
     if not 0 <= epsilon < np.inf:
         raise UsageError(f"epsilon is {epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
     if epsilon >= 1:
@@ -276,8 +272,8 @@ def _check(entry: Entry, n: int, delta: float, epsilon: float, budget: int | Non
         raise UsageError(f"{entry.name} spends a fixed budget: give one")
 
 
-def _check_items(entry: Entry, items: int | None) -> None:
-    """Refuse an algorithm for fresh pulls on a list of items, and the other way round."""
+def _check_question(entry: Entry, question: Question, n: int, items: int | None) -> None:
+    """Refuse a question that makes no sense with n arms, and an algorithm that does not answer it, or not on such arms."""
     if items is None and entry.works_on == "items":
         raise UsageError(f"{entry.name} compares arms on a list of items, not on fresh draws: use surest.evaluate")
     if items is not None and entry.works_on == "fresh pulls":
@@ -285,10 +281,6 @@ def _check_items(entry: Entry, items: int | None) -> None:
         raise UsageError(
             f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {able or 'another algorithm'}"
         )
-
-
-def _check_question(entry: Entry, question: Question, n: int, items: int | None) -> None:
-    """Refuse a question that makes no sense with n arms, and an algorithm that does not answer it."""
     if question.kind == "top" and question.top >= n:
         if n == 1:
             raise UsageError(f"top is {question.top}, and there is only one arm; give at least two to choose from")

@@ -62,14 +62,19 @@ def kind_of_arms(
     """
     if isinstance(arms, Records | Totals):
         return arms
-    if columns and not (isinstance(arms, str | Path) or _is_frame(arms)):
+    is_frame = hasattr(arms, "columns") and hasattr(arms, "__getitem__")
+    if columns and not (isinstance(arms, str | Path) or is_frame):
         raise UsageError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {_short(arms)}")
     column = None
     if isinstance(arms, str | Path):
         arms, column = _read(arms, scale, resample, columns)
-    elif _is_frame(arms):
+    elif is_frame:
         arms, column = _frame(arms, columns)
-    elif isinstance(arms, Mapping) and arms and all(map(_is_total, arms.values())):
+    elif (
+        isinstance(arms, Mapping)
+        and arms
+        and all(isinstance(v, Mapping) and {*v} == {*NEEDED[1:]} for v in arms.values())
+    ):
         arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
     if isinstance(arms, Totals) and resample:
         raise UsageError("resample goes with single rewards; of these arms only totals are known")
@@ -83,8 +88,7 @@ def kind_of_arms(
         if resample:
             raise UsageError("resample goes with recorded rewards; these arms are functions, which are called")
         for label, function in zip(labels, given, strict=True):
-            _check_sync(label, function)
-            _check_call(label, function, wants)
+            _check_call(label, function, wants, sync=True)
         return Functions(labels, given)
     if any(functions):
         one, other = labels[functions.index(True)], labels[functions.index(False)]
@@ -176,14 +180,6 @@ def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | Non
     return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}, found.column
 
 
-def _is_frame(arms: Any) -> bool:
-    return hasattr(arms, "columns") and hasattr(arms, "__getitem__")
-
-
-def _is_total(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == set(NEEDED[1:])
-
-
 def _frame(frame: Any, columns: Columns | None = None) -> tuple[Any, str | None]:
     """A data frame as recorded rewards or totals: columns arm and value, a row a reward, or else a column for each arm. And, of
     a row a reward, a column that may name items."""
@@ -229,13 +225,11 @@ def _without_end(name: Any, values: FloatArray) -> FloatArray:
     return rewards
 
 
-def _check_sync(label: Any, function: Callable[..., Any]) -> None:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
-        raise UsageError(f"arm {label!r} is an async function; await surest.aidentify(…) instead")
-
-
-def _check_call(label: Any, function: Callable[..., Any], wants: str) -> None:
+def _check_call(label: Any, function: Callable[..., Any], wants: str, *, sync: bool = False) -> None:
     """Refuse a function that cannot be called as it will be, before anything is evaluated."""
+    inner = getattr(function, "__call__", None)  # noqa: B004
+    if sync and (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inner)):
+        raise UsageError(f"arm {label!r} is an async function; await surest.aidentify(…) instead")
     try:
         takes = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions written in C say nothing

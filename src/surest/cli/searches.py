@@ -27,7 +27,7 @@ from surest.masking import masked
 from surest.search.call import seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner, parse_commands
 from surest.search.desk import failing
-from surest.search.executor import Inline, drive, keep_busy
+from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
 from surest.study.log import STORAGE
@@ -164,11 +164,11 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
     if not isinstance(source, Functions):
         raise click.UsageError("--study needs --command or Python callables; other rewards come again with --seed")
     functions = {str(label): arm for label, arm in zip(source.labels, source.functions, strict=True)}
-    return _searched(given, settings, scale, functions, Inline())
+    return _searched(given, settings, scale, functions, None)
 
 
 def _searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Arms, pool: Executor, workers: int = 1,
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Arms, pool: Executor | None, workers: int = 1,
     items: Sequence[str] | None = None, runner: Runner | None = None,
 ) -> int:  # fmt: skip
     settings = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
@@ -190,7 +190,8 @@ def _searched(
             finally:
                 if runner is not None:
                     runner.stop()  # before the pool is waited for
-                pool.shutdown()
+                if pool is not None:
+                    pool.shutdown()
         result = run.found()
         said = {} if runner is None else {label: runner.said[label] for label in labels if label in runner.said}
         show_result(result, given, {"last_failures": said})

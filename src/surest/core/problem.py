@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 import numpy as np
 
+from surest.core.protocol import checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
@@ -173,13 +174,9 @@ def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
 
 
 def checked(problem: Problem) -> Problem:
-    """The same problem with numbers as Python's, refused where a setting makes no sense."""
+    """The same problem, validated, with numbers as Python's."""
     scale = checked_scale(problem.bounds, problem.minimise)
-    delta = _number("delta", problem.delta, "a probability such as 0.05")
-    if not 0 < delta < 1:
-        raise UsageError(
-            f"delta is {problem.delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
-        )
+    delta = checked_delta(_number("delta", problem.delta, "a probability such as 0.05"))
     epsilon = _number("epsilon", problem.epsilon, "a number ≥ 0 in the units of the rewards")
     if not 0 <= epsilon < math.inf:
         raise UsageError(f"epsilon is {problem.epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
@@ -195,7 +192,7 @@ def checked(problem: Problem) -> Problem:
         delta=delta,
         epsilon=epsilon,
         control=None if problem.control is None else str(plain(problem.control)),
-        budget=_budget(problem.budget),
+        budget=None if problem.budget is None else _budget(problem.budget),
         bounds=(scale.low, scale.high),
         minimise=scale.minimise,
         seed=_seed(problem.seed),
@@ -207,15 +204,15 @@ def _check_question(problem: Problem, scale: Scale) -> None:
     """Refuse a question that makes no sense whatever the arms are, and two at once."""
     asked = [name for name in ("top", "above", "control") if getattr(problem, name) is not None]
     if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} are questions of their own; ask one at a time")
+        raise UsageError(f"{' and '.join(asked)} are mutually exclusive; ask one question at a time")
     top, margin = problem.top, _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
     if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
-        raise UsageError(f"top is {top!r:.60}; give a number of arms from 1 on")
+        raise UsageError(f"top is {top!r:.60}; give a number of arms, at least 1")
     if problem.above is not None:
         bar = _number("above", problem.above, "the bar, in the units of the rewards")
         if not scale.low < bar < scale.high:
             raise UsageError(
-                f"above is {bar:g}; the bar must lie inside of the bounds, between {scale.low:g} and {scale.high:g}"
+                f"above is {bar:g}; the bar must lie inside the bounds, between {scale.low:g} and {scale.high:g}"
             )
         if problem.minimise:
             raise UsageError("above asks where each mean lies, and needs no minimise; leave it out")
@@ -238,11 +235,11 @@ def default_algorithm(settings: Mapping[str, Any]) -> str:
 
 
 def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
-    """Labels from a number of arms or a sequence of labels, refused where two look the same."""
+    """Labels from a number of arms or a sequence of distinct labels."""
     if isinstance(arms, Integral) and not isinstance(arms, bool):
         labels: tuple[Any, ...] = tuple(str(i) for i in range(int(arms)))
     elif isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise UsageError(f"arms are {arms!r:.60}; give their number, from 1 on, or a list of their labels")
+        raise UsageError(f"arms are {arms!r:.60}; give their number, at least 1, or a list of their labels")
     else:
         labels = tuple(plain(label) for label in arms)
     if not labels:
@@ -313,9 +310,7 @@ def _number(name: str, value: Any, what: str) -> float:
         raise UsageError(f"{name} is larger than any number of a computer; give {what}") from None
 
 
-def _budget(budget: Any) -> int | None:
-    if budget is None:
-        return None
+def _budget(budget: Any) -> int:
     value = _number("budget", budget, "a number of evaluations such as 10000 or 1e6")
     if not 0 <= value < math.inf or value != int(value):
         raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")

@@ -1,6 +1,7 @@
 """A procedure on its way: the request it waits on, what it has cost, how it ended. Drivers and sessions move it."""
 
 import math
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Generic
 
@@ -112,17 +113,12 @@ class Running(Generic[R]):
         if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
             self._known[request.arms] += times
-            self._widen(request, reply)
+            rewards = reply.values if isinstance(reply, Atoms) else np.asarray(reply)
+            if rewards.size and not (isinstance(request, Pull) and request.statistic is Statistic.MEAN):
+                self.least, self.most = min(self.least, float(rewards.min())), max(self.most, float(rewards.max()))
         if self.transcript is not None:
             self.transcript.append((request, reply))
         self._advance(reply)
-
-    def _widen(self, request: Request, reply: Reply) -> None:
-        if isinstance(request, Pull) and request.statistic is Statistic.MEAN:
-            return
-        rewards = reply.values if isinstance(reply, Atoms) else np.asarray(reply)
-        if rewards.size:
-            self.least, self.most = min(self.least, float(rewards.min())), max(self.most, float(rewards.max()))
 
     def _advance(self, reply: Reply | None) -> None:
         self._status = None
@@ -132,22 +128,18 @@ class Running(Generic[R]):
             self.request, self.value = None, end.value
             return
         check_request(request, len(self.pulls_per_arm), self.name, self.items, self.request)
-        if self.request is not None:
-            check_announced(self.request, request, self.name)
+        if isinstance(self.request, Pull) and self.request.ahead:
+            check_announced(self.request.ahead, request, self.name)
         if self.budget is not None and self.pulls + request.total > self.budget:
             self.request, self.unanswered = None, request
             self._status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
-            self.request, self.announced = request, self._announced(request)
-
-    def _announced(self, request: Request) -> tuple[Pull, ...]:
-        """What a request announces, as far as the budget goes."""
-        ahead = request.ahead if isinstance(request, Pull) else ()
-        if self.budget is None or not ahead:
-            return ahead
-        costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
-        return tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
+            ahead = request.ahead if isinstance(request, Pull) else ()
+            if ahead and self.budget is not None:
+                costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
+                ahead = tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
+            self.request, self.announced = request, ahead
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:
@@ -185,7 +177,7 @@ def _sums(request: Request, reply: Reply) -> FloatArray:
 
 
 def check_request(request: Any, n: int, name: str, items: int | None = None, before: Request | None = None) -> Request:
-    """A request as it is, refused where an algorithm on n arms (and so many items) may not make it.
+    """A request, validated for an algorithm on n arms (and so many items).
 
     `before` is the request that was checked last: what both look ahead at is not gone through again.
 
@@ -208,9 +200,8 @@ a request names each arm once, with the number of its pulls
     return request
 
 
-def check_announced(before: Request, request: Request, name: str) -> None:
+def check_announced(announced: Sequence[Pull], request: Request, name: str) -> None:
     """Refuse a request that breaks what the one before announced: what is announced may have been evaluated already."""
-    announced = before.ahead if isinstance(before, Pull) else ()
     follows = [request, *(request.ahead if isinstance(request, Pull) else ())]
     for place, expected in enumerate(announced):
         if place == len(follows) or not expected.same_as(follows[place]):
@@ -221,33 +212,29 @@ def check_announced(before: Request, request: Request, name: str) -> None:
 
 
 def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
-    """A reply as it is, refused where it does not answer the request or has rewards outside of [0, 1]."""
-    wanted: object
+    """A reply, validated: it answers the request, with rewards in [0, 1]."""
+    answered = f"{bandit} answered "  # the rest of a message costs time
     if isinstance(request, Pull) and request.statistic is Statistic.ATOMS:
         if not isinstance(reply, Atoms) or len(reply.start) != len(request.arms) + 1:
             raise ContractError(
-                f"{bandit} answered {_short(request)} with {_short(reply)}; the statistic 'atoms' is answered with Atoms of "
+                f"{answered}{_short(request)} with {_short(reply)}; the statistic 'atoms' is answered with Atoms of "
                 f"{len(request.arms)} arms"
             )
-        return _within(request, reply, reply.values, bandit)
-    wanted = (len(request.arms), len(request.items)) if isinstance(request, Cells) else _length(request)
-    if not isinstance(reply, np.ndarray) or reply.dtype != np.float64 or reply.shape != wanted:
-        raise ContractError(
-            f"{bandit} answered {_short(request)} with {_short(reply)}; it needs an array of float64 of shape {wanted}"
-        )
-    return _within(request, reply, reply, bandit)
-
-
-def _within(request: Request, reply: Reply, values: FloatArray, bandit: str) -> Reply:
+        values = reply.values
+    else:
+        wanted: tuple[int, ...] = (len(request.arms),)
+        if isinstance(request, Cells):
+            wanted = len(request.arms), len(request.items)
+        elif request.statistic is Statistic.REWARDS:
+            wanted = (request.total,)
+        if not isinstance(reply, np.ndarray) or reply.dtype != np.float64 or reply.shape != wanted:
+            raise ContractError(
+                f"{answered}{_short(request)} with {_short(reply)}; it needs an array of float64 of shape {wanted}"
+            )
+        values = reply
     if not (values.size == 1 and 0.0 <= values.item() <= 1.0) and not (values.min() >= 0.0 and values.max() <= 1.0):
-        raise ContractError(
-            f"{bandit} answered {_short(request)} with numbers outside of [0, 1], where rewards must lie"
-        )
+        raise ContractError(f"{answered}{_short(request)} with numbers outside of [0, 1], where rewards must lie")
     return reply
-
-
-def _length(request: Pull) -> tuple[int]:
-    return (request.total,) if request.statistic is Statistic.REWARDS else (len(request.arms),)
 
 
 def _wrong_positions(places: IntArray, n: int, what: str) -> tuple[str, str] | None:

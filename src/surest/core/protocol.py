@@ -38,9 +38,9 @@ class Statistic(StrEnum):
     """What of an arm's fresh rewards x_1 … x_T a request asks for."""
 
     MEAN = "mean"
-    """An array, an element an arm: the mean reward."""
+    """An array, one element per arm: the mean reward."""
     PAIRS = "pairs"
-    """An array, an element an arm: the mean of (x_r − x_{r+T/2})²/2 over r = 1 … T/2. T is even."""
+    """An array, one element per arm: the mean of (x_r − x_{r+T/2})²/2 over r = 1 … T/2. T is even."""
     ATOMS = "atoms"
     """`Atoms`: each arm's distinct rewards and how often each came."""
     REWARDS = "rewards"
@@ -210,8 +210,12 @@ class Pull:
 
     @property
     def total(self) -> int:
-        """All pulls of the request."""
-        return exact_sum(self.times)
+        """All pulls of the request, without overflow: 10^5 arms of 10^17 pulls each do not fit into 64 bits.
+
+        >>> Pull([0, 1, 2], 2**62, Statistic.MEAN).total
+        13835058055282163712
+        """
+        return (int((self.times >> 32).sum()) << 32) + int((self.times & 0xFFFFFFFF).sum())
 
     def same_as(self, other: "Request") -> bool:
         """Whether both ask for the same."""
@@ -293,15 +297,6 @@ def atoms_of(arms: Sequence[tuple[FloatArray, IntArray]]) -> Atoms:
     return Atoms(start, np.concatenate([v for v, _ in arms]), np.concatenate([c for _, c in arms]))
 
 
-def exact_sum(counts: IntArray) -> int:
-    """Sum without overflow: 10^5 arms of 10^17 pulls each do not fit into 64 bits.
-
-    >>> exact_sum(np.array([2**62, 2**62, 2**62]))
-    13835058055282163712
-    """
-    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-
-
 def whole(sizes: npt.ArrayLike) -> IntArray:
     """Round sample sizes up: the paper's are real numbers, pulls are not.
 
@@ -318,7 +313,7 @@ def whole(sizes: npt.ArrayLike) -> IntArray:
 
 
 def checked_delta(delta: float) -> float:
-    """An error probability, refused where it is none.
+    """A validated error probability.
 
     >>> checked_delta(1.5)
     Traceback (most recent call last):

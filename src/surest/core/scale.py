@@ -157,7 +157,7 @@ def plain_number(reward: object) -> Any:
 
 
 def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) -> Scale:
-    """A scale from bounds that a user gave, refused where they are not a range.
+    """A scale from bounds that a user gave, validated.
 
     >>> checked_scale((0, 60)).width
     60.0
@@ -174,7 +174,7 @@ def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) ->
 
 
 def _short(value: object) -> str:
-    """A value for a message; a huge one cut."""
+    """A value for a message, truncated."""
     try:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python writes

@@ -9,7 +9,7 @@ from surest.errors import UsageError
 from surest.search.call import Work
 from surest.search.desk import Desk
 from surest.search.executor import LOOK, drained
-from surest.search.loop import Outcome, checked_in_flight, loop
+from surest.search.loop import Outcome, loop
 from surest.search.session import Ticket
 from surest.search.watching import first_interrupt
 
@@ -19,7 +19,7 @@ Task = asyncio.Task[Any]
 
 async def drive(desk: Desk, work: Work, in_flight: int) -> None:
     """Let tasks of this event loop do what the loop says, until it ends."""
-    steps = loop(desk, checked_in_flight(in_flight))
+    steps = loop(desk, in_flight)
     flying: dict[Task, Ticket] = {}
     ended: asyncio.Queue[Task | None] = asyncio.Queue()
     wake = asyncio.get_running_loop().call_soon_threadsafe

@@ -66,22 +66,18 @@ class SessionDesk:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to ask."""
         return self.session.finished
 
     def ask(self, k: int) -> list[Ticket]:
-        """Up to k tickets."""
         return self.session.ask(k)
 
     def tell(self, ticket: Ticket, reward: Any) -> None:
-        """Say what an evaluation gave."""
         self.session.tell(ticket.id, reward)
 
     def flush(self) -> None:
         """Nothing waits here."""
 
     def fail(self, ticket: Ticket, error: BaseException) -> None:
-        """Retry it, count it as the stated reward, or raise."""
         self.session.fail(ticket.id, str(error), kind=kind_of(error))
         stated = self.failures.count(ticket, error, self.session.on_item(ticket.item))
         if stated is not None:

@@ -21,7 +21,7 @@ from surest.result.known import agreeing, is_right, known, with_gaps
 from surest.result.listed import Listed
 from surest.search.call import Work, scored, work_of
 from surest.search.cells import further, population, searched
-from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
+from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
 from surest.search.run import Run, ended
 from surest.search.watching import Hook, Looks, watching
@@ -140,7 +140,7 @@ def evaluate(
         labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
         storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
     ) as run:  # fmt: skip
-        drive(run.desk, _work(functions, run, mean_of), Inline() if executor is None else executor, in_flight)
+        drive(run.desk, _work(functions, run, mean_of), executor, in_flight)
     return further(run.found())
 
 

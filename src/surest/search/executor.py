@@ -15,7 +15,7 @@ from surest.errors import EvaluationError, UsageError
 from surest.search.call import Work
 from surest.search.desk import Desk, described
 from surest.search.loading import entry_of
-from surest.search.loop import Outcome, checked_in_flight, loop
+from surest.search.loop import Outcome, check_in_flight, loop
 from surest.search.session import Ticket
 from surest.search.watching import first_interrupt
 
@@ -29,8 +29,8 @@ Workers = Executor | Callable[[], Executor]
 """An executor, or a function that gives one and is called again when that one breaks."""
 
 
-def drive(desk: Desk, work: Work, executor: Workers, in_flight: int) -> None:
-    """Let an executor do what the loop says, until it ends. The executor stays open.
+def drive(desk: Desk, work: Work, executor: Workers | None, in_flight: int) -> None:
+    """Let an executor, or else this thread, do what the loop says, until it ends. The executor stays open.
 
     Up to `in_flight` evaluations are under way at a time. If this ends with an error, what has not begun is cancelled. If it is
     interrupted, or the desk raises `Stop`, what runs is finished and told first; a second interrupt abandons it.
@@ -45,7 +45,7 @@ def drive(desk: Desk, work: Work, executor: Workers, in_flight: int) -> None:
     >>> session.result().best, session.health
     ('0', {})
     """
-    steps = loop(desk, checked_in_flight(in_flight))
+    steps = loop(desk, in_flight)
     jobs = Jobs(executor, work)
     try:
         with first_interrupt(lambda: jobs.ended.put(None)):
@@ -68,23 +68,55 @@ def drive(desk: Desk, work: Work, executor: Workers, in_flight: int) -> None:
 
 
 class Jobs:
-    """Evaluations on an executor."""
+    """Evaluations on an executor; without one, in this thread, as soon as they are started."""
 
-    def __init__(self, executor: Workers, work: Work) -> None:
-        self.pool, self.renew = started(executor)
-        self.work, self.reach = work, Reach()
+    def __init__(self, executor: Workers | None, work: Work) -> None:
+        self.pool, self.renew = (None, None) if executor is None else started(executor)
+        self.work = work
         self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
-        self.ended: SimpleQueue[Future[Any] | None] = SimpleQueue()
-        """Futures that are done; None for an interrupt. A signal's handler may put something into a SimpleQueue."""
+        self.ended: SimpleQueue[Future[Any] | Outcome | None] = SimpleQueue()
+        """What is done; None for an interrupt. A signal's handler may put something into a SimpleQueue."""
+        self._loaded: set[tuple[int, str]] = set()  # executors and modules whose functions their workers can load
 
     def start(self, tickets: list[Ticket]) -> None:
         """Start the evaluations of tickets."""
         for ticket in tickets:
-            job = self.work(ticket)
-            self.reach.check(self.pool, ticket, job[0])
-            future = submitted(self.pool, job)
+            function, *arguments = self.work(ticket)
+            if self.pool is None:
+                try:
+                    self.ended.put(Outcome(ticket, function(*arguments)))
+                except (Exception, KeyboardInterrupt) as error:
+                    self.ended.put(Outcome(ticket, error=error))
+                continue
+            self._check_loads(self.pool, ticket, function)
+            try:
+                future = self.pool.submit(function, *arguments)
+            except Exception as error:  # broken, closed, not to be pickled
+                future = Future()
+                future.set_exception(error)
             self.flying[future] = ticket, self.pool
             future.add_done_callback(self.ended.put)
+
+    def _check_loads(self, pool: Executor, ticket: Ticket, function: Callable[..., Any]) -> None:
+        """Let every Dask worker load a module's function once: one that cannot drops the connection, and a run waits for ever.
+
+        Other executors say by themselves what they cannot load.
+        """
+        key = id(pool), home(function)
+        if key in self._loaded:
+            return
+        self._loaded.add(key)
+        if not type(pool).__module__.startswith("distributed."):
+            return
+        pickle: Any = import_module("distributed.protocol.pickle")
+        client: Any = pool._client  # type: ignore[attr-defined]
+        try:
+            client.run(pickle.loads, pickle.dumps(function))
+        except Exception as error:
+            raise UsageError(
+                f"a Dask worker cannot load arm {ticket.label!r}: {described(error)}. Make its module known to the workers, for "
+                "instance with client.upload_file('module.py')"
+            ) from error
 
     def wait(self) -> list[Outcome]:
         """What has ended: waits a moment for the first, and for no other."""
@@ -94,18 +126,25 @@ class Jobs:
             return []
         return drained(first, self.ended, self._outcome)
 
-    def _outcome(self, future: Future[Any]) -> Outcome:
-        ticket, used = self.flying.pop(future)
-        if future.cancelled():
+    def _outcome(self, ended: Future[Any] | Outcome) -> Outcome:
+        """What an evaluation gave. A function that exits its process has failed, no more."""
+        if isinstance(ended, Outcome):
+            return ended
+        ticket, used = self.flying.pop(ended)
+        if ended.cancelled():
             return Outcome(ticket, begun=False)
-        reward, error = outcome(future)
-        if isinstance(error, BrokenExecutor):
+        try:
+            return Outcome(ticket, ended.result())
+        except BrokenExecutor as error:
             if self.renew is None:
-                broken, error = error, EvaluationError(_broken(error, [ticket, *(t for t, _ in self.flying.values())]))
-                error.__cause__ = broken
-            elif used is self.pool:
+                broken = EvaluationError(_broken(error, [ticket, *(t for t, _ in self.flying.values())]))
+                broken.__cause__ = error
+                return Outcome(ticket, error=broken)
+            if used is self.pool:
                 self.pool = self.renew()
-        return Outcome(ticket, reward, error)
+            return Outcome(ticket, error=error)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            return Outcome(ticket, error=error)
 
     def cancel(self) -> None:
         """Let what has not begun not begin."""
@@ -127,19 +166,6 @@ def drained(first: T | None, ended: Any, outcome: Callable[[T], Outcome]) -> lis
     return found
 
 
-class Inline(Executor):
-    """Calls functions where it is asked to, at once, in this thread."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **more: Any) -> Future[Any]:
-        """What the function gives, or raises."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(function(*arguments, **more))
-        except (Exception, KeyboardInterrupt) as error:
-            future.set_exception(error)
-        return future
-
-
 def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]:
     """An executor, and how to get another one when it breaks."""
     if isinstance(executor, Executor):
@@ -153,33 +179,15 @@ def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]
     return pool, executor
 
 
-def submitted(pool: Executor, job: tuple[Any, ...]) -> Future[Any]:
-    """A job under way; where the pool does not take it (broken, closed, not to be pickled), a future that says so."""
-    try:
-        return pool.submit(*job)
-    except Exception as error:
-        future: Future[Any] = Future()
-        future.set_exception(error)
-        return future
-
-
-def outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
-    """What an evaluation gave: a reward, or why there is none. A function that exits its process has failed, no more."""
-    try:
-        return future.result(), None
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return None, error
-
-
 def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:
     """The algorithm's options, with what it needs to know to keep so many workers busy.
 
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
     ({'workers': 8}, {'batch': 1}, {})
     """
-    plans = "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
-    busy = checked_in_flight(in_flight) if plans else 1
-    return {**({"workers": busy} if busy > 1 else {}), **options}
+    check_in_flight(in_flight)
+    plans = in_flight > 1 and "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
+    return {**({"workers": in_flight} if plans else {}), **options}
 
 
 def _broken(error: BaseException, tickets: list[Ticket]) -> str:
@@ -189,31 +197,6 @@ def _broken(error: BaseException, tickets: list[Ticket]) -> str:
         "killed, or crashed. To go on with a new executor, give a function that makes one: "
         "executor=lambda: ProcessPoolExecutor(4), or executor=loky.get_reusable_executor"
     )
-
-
-class Reach:
-    """Makes sure, before the first evaluation of a module's functions, that an executor's workers can load them."""
-
-    def __init__(self) -> None:
-        self._known: set[tuple[int, str]] = set()
-
-    def check(self, pool: Executor, ticket: Ticket, function: Callable[..., Any]) -> None:
-        """Let every Dask worker load the function once; other executors say by themselves what they cannot load."""
-        key = id(pool), home(function)
-        if key in self._known:
-            return
-        self._known.add(key)
-        if not type(pool).__module__.startswith("distributed."):
-            return
-        pickle: Any = import_module("distributed.protocol.pickle")
-        client: Any = pool._client  # type: ignore[attr-defined]
-        try:
-            client.run(pickle.loads, pickle.dumps(function))
-        except Exception as error:
-            raise UsageError(
-                f"a Dask worker cannot load arm {ticket.label!r}: {described(error)}. Make its module known to the workers, for "
-                "instance with client.upload_file('module.py')"
-            ) from error
 
 
 def home(function: Callable[..., Any]) -> str:

@@ -21,7 +21,7 @@ from surest.core.scale import checked_scale
 from surest.errors import UsageError
 from surest.result.data import Result
 from surest.search.call import Calls, work_of
-from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
+from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import entry_of, resolved
 from surest.search.recorded import feed, heeding_all, with_batch
 from surest.search.run import Run
@@ -146,7 +146,7 @@ def identify(
     if tallied and not isinstance(source, Totals):
         raise UsageError(NO_PULLS)
     kept, in_flight = storage is not None or name is not None, 1 if executor is None else in_flight
-    _check_how(source, executor if not kept else executor or Inline(), vectorised, seeded, retries, on_failure)
+    _check_how(source, executor is not None or kept, vectorised, seeded, retries, on_failure)
     source = _in_order(source, shuffle)
     asked = {"delta": delta, **settings}
     # For what is recorded, a seed drawn at each look would be a lottery.
@@ -185,7 +185,7 @@ def identify(
             run.stopped = "more rewards needed" if wanted else None
         else:
             work = work_of(source.functions, run.problem.seed, seeded=seeded)
-            drive(run.desk, work, executor or Inline(), in_flight)
+            drive(run.desk, work, executor, in_flight)
     if isinstance(source, Functions):
         return run.found()
     found = heeding_all(replace(run.found(), health=None), source.rewards)
@@ -281,17 +281,17 @@ def _refuse_items(settings: dict[str, Any], door: str, other: str) -> None:
 
 def _check_how(
     source: Source,
-    executor: Workers | None,
+    tickets: bool,
     vectorised: bool,
     seeded: bool,
     *how: object,
 ) -> None:
     """Refuse what would be ignored."""
-    if executor is None and any(option is not None for option in how):
+    if not tickets and any(option is not None for option in how):
         raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
-    if executor is not None and not isinstance(source, Functions):
+    if tickets and not isinstance(source, Functions):
         raise UsageError("recorded rewards and simulated arms need no executor, storage or name; leave them out")
-    if executor is not None and vectorised:
+    if tickets and vectorised:
         raise UsageError(
             "an executor calls functions that return one reward a call; leave out vectorised=True and return one, or leave "
             "out the executor"

@@ -58,6 +58,7 @@ def loop(desk: Desk, in_flight: int) -> Steps:
     >>> steps.throw(KeyboardInterrupt()).draining
     True
     """
+    check_in_flight(in_flight)
     flying: dict[int, Ticket] = {}
     left: list[Ticket] = []  # neither told nor failed
     ending: BaseException | None = None
@@ -133,8 +134,7 @@ def _first(ending: BaseException | None, problem: BaseException | None) -> BaseE
     return ending
 
 
-def checked_in_flight(in_flight: int) -> int:
-    """A number of evaluations under way at a time, refused where it is not one."""
+def check_in_flight(in_flight: int) -> None:
+    """Refuse what is no number of evaluations."""
     if not isinstance(in_flight, int) or in_flight < 1:
-        raise UsageError(f"in_flight is {in_flight!r}; it is a number of evaluations under way at a time, from 1 on")
-    return in_flight
+        raise UsageError(f"in_flight is {in_flight!r}; give the evaluations under way at a time, at least 1")

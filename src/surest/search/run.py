@@ -59,9 +59,9 @@ class Run:
 
     Examples
     --------
-    >>> from surest.search.executor import Inline, drive
+    >>> from surest.search.executor import drive
     >>> with Run.begun(["a", "b"], {"delta": 0.1}, Watch()) as run:
-    ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), Inline(), in_flight=1)
+    ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), None, in_flight=1)
     >>> run.found().best
     'b'
     """

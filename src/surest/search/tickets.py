@@ -1,7 +1,8 @@
-"""Which evaluations a request stands for, which of them are out, and what came back: `Tickets`, one for each kind of request.
+"""Which evaluations a request stands for, which of them are out, and what came back: the books of a search's tickets.
 
-Tickets are handed out by number, and rewards taken on [0, 1]. Rewards count in the order of the request, whatever the order in
-which they come.
+Tickets are handed out by number, and rewards taken on [0, 1]; NaN says that nothing was told. Rewards count in the order of the
+request, whatever the order in which they come. There are three kinds of books with the same methods: `PullTickets` for fresh
+pulls, which says what the methods do, `ArmTickets` for fresh pulls and many workers, `CellTickets` for a list of items.
 """
 
 from array import array
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from math import isnan, nan
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,70 +44,6 @@ class Ticket(NamedTuple):
         return f"Ticket(id={self.id}, arm={self.arm}, label={self.label!r}{on})"
 
 
-class Tickets(Protocol):
-    """The books of a search's tickets. Rewards are on [0, 1], and NaN where nothing was told."""
-
-    @property
-    def request(self) -> Pull | Cells | None:
-        """What the procedure waits on."""
-
-    @property
-    def missing(self) -> int:
-        """How many rewards the request lacks."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the request can be answered."""
-
-    @property
-    def pending(self) -> int:
-        """How many tickets are out."""
-
-    @property
-    def evaluations(self) -> int:
-        """Rewards taken so far."""
-
-    @property
-    def untouched(self) -> bool:
-        """Whether nothing is handed out that was not counted, so that the request may be answered at once."""
-
-    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
-        """Prepare for the request that the procedure now waits on, and for those that it has announced."""
-
-    def ask(self, k: int) -> tuple[list[int], list[int]]:
-        """Up to k tickets: those to be handed out again, and fresh ones."""
-
-    def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
-        """Take in tickets that others handed out, in that order; their numbers here. No request is answered by that."""
-
-    def is_out(self, number: int) -> bool:
-        """Whether a ticket was ever handed out."""
-
-    def cells(self, numbers: Sequence[int]) -> "Sequence[tuple[int, int | None]]":
-        """The arms and items of current tickets."""
-
-    def place(self, number: int, counted: IntArray) -> int:
-        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
-
-    def is_current(self, number: int) -> bool:
-        """Whether a ticket has not been counted yet."""
-
-    def reward(self, number: int) -> float:
-        """What a ticket was told."""
-
-    def put(self, number: int, value: float) -> None:
-        """Take the reward of a ticket that has none."""
-
-    def fail(self, number: int) -> bool:
-        """Let a ticket be handed out again; False if that is so already."""
-
-    def fill(self, values: FloatArray) -> None:
-        """Answer the whole request at once, where it is `untouched`."""
-
-    def reply(self) -> Reply:
-        """What the request wants. Its tickets are history from then on."""
-
-
 class PullTickets:
     """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request.
 
@@ -118,7 +55,7 @@ class PullTickets:
         self.first = self.end = 0  # the tickets of the current request
         self.rewards = array("d")  # of all tickets that there are, by number; NaN where nothing was told yet
         self.handed = 0  # tickets handed out so far
-        self.taken = 0  # rewards taken so far
+        self.evaluations = 0  # rewards taken so far
         self.missing = 0  # rewards that the current request lacks
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
         self.adopted = array("q")  # the arms of tickets that others handed out, by number; -1 where we did
@@ -137,13 +74,13 @@ class PullTickets:
         self.end = self.first + request.total
         self.rewards.extend(array("d", [nan]) * (int(self.ends[-1]) - len(self.rewards)))
         self.missing = request.total
-        if self.taken > self.first:  # some were evaluated beforehand
+        if self.evaluations > self.first:  # some were evaluated beforehand
             self.missing = sum(map(isnan, self.rewards[self.first : self.end]))
 
     @property
     def pending(self) -> int:
         """How many tickets are out."""
-        return self.handed - len(self.again) - self.taken
+        return self.handed - len(self.again) - self.evaluations
 
     @property
     def untouched(self) -> bool:
@@ -154,11 +91,6 @@ class PullTickets:
     def complete(self) -> bool:
         """Whether the request can be answered."""
         return self.request is not None and not self.missing
-
-    @property
-    def evaluations(self) -> int:
-        """Rewards taken so far."""
-        return self.taken
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         """Up to k tickets: those to be handed out again, and fresh ones."""
@@ -175,7 +107,7 @@ class PullTickets:
         self.rewards.extend(array("d", [nan]) * (self.handed - len(self.rewards)))
         self.rewards[start : self.handed] = array("d", values.tobytes())
         told = np.flatnonzero(~np.isnan(values)) + start
-        self.taken += len(told)
+        self.evaluations += len(told)
         self.missing -= int(np.searchsorted(told, self.end) - np.searchsorted(told, self.first))
         return np.arange(start, self.handed)
 
@@ -207,7 +139,7 @@ class PullTickets:
         """Take the reward of a ticket that has none."""
         self.again.pop(number, None)  # where it failed, and then came after all
         self.rewards[number] = value
-        self.taken += 1
+        self.evaluations += 1
         self.missing -= number < self.end
 
     def fail(self, number: int) -> bool:
@@ -220,7 +152,7 @@ class PullTickets:
     def fill(self, values: FloatArray) -> None:
         """Answer the whole request at once: nothing of it was handed out."""
         self.rewards[self.first : self.end] = array("d", values.tobytes())
-        self.handed = self.taken = self.end
+        self.handed = self.evaluations = self.end
         self.missing = 0
 
     def reply(self) -> Reply:
@@ -248,7 +180,6 @@ class CellTickets:
         self.open(None)
 
     def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
-        """Prepare for the request that the procedure now waits on; it says itself which items come next."""
         assert not isinstance(request, Pull)
         self.request = request
         wanted = () if request is None else _block(request.arms.tolist(), request.items.tolist())
@@ -261,17 +192,14 @@ class CellTickets:
 
     @property
     def pending(self) -> int:
-        """How many tickets are out."""
         return len(self.tickets) - len(self.again) - self.told
 
     @property
     def complete(self) -> bool:
-        """Whether the request can be answered."""
         return self.request is not None and not self.missing
 
     @property
     def evaluations(self) -> int:
-        """Rewards taken so far, those of known cells included."""
         return len(self.values)
 
     def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
@@ -309,7 +237,6 @@ class CellTickets:
         return length - len(order) + max(place for place, item in enumerate(order) if item in touched) + 1
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
-        """Up to k tickets: those to be handed out again, and fresh ones."""
         again = taken(self.again, k)
         out = self.pending
         cells = self.wanted(k - len(again), self.numbers, out) if k > len(again) else []
@@ -321,38 +248,30 @@ class CellTickets:
     untouched = False  # cells are known one by one
 
     def fill(self, values: FloatArray) -> None:
-        """Cells are known one by one."""
         raise NotImplementedError
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
-        """Take in the cells that others were told. They need no tickets here, and have no numbers."""
         for arm, item, value in zip(arms.tolist(), items.tolist(), values.tolist(), strict=True):
             if not isnan(value) and (arm, item) not in self.values:
                 self.know((arm, item), value)
         return np.full(len(arms), -1)
 
     def is_out(self, number: int) -> bool:
-        """Whether a ticket was ever handed out."""
         return 0 <= number < len(self.tickets)
 
     def cells(self, numbers: Sequence[int]) -> list[Cell]:
-        """The arms and items of tickets."""
         return [self.tickets[number] for number in numbers]
 
     def place(self, number: int, counted: IntArray) -> int:
-        """A cell is known by its item."""
         return 0
 
     def is_current(self, number: int) -> bool:
-        """Cells are current as long as the search runs."""
         return True
 
     def reward(self, number: int) -> float:
-        """What a ticket was told; NaN if nothing."""
         return self.values.get(self.tickets[number], nan)
 
     def put(self, number: int, value: float) -> None:
-        """Take the reward of a ticket that has none."""
         self.again.pop(number, None)
         self.told += 1
         self.know(self.tickets[number], value)
@@ -364,14 +283,12 @@ class CellTickets:
         self._lacking.discard(cell)
 
     def fail(self, number: int) -> bool:
-        """Let a ticket be handed out again; False if that is so already."""
         if number in self.again:
             return False
         self.again[number] = None
         return True
 
     def reply(self) -> Reply:
-        """The rewards of the request's cells, a row an arm."""
         assert self.request is not None
         items = self.request.items.tolist()
         return np.array([[self.values[arm, item] for item in items] for arm in self.request.arms.tolist()])
@@ -426,7 +343,6 @@ class ArmTickets:
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
 
     def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
-        """Prepare for the request that the procedure now waits on, and for those that it has announced."""
         assert not isinstance(request, Cells)
         self.request = request
         if request is None:
@@ -448,16 +364,13 @@ class ArmTickets:
 
     @property
     def untouched(self) -> bool:
-        """Whether all that was handed out has been counted."""
         return bool((self.handed == self.counted).all())
 
     @property
     def complete(self) -> bool:
-        """Whether the request can be answered."""
         return self.request is not None and not self.missing
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
-        """Up to k tickets: those to be handed out again, and fresh ones."""
         again = taken(self.again, k)
         self.pending += len(again)
         fresh: list[int] = []
@@ -492,7 +405,6 @@ class ArmTickets:
         return place * self.n + arm
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
-        """Take in tickets that others handed out, in that order; their numbers here."""
         numbers, order = np.empty(len(arms), np.int64), np.argsort(arms, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(arms[order])) + 1) if len(arms) else ():
             arm = int(arms[part[0]])
@@ -506,27 +418,21 @@ class ArmTickets:
         return numbers
 
     def is_out(self, number: int) -> bool:
-        """Whether a ticket was ever handed out."""
         return 0 <= number < self.n * len(self.rewards[number % self.n])
 
     def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
-        """The arms of tickets."""
         return [(number % self.n, None) for number in numbers]
 
     def place(self, number: int, counted: IntArray) -> int:
-        """How many rewards of its arm come before a ticket's."""
         return number // self.n
 
     def is_current(self, number: int) -> bool:
-        """Whether a ticket has not been counted yet."""
         return number // self.n >= int(self.counted[number % self.n])
 
     def reward(self, number: int) -> float:
-        """What a ticket was told; NaN if nothing."""
         return self.rewards[number % self.n][number // self.n]
 
     def put(self, number: int, value: float) -> None:
-        """Take the reward of a ticket that has none."""
         place, arm = divmod(number, self.n)
         if number in self.again:  # it failed, and then came after all
             del self.again[number]
@@ -537,7 +443,6 @@ class ArmTickets:
         self.missing -= place < self.ends.get(arm, 0)
 
     def fail(self, number: int) -> bool:
-        """Let a ticket be handed out again; False if that is so already."""
         if number in self.again:
             return False
         self.again[number] = None
@@ -545,7 +450,6 @@ class ArmTickets:
         return True
 
     def fill(self, values: FloatArray) -> None:
-        """Answer the whole request at once: nothing was handed out that is not counted."""
         assert self.request is not None
         for arm, part in zip(self.ends, np.split(values, np.cumsum(self.request.times)[:-1]), strict=True):
             self.rewards[arm].frombytes(part.tobytes())
@@ -554,9 +458,11 @@ class ArmTickets:
         self.missing = 0
 
     def reply(self) -> Reply:
-        """The statistic that the request wants."""
         assert self.request is not None
         rewards = np.concatenate([np.array(part) for part in self._current()])
         self.counted[self.request.arms] += self.request.times
         self.seen -= 1
         return statistic_of(self.request, rewards)
+
+
+Tickets = PullTickets | ArmTickets | CellTickets

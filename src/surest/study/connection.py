@@ -103,6 +103,10 @@ class Connection:
         except msgspec.ValidationError as error:
             raise self.strange(str(error)) from None
 
+    def field(self, answer: Any, name: str, form: type[T]) -> T:
+        """One field of an answer, in the form that it must have."""
+        return self.read(self.read(answer, dict).get(name), form)
+
     def strange(self, why: str) -> StorageError:
         """What to say of an answer that no service of surest sends."""
         return StorageError(f"{self.shown} sent what no service of surest sends: {why[:200]}")

@@ -9,10 +9,11 @@ have locked the same study, or read the same tickets, run one after the other. A
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
 
+from surest.core.protocol import Statistic
 from surest.errors import UsageError
 from surest.masking import masked
 from surest.study.records import arms_from, arms_of
@@ -23,6 +24,13 @@ NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+ArmNumber = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]*$")]
+Said = Annotated[str, msgspec.Meta(pattern="^[^\\x00]*$")]
+"""What an export may say; the types of rows are checked where one is read."""
+
+
 class StoredStudy(msgspec.Struct, frozen=True):
     """A study as the store knows it."""
 
@@ -31,27 +39,28 @@ class StoredStudy(msgspec.Struct, frozen=True):
     settings: str
 
 
-class Arm(msgspec.Struct, frozen=True):
+class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An arm, and from which ticket on the algorithm knows it; on a list of items, how many items had a cell then."""
 
-    label: str
-    added_at: int
+    label: Text
+    added_at: Count
 
 
-class Item(NamedTuple):
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An item of a study on a list: what people call it, and what its evaluations need to know (JSON), if anything."""
 
-    key: str
-    payload: str | None = None
+    key: Text
+    payload: Said | None = None
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request as the log has it."""
 
-    first: int
-    total: int
-    statistic: str
+    first: Count
+    total: Count
+    statistic: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(Statistic)})$")]
     runs: str
+    """Arms and times, as `records.arms_of` reads them."""
 
     @property
     def end(self) -> int:
@@ -95,14 +104,14 @@ class Facts(NamedTuple):
         return self.tickets - self.open
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What happened to a ticket."""
 
-    ticket: int
-    arm: int
-    kind: str
-    reason: str
-    worker: str
+    ticket: Count
+    arm: ArmNumber
+    kind: Said
+    reason: Said
+    worker: Said
     at: float
 
 

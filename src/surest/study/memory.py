@@ -53,7 +53,6 @@ class MemoryStore:
 
     @contextmanager
     def reading(self) -> Iterator[Log]:
-        """A transaction that only reads."""
         with self._lock:
             yield MemoryLog(self)
 
@@ -98,25 +97,21 @@ class MemoryLog:
         return kept
 
     def study_names(self) -> list[str]:
-        """All studies, sorted."""
         return sorted(kept.stored.name for kept in self._store._studies.values())
 
     def find_study(self, name: str) -> StoredStudy | None:
-        """A study by its name."""
         return next((k.stored for k in self._store._studies.values() if k.stored.name == name), None)
 
     def add_study(self, name: str, settings: str, labels: Sequence[str], items: Sequence[Item] = ()) -> int | None:
-        """Write a new study; None if there is one of that name."""
         if self.find_study(name) is not None:
             return None
         number, self._store._next = self._store._next, self._store._next + 1
         arms = [Arm(label, 0) for label in labels]
-        self._store._studies[number] = _Kept(StoredStudy(number, name, settings), arms, [Item(*i) for i in items])
+        self._store._studies[number] = _Kept(StoredStudy(number, name, settings), arms, list(items))
         self.added.add(number)
         return number
 
     def delete_study(self, name: str) -> bool:
-        """Take a study away."""
         found = self.find_study(name)
         if found is not None:
             self._changed(found.id)
@@ -124,7 +119,6 @@ class MemoryLog:
         return found is not None
 
     def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
-        """The study now: all of the store is locked."""
         kept, now = self._store._studies.get(study), time.time()
         if kept is None:
             return None
@@ -133,28 +127,22 @@ class MemoryLog:
         return Facts(now, kept.paused, len(kept.arms), len(kept.tickets), len(leases), expired)
 
     def set_paused(self, study: int, paused: bool) -> None:
-        """Stop handing out tickets, or go on."""
         self._changed(study).paused = paused
 
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
-        """Write arms, numbered from `first` on."""
         kept = self._changed(study)
         kept.arms[first:] = [Arm(label, added_at) for label in labels]
 
     def read_arms(self, study: int) -> list[Arm]:
-        """All arms, in order."""
         return list(self._of(study).arms)
 
     def read_items(self, study: int) -> list[Item]:
-        """All items, in order."""
         return list(self._of(study).items)
 
     def write_request(self, study: int, request: Recorded) -> None:
-        """Write down what the algorithm asks."""
         self._changed(study).requests.append(request)
 
     def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
-        """The requests from a ticket on, in order; with None the last one alone."""
         requests = self._of(study).requests
         return requests[-1:] if first is None else [request for request in requests if request.first >= first]
 
@@ -169,7 +157,6 @@ class MemoryLog:
         most: int | None = None,
         hold: bool = False,
     ) -> list[StoredTicket]:
-        """Tickets in order."""
         tickets = self._of(study).tickets
         some = tickets[first:end] if among is None else [tickets[n] for n in sorted({*among}) if n < len(tickets)]
         if open_by is not None:
@@ -177,7 +164,6 @@ class MemoryLog:
         return some[:most]
 
     def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
-        """Write new tickets."""
         kept = self._changed(study)
         for ticket in tickets:
             cell = None if ticket.item is None else (ticket.arm, ticket.item)
@@ -188,7 +174,6 @@ class MemoryLog:
                 kept.cells.add(cell)
 
     def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
-        """Let the leases of open tickets end at another time; a worker has them from now on."""
         tickets = self._changed(study).tickets
         for number in numbers:
             if tickets[number].reward is None:
@@ -198,7 +183,6 @@ class MemoryLog:
                     tickets[number] = replace(tickets[number], worker=worker, attempts=again)
 
     def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
-        """Write rewards, and who told them."""
         kept, now = self._changed(study), time.time()
         for ticket in told:
             kept.tickets[ticket.number] = replace(
@@ -206,20 +190,17 @@ class MemoryLog:
             )
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:
-        """Write down what happened to tickets, and count failures."""
         kept = self._changed(study)
         for event in events:
-            kept.events.append(event._replace(reason=storable_reason(event.reason)))
+            kept.events.append(replace(event, reason=storable_reason(event.reason)))
             if event.kind not in NO_FAILURES and event.ticket < len(kept.tickets):
                 ticket = kept.tickets[event.ticket]
                 kept.tickets[event.ticket] = replace(ticket, failures=ticket.failures + 1)
 
     def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
-        """The events first … end − 1, or all from `first` on, in order; counted from 0."""
         return self._of(study).events[first:end]
 
     def count_events(self, study: int) -> list[Counted]:
-        """What happened to tickets by arm and kind, in the order of the last reasons."""
         events = self._of(study).events
         times = Counter((event.arm, event.kind) for event in events)
         last = {(event.arm, event.kind): at for at, event in enumerate(events) if event.reason}

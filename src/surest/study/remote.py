@@ -19,7 +19,7 @@ from surest.core.protocol import Answer
 from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, Unanswered, study_path
-from surest.study.log import Arm, Item, Log
+from surest.study.log import Arm, Count, Item, Log
 from surest.study.memory import MemoryStore
 from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_settings, storable
 from surest.study.study import Study
@@ -35,18 +35,13 @@ IDLE_SECONDS = 1.0
 """For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
 FRESH_SECONDS = 2.0
 """For which a look at the algorithm may be used again: it takes a copy of the log."""
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Labels = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
-class Arms(msgspec.Struct):
-    """What a service says of arms."""
-
-    arms: Annotated[list[str], msgspec.Meta(min_length=1)]
-
-
-class Facts(Arms):
+class Facts(msgspec.Struct):
     """What a service says of a study."""
 
+    arms: Labels
     settings: dict[str, Any]
     items: Count
     finished: bool
@@ -70,35 +65,11 @@ class Asked(msgspec.Struct):
     finished: bool
 
 
-class Held(msgspec.Struct):
-    """Tickets that a worker holds."""
-
-    tickets: list[Count]
-
-
 class Listed(msgspec.Struct):
     """An item."""
 
     key: str
     payload: Any = None
-
-
-class Items(msgspec.Struct):
-    """The items of a study."""
-
-    items: list[Listed]
-
-
-class Names(msgspec.Struct):
-    """The studies of a service."""
-
-    studies: list[str]
-
-
-class Named(msgspec.Struct):
-    """A study."""
-
-    name: str
 
 
 class Standing(msgspec.Struct):
@@ -160,7 +131,7 @@ class RemoteStudy(Study):
         self.store = RemoteStore(connection, name, named)
         self.settings = checked_settings(facts.settings, named)
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
-        self._take_arms(facts)
+        self._take_arms(facts.arms)
         self.items = tuple(self._read_items()) if facts.items else ()
         self._ended, self._empty_at = False, -1.0
         self._seen: tuple[float, Running[Answer]] | None = None
@@ -172,11 +143,11 @@ class RemoteStudy(Study):
         self._ask_lock = threading.Lock()
         self._held: dict[int, str] = {}
 
-    def _take_arms(self, facts: Arms) -> None:
-        self._arms = [Arm(label, 0) for label in facts.arms]
+    def _take_arms(self, labels: Sequence[str]) -> None:
+        self._arms = [Arm(label, 0) for label in labels]
 
     def _read_items(self) -> Iterator[Item]:
-        for item in self._get("items", Items).items:
+        for item in self._connection.field(self._get("items", dict), "items", list[Listed]):
             yield Item(item.key, None if item.payload is None else json.dumps(item.payload))
 
     def _get(self, what: str, form: type[T]) -> T:
@@ -187,7 +158,6 @@ class RemoteStudy(Study):
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to ask: as the last ask said, if that was just now."""
         if not self._ended and time.monotonic() - self._empty_at > IDLE_SECONDS / 4:
             self._ended = self._get("", Facts).finished
         return self._ended
@@ -210,7 +180,7 @@ class RemoteStudy(Study):
             self._held |= {row.ticket: who for row in rows}
         self._ended, self._empty_at = answer.finished, -1.0 if rows else time.monotonic()
         if any(row.index >= len(self._arms) for row in rows):
-            self._take_arms(self._get("", Facts))
+            self._take_arms(self._get("", Facts).arms)
         for row in rows:
             of_no_item = (row.item_index is None) if self.items else (row.item_index is not None)
             if of_no_item or row.index >= len(self._arms) or (row.item_index or 0) >= max(1, len(self.items)):
@@ -256,14 +226,12 @@ class RemoteStudy(Study):
         return self.settings.problem.scale.number(reward, f"ticket {ticket}")
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        """Lengthen the leases of tickets; those that are still held."""
         held = self._of_held("renew", numbers, worker)
         for number in set(numbers).difference(held):
             self._held.pop(number, None)
         return held
 
     def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        """Let tickets be handed out again; those that were held."""
         held = self._of_held("return", numbers, worker)
         self._let_go(numbers)
         return held
@@ -272,7 +240,7 @@ class RemoteStudy(Study):
         if not numbers:
             return []
         answer = self._post(what, {"tickets": list(numbers), "worker": worker or own_name()})
-        return self._connection.read(answer, Held).tickets
+        return self._connection.field(answer, "tickets", list[Count])
 
     def _let_go(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -282,19 +250,16 @@ class RemoteStudy(Study):
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""
         answer = self._post("arms", {"labels": list(checked_labels(labels))}, again=False)
-        self._take_arms(self._connection.read(answer, Arms))
+        self._take_arms(self._connection.field(answer, "arms", list[str]))
 
     @property
     def paused(self) -> bool:
-        """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
         return self._get("", Facts).paused
 
     def pause(self, paused: bool = True) -> None:
-        """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
         self._post("pause" if paused else "resume")
 
     def status(self) -> "Progress":
-        """How the study stands, as the service says."""
         from surest.study.outcome import Progress
 
         raw = self._get("status", dict)
@@ -302,7 +267,6 @@ class RemoteStudy(Study):
         return Progress(name=self.name, result=self._result(raw), **standing)
 
     def health(self) -> "Health":
-        """Failed, retried and expired evaluations by arm, where there were any."""
         return self._get("status", Standing).health
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
@@ -364,7 +328,7 @@ def _made(
 def list_remote(url: str) -> "list[Study]":
     """All studies of a service, by name."""
     connection = Connection(url)
-    names = connection.read(connection.get("/api/studies"), Names).studies
+    names = connection.field(connection.get("/api/studies"), "studies", list[str])
     return [RemoteStudy(connection, name) for name in names]
 
 
@@ -378,4 +342,4 @@ def import_remote(url: str, document: bytes | str, name: str) -> str:
     body = document.encode() if isinstance(document, str) else document
     connection = Connection(url)
     answer = connection.call("POST", f"/api/import?name={quote(name, safe='')}", body, again=False)
-    return connection.read(answer, Named).name
+    return connection.field(answer, "name", str)

@@ -6,17 +6,30 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from surest.core.protocol import Statistic
 from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
 from surest.search.session import Session, has_queues
 from surest.study.following import Departure, answer_all, departure, later_arms, requests_ahead, script_of
-from surest.study.log import NO_FAILURES, Event, Item, Log, Recorded, Store, StoredTicket, is_service, store_of
+from surest.study.log import (
+    NO_FAILURES,
+    Arm,
+    ArmNumber,
+    Count,
+    Event,
+    Item,
+    Log,
+    Recorded,
+    Store,
+    StoredTicket,
+    Text,
+    is_service,
+    store_of,
+)  # fmt: skip
 from surest.study.outcome import as_logged
 from surest.study.records import arms_from, arms_of, triples_of
 from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
@@ -33,27 +46,6 @@ PORTION = 1000
 """Tickets read at a time."""
 MOST_AHEAD = 10**7
 """Arms in requests of which no ticket was handed out."""
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-ArmNumber = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern="^[^\\x00]*$")]
-Said = Annotated[str, msgspec.Meta(pattern="^[^\\x00]*$")]
-
-
-class ArmRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """An arm."""
-
-    label: Text
-    added_at: Count
-
-
-class RequestRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """A request."""
-
-    first: Count
-    total: Count
-    statistic: Statistic
-    runs: str
-    """Arms and times, as `records.arms_of` reads them."""
 
 
 class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -69,36 +61,17 @@ class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     item: ArmNumber | None = None
 
 
-class ItemRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """An item."""
-
-    key: Text
-    payload: Said | None = None
-    """JSON."""
-
-
-class EventRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """What happened to a ticket."""
-
-    ticket: Count
-    arm: ArmNumber
-    kind: Said
-    reason: Said
-    worker: Said
-    at: float
-
-
 class Export(msgspec.Struct, forbid_unknown_fields=True):
     """A study."""
 
     format: str
     name: Text
     settings: dict[str, Any]
-    arms: list[ArmRecord]
-    requests: list[RequestRecord]
+    arms: list[Arm]
+    requests: list[Recorded]
     tickets: list[TicketRecord]
-    events: list[EventRecord]
-    items: list[ItemRecord] = []
+    events: list[Event]
+    items: list[Item] = []
     result: dict[str, Any] | None = None
     """For the reader; an import computes it anew, and checks that its rewards are those of it."""
 
@@ -178,10 +151,10 @@ def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
         "tickets": [],  # first: what users wrote comes after it
         "name": study.name,
         "settings": msgspec.json.decode(study.settings.text()),
-        "arms": [{"label": arm.label, "added_at": arm.added_at} for arm in log.read_arms(study.id)],
-        "items": [item._asdict() for item in log.read_items(study.id)],
-        "requests": [msgspec.to_builtins(request) for request in log.read_requests(study.id)],
-        "events": [event._asdict() for event in log.read_events(study.id)],
+        "arms": msgspec.to_builtins(log.read_arms(study.id)),
+        "items": msgspec.to_builtins(log.read_items(study.id)),
+        "requests": msgspec.to_builtins(log.read_requests(study.id)),
+        "events": msgspec.to_builtins(log.read_events(study.id)),
         "result": msgspec.json.decode(msgspec.json.encode(result.to_dict())),  # which has no NaN
     }
 
@@ -218,16 +191,15 @@ def import_study(
     store.prepare(create=True)
     with store.writing() as log:
         first = [arm.label for arm in study.arms if arm.added_at == 0]
-        items = [Item(item.key, item.payload) for item in study.items]
-        key = log.add_study(called, settings.text(), first, items)
+        key = log.add_study(called, settings.text(), first, study.items)
         if key is None:
             raise UsageError(f"there is already a study {called!r} in {store.shown}; import it under another name")
         for place, arm in enumerate(study.arms[len(first) :], len(first)):
             log.add_arms(key, [arm.label], place, arm.added_at)
         for request in study.requests:
-            log.write_request(key, _recorded(request))
+            log.write_request(key, request)
         log.add_tickets(key, _tickets(study))
-        log.write_events(key, [Event(**msgspec.to_builtins(event)) for event in study.events])
+        log.write_events(key, study.events)
     return called
 
 
@@ -239,10 +211,6 @@ def _decoded(document: bytes | str) -> Export:
     if study.format not in FORMATS:
         raise UsageError(f"this export has format {study.format!r}; this surest reads {' and '.join(FORMATS)}")
     return study
-
-
-def _recorded(request: RequestRecord) -> Recorded:
-    return Recorded(request.first, request.total, str(request.statistic), request.runs)
 
 
 def _tickets(study: Export) -> list[StoredTicket]:
@@ -323,7 +291,7 @@ def _check_course(study: Export, settings: Settings) -> Session:
     added = [arm.added_at for arm in study.arms]
     if added != sorted(added):
         raise UsageError("this export has arms before others that were added earlier")
-    ends = {0, *(request.first + request.total for request in study.requests)}
+    ends = {0, *(request.end for request in study.requests)}
     if not study.items and not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
     first = [arm.label for arm in study.arms if arm.added_at == 0]
@@ -333,7 +301,7 @@ def _check_course(study: Export, settings: Settings) -> Session:
         try:
             return _check_requests(study, settings.session(first))
         except Departure:
-            script = script_of([_recorded(request) for request in study.requests], added)
+            script = script_of(study.requests, added)
             return _check_requests(study, settings.session(first, script=script))
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
@@ -405,14 +373,13 @@ def _check_requests(study: Export, session: Session) -> Session:
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
     if len(arms) and arms.max() >= len(study.arms):
         raise UsageError("a ticket names an arm that there is not")
-    requests = [_recorded(request) for request in study.requests]
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
     if has_queues(session.problem) and additions:
         raise UsageError("an arm was added where none can be")
     session.adopt(arms, rewards, np.full(len(arms), -1))
-    answer_all(session, requests, additions)
+    answer_all(session, study.requests, additions)
     end = session.running.pulls
-    left = [request for request in requests if request.first >= end]
+    left = [request for request in study.requests if request.first >= end]
     follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
     asked = left if session.scripted and follows else requests_ahead(session)[: len(left)]
     if left != asked:

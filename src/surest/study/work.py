@@ -23,7 +23,7 @@ RENEWALS = 4
 def work_on(
     study: Study,
     work: Work,
-    executor: Workers,
+    executor: Workers | None,
     *,
     in_flight: int,
     retries: int | None = None,
@@ -90,7 +90,6 @@ class StudyDesk:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to ask."""
         self.flush()
         return self.study.finished
 
@@ -99,7 +98,6 @@ class StudyDesk:
         return self._exchange(k)
 
     def flush(self) -> None:
-        """Write what was told since the last ask."""
         if self._told:
             self._exchange(0)
 
@@ -139,11 +137,9 @@ class StudyDesk:
         self._look(())
 
     def keep(self, tickets: Collection[Ticket]) -> None:
-        """Lengthen the leases of what is still being evaluated."""
         self._keep(tickets)
 
     def give_back(self, tickets: Collection[Ticket]) -> None:
-        """Let tickets be handed out again at once."""
         self.flush()
         self.study.give_back([ticket.id for ticket in tickets])
 

@@ -92,18 +92,15 @@ class SQLite:
         cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     def statement(self, text: str) -> str:
-        """As it is."""
         return text
 
     define = statement
 
     def has_table(self, cursor: sqlite3.Cursor, table: str) -> bool:
-        """Whether there is a table of that name."""
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return cursor.execute(query, (table,)).fetchone() is not None
 
     def broken(self, connection: sqlite3.Connection) -> bool:
-        """Not as long as the file is there."""
         return False
 
     def look(self, shown: str, *, create: bool) -> None:
@@ -136,7 +133,6 @@ class PostgreSQL:
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What the driver raises."""
         import psycopg
 
         return (psycopg.Error,)
@@ -160,19 +156,15 @@ class PostgreSQL:
             cursor.execute("BEGIN")
 
     def statement(self, text: str) -> str:
-        """With the placeholders of psycopg."""
         return text.replace("?", "%s")
 
     def define(self, text: str) -> str:
-        """With the types of PostgreSQL."""
         text = re.sub("INTEGER NOT NULL PRIMARY KEY( AUTOINCREMENT)?", "SERIAL PRIMARY KEY", text)
         return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
 
     def has_table(self, cursor: Any, table: str) -> bool:
-        """Whether there is a table of that name, where unqualified names are looked up."""
         found: bool = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()[0]
         return found
 
     def broken(self, connection: Any) -> bool:
-        """Whether the server or the network let go of it."""
         return bool(connection.closed) or bool(connection.broken)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple, replace
 
 from surest.errors import StorageError
 from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Recorded, StoredStudy, StoredTicket
@@ -51,11 +52,9 @@ class SqlLog:
         return found
 
     def study_names(self) -> list[str]:
-        """All studies, sorted."""
         return sorted(row[0] for row in self.execute("SELECT name FROM surest_studies"))
 
     def find_study(self, name: str) -> StoredStudy | None:
-        """A study by its name."""
         row = self.row("SELECT id, name, settings, seal FROM surest_studies WHERE name = ?", name)
         if row is None:
             return None
@@ -64,7 +63,6 @@ class SqlLog:
         return StoredStudy(*row[:3])
 
     def add_study(self, name: str, settings: str, labels: Sequence[str], items: Sequence[Item] = ()) -> int | None:
-        """Write a new study; None if there is one of that name."""
         insert = (
             f"INSERT INTO surest_studies (name, settings, created, seal) VALUES (?, ?, {self.driver.now}, ?) "
             "ON CONFLICT (name) DO NOTHING"
@@ -73,12 +71,11 @@ class SqlLog:
             return None
         study = int(self.value("SELECT id FROM surest_studies WHERE name = ?", name))
         self.add_arms(study, labels, 0, 0)
-        rows = [(study, number, *item, seal(number, *item)) for number, item in enumerate(items)]
+        rows = [(study, n, i.key, i.payload, seal(n, i.key, i.payload)) for n, i in enumerate(items)]
         self.many("INSERT INTO surest_items (study, item, key, payload, seal) VALUES (?, ?, ?, ?, ?)", rows)
         return study
 
     def delete_study(self, name: str) -> bool:
-        """Take a study and all that belongs to it away."""
         study = self.value(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
         if study is None:
             return False
@@ -104,16 +101,13 @@ class SqlLog:
         return Facts(float(now), bool(paused), _after(arm), _after(ticket), int(waits), int(expired))
 
     def set_paused(self, study: int, paused: bool) -> None:
-        """Stop handing out tickets, or go on."""
         self.execute("UPDATE surest_studies SET paused = ? WHERE id = ?", int(paused), study)
 
     def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
-        """Write arms, numbered from `first` on."""
         rows = [(study, arm, label, added_at, seal(arm, label, added_at)) for arm, label in enumerate(labels, first)]
         self.many("INSERT INTO surest_arms (study, arm, label, added_at, seal) VALUES (?, ?, ?, ?, ?)", rows)
 
     def read_arms(self, study: int) -> list[Arm]:
-        """All arms, in order."""
         rows = self.execute("SELECT arm, label, added_at, seal FROM surest_arms WHERE study = ? ORDER BY arm", study)
         found = []
         for place, (arm, label, added_at, check) in enumerate(rows):
@@ -123,7 +117,6 @@ class SqlLog:
         return found
 
     def read_items(self, study: int) -> list[Item]:
-        """All items, in order."""
         rows = self.execute("SELECT item, key, payload, seal FROM surest_items WHERE study = ? ORDER BY item", study)
         found = []
         for place, (item, key, payload, check) in enumerate(rows):
@@ -133,13 +126,11 @@ class SqlLog:
         return found
 
     def write_request(self, study: int, request: Recorded) -> None:
-        """Write down what the algorithm asks."""
         row = (request.first, request.total, request.statistic, request.runs)
         insert = "INSERT INTO surest_requests (study, first, total, statistic, runs, seal) VALUES (?, ?, ?, ?, ?, ?)"
         self.execute(insert, study, *row, seal(*row))
 
     def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
-        """The requests from a ticket on, in order; with None the last one alone."""
         query = "SELECT first, total, statistic, runs, seal FROM surest_requests WHERE study = ?"
         if first is None:
             return [_recorded(row) for row in self.execute(f"{query} ORDER BY first DESC LIMIT 1", study)]
@@ -183,7 +174,6 @@ class SqlLog:
         return [StoredTicket(*row[:-1]) for row in rows]
 
     def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
-        """Write new tickets."""
         insert = f"INSERT INTO surest_tickets (study, {TICKET}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         rows = zip(tickets, _seals(tickets), strict=True)
         self.many(
@@ -195,7 +185,6 @@ class SqlLog:
         )
 
     def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
-        """Let the leases of open tickets end at another time; a worker has them from now on."""
         taken = "" if worker is None else ", attempts = attempts + 1, worker = ?"
         update = f"UPDATE surest_tickets SET lease = ?{taken} WHERE study = ? AND id = ? AND reward IS NULL"
         who = () if worker is None else (worker,)
@@ -210,20 +199,17 @@ class SqlLog:
         self.many(update, [(t.reward, check, t.worker, study, t.number) for t, check in rows])
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:
-        """Write down what happened to tickets, and count failures."""
         insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.many(insert, [(study, *event._replace(reason=storable_reason(event.reason))) for event in events])
+        self.many(insert, [(study, *astuple(replace(event, reason=storable_reason(event.reason)))) for event in events])
         failed = [(study, event.ticket) for event in events if event.kind not in NO_FAILURES]
         self.many("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", failed)
 
     def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
-        """The events first … end − 1, or all from `first` on, in order; counted from 0."""
         columns = "ticket, arm, kind, reason, worker, at"
         query = f"SELECT {columns} FROM surest_events WHERE study = ? ORDER BY id LIMIT ? OFFSET ?"
         return [Event(*row) for row in self.execute(query, study, (ALL if end is None else end) - first, first)]
 
     def count_events(self, study: int) -> list[Counted]:
-        """What happened to tickets by arm and kind, in the order of the last reasons."""
         query = (
             "SELECT c.arm, c.kind, c.times, e.reason FROM (SELECT arm, kind, count(*) AS times, "
             "max(CASE WHEN reason <> '' THEN id END) AS last FROM surest_events WHERE study = ? GROUP BY arm, kind) c "

@@ -56,7 +56,6 @@ class SqlStore:
 
     @contextmanager
     def reading(self) -> Iterator[Log]:
-        """A transaction that only reads."""
         with self._transaction(reading=True) as log:
             yield log
 
@@ -113,7 +112,6 @@ class SqlStore:
                 connection.close()
 
     def close(self) -> None:
-        """Close the connections that lie idle. They are opened again when they are needed."""
         while (connection := self._take()) is not None:
             with suppress(*self.driver.errors):
                 connection.close()
