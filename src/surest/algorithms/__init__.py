@@ -277,10 +277,8 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None)
     if items is None and entry.works_on == "items":
         raise UsageError(f"{entry.name} compares arms on a list of items, not on fresh draws: use surest.evaluate")
     if items is not None and entry.works_on == "fresh pulls":
-        able = ", ".join(e.name for e in all_entries() if e.works_on != "fresh pulls")
-        raise UsageError(
-            f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {able or 'another algorithm'}"
-        )
+        lists = ", ".join(e.name for e in all_entries() if e.works_on != "fresh pulls")
+        raise UsageError(f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {lists}")
     if question.kind == "top" and question.top >= n:
         if n == 1:
             raise UsageError(f"top is {question.top}, and there is only one arm; give at least two to choose from")

@@ -234,7 +234,8 @@ def check_reply(request: Request, reply: Any, bandit: str) -> Reply:
         values = reply
     if not (values.size == 1 and 0.0 <= values.item() <= 1.0) and not (values.min() >= 0.0 and values.max() <= 1.0):
         raise ContractError(f"{answered}{_short(request)} with numbers outside of [0, 1], where rewards must lie")
-    return reply
+    found: Reply = reply
+    return found
 
 
 def _wrong_positions(places: IntArray, n: int, what: str) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 from importlib import import_module
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from surest.algorithms import Algorithm
 from surest.errors import EvaluationError, UsageError
@@ -24,7 +24,6 @@ IN_FLIGHT = 16
 LOOK = 0.2
 """Seconds after which the loop comes round again while nothing is done."""
 
-T = TypeVar("T")
 Workers = Executor | Callable[[], Executor]
 """An executor, or a function that gives one and is called again when that one breaks."""
 
@@ -71,7 +70,10 @@ class Jobs:
     """Evaluations on an executor; without one, in this thread, as soon as they are started."""
 
     def __init__(self, executor: Workers | None, work: Work) -> None:
-        self.pool, self.renew = (None, None) if executor is None else started(executor)
+        self.pool: Executor | None = None
+        self.renew: Callable[[], Executor] | None = None
+        if executor is not None:
+            self.pool, self.renew = started(executor)
         self.work = work
         self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
         self.ended: SimpleQueue[Future[Any] | Outcome | None] = SimpleQueue()
@@ -152,7 +154,7 @@ class Jobs:
             future.cancel()
 
 
-def drained(first: T | None, ended: Any, outcome: Callable[[T], Outcome]) -> list[Outcome]:
+def drained(first: Any, ended: Any, outcome: Callable[[Any], Outcome]) -> list[Outcome]:
     """What a queue has by now, after its first entry; None in it is an interrupt, which comes once all before it is told."""
     found: list[Outcome] = []
     while first is not None:

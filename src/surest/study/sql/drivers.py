@@ -163,8 +163,9 @@ class PostgreSQL:
         return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
 
     def has_table(self, cursor: Any, table: str) -> bool:
-        found: bool = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()[0]
-        return found
+        # Not to_regclass: in a transaction that has waited for a lock, it may not know of what others made meanwhile.
+        query = "SELECT 1 FROM pg_tables WHERE tablename = %s AND schemaname = ANY(current_schemas(false))"
+        return cursor.execute(query, (table,)).fetchone() is not None
 
     def broken(self, connection: Any) -> bool:
         return bool(connection.closed) or bool(connection.broken)
