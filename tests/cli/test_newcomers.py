@@ -356,9 +356,8 @@ def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str
             study.tell_all(held, [float(ticket.arm) for ticket in held])
         waited.append(1)
 
-    from surest.search.executor import Inline
     from surest.study.work import work_on
 
-    work_on(study, lambda ticket: (float, ticket.arm), Inline(), in_flight=1, on_wait=then_told)
+    work_on(study, lambda ticket: (float, ticket.arm), None, in_flight=1, on_wait=then_told)
     assert waited
     assert study.result().best == "b"

@@ -26,7 +26,7 @@ from surest.evidence.lists.units import in_random_order
 from surest.kernels.constants import PLAIN
 from surest.result.gate import Gate, Verdict
 from surest.search.call import work_of
-from surest.search.executor import IN_FLIGHT, Inline, Workers, drive
+from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
 from surest.search.watching import Hook, watching
 
@@ -126,7 +126,7 @@ def gate(
         return asked.judged()
     in_flight = 1 if executor is None else in_flight
     with asked.run(functions, in_flight, asynchronous=False, **run) as running:
-        drive(running.desk, asked.work(functions), Inline() if executor is None else executor, in_flight)
+        drive(running.desk, asked.work(functions), executor, in_flight)
     return asked.found(running)
 
 
