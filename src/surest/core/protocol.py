@@ -199,7 +199,8 @@ class Pull:
         evidence: Callable[[], tuple[float, float]] | None = None,
     ) -> None:
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
-        self.times: IntArray = np.broadcast_to(np.asarray(times, dtype=np.int64), self.arms.shape)
+        often = np.asarray(times, dtype=np.int64)
+        self.times: IntArray = often if often.shape == self.arms.shape else np.broadcast_to(often, self.arms.shape)
         self.statistic = statistic
         self.status = status
         self.ahead = tuple(ahead)

@@ -60,9 +60,10 @@ def wager(
         ledger.count(pulled, reply)
         ledger.nominate_if_due()
         ledger.refute()
-        if ledger.decided and k < len(script) and not planning:
+        decided = ledger.decided
+        if decided and k < len(script) and not planning:
             continue  # whoever asked for more may have added arms; what a plan announced is not needed any more
-        if ledger.decided:
+        if decided:
             reason = "certified" if epsilon == 0 else "certified ε-optimal"
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
         del planned[0]
