@@ -13,6 +13,7 @@ from surest.errors import SurestError as SurestError
 
 if _TYPE_CHECKING:
     from surest.arms.finite import bernoulli as bernoulli
+    from surest.core.costs import Scored as Scored
     from surest.core.problem import Problem as Problem
     from surest.core.protocol import Answer as Answer
     from surest.core.protocol import Cells as Cells
@@ -48,6 +49,7 @@ _HOMES = {
     "Problem": "core.problem",
     "Pull": "core.protocol",
     "Result": "result.data",
+    "Scored": "core.costs",
     "Session": "search.session",
     "Statistic": "core.protocol",
     "Status": "core.protocol",

@@ -25,6 +25,9 @@ BAD: dict[str, tuple[Any, ...]] = {
     "margin": ("soon", -3, 0.1, True),
     "error": ("soon", -3, True),
     "budget": ("soon", -3, 1.5, True),
+    "cost": ("soon", -3, True, {"a": 1}, {"a": 1, "b": -1}, float("inf")),
+    "budget_cost": ("soon", -3, float("inf"), True),
+    "cost_unit": (-3, True, "two\nlines"),
     "algorithm": ("soon", -3),
     "bounds": ("soon", -3, (1, 0), (0, "x")),
     "minimise": ("soon", -3),
@@ -106,13 +109,13 @@ def test_commands_refuse_what_a_setting_cannot_be(
     table.write_text("arm,item,value\n" + "".join(f"a,{i},1\nb,{i},0\n" for i in range(20)))
     words = [word.format(rows=rows, table=table) for word in COMMANDS[door]]
     for value in BAD[name]:
-        if name == "note" or isinstance(value, bool):  # any text is a note, and "True" is a text
+        if name in ("note", "cost_unit") or isinstance(value, bool | dict):  # any text is a note, and "True" is a text
             continue
         text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         if name == "delta" and text == "0.1":
             continue
-        status, _, said = in_process(capsys)(*words, f"--{name}={text}")
-        assert (status, name in said) == (2, True), (value, said)
+        status, _, said = in_process(capsys)(*words, f"--{name.replace('_', '-')}={text}")
+        assert (status, name in said.replace("-", "_")) == (2, True), (value, said)
 
 
 def test_the_service_refuses_what_a_setting_cannot_be(tmp_path: Path) -> None:

@@ -30,6 +30,10 @@ class Table:
     """A row an arm, a column an item; NaN where there is no value."""
     notes: tuple[str, ...] = ()
     """Of logs: what could not be paired, and what was made of it."""
+    costs: tuple[float, ...] | None = None
+    """What an evaluation of each arm costs on average, where that is known …"""
+    cost_unit: str = ""
+    """… and in what."""
 
     @property
     def complete(self) -> bool:
@@ -112,8 +116,12 @@ def _long_file(file: CsvFile, columns: Columns | None) -> Table:
     arms, items = dict[str, int](), dict[str, int]()
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
     lines: list[Sequence[int]] = []
-    for batch in file.batches(NEEDED, (), columns):
+    spent: list[FloatArray] = []
+    priced = () if "cost" in (columns or {}).values() else ("cost",)
+    for batch in file.batches(NEEDED, priced, columns):
         parts.append((_places(batch, "arm", arms), _places(batch, "item", items), _values(batch)))
+        if "cost" in batch.columns:
+            spent.append(_values(batch, "cost"))
         lines.append(batch.lines())
     if not parts:
         raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
@@ -124,7 +132,20 @@ def _long_file(file: CsvFile, columns: Columns | None) -> Table:
         part = int(np.searchsorted(ends, row, "right"))
         return f"line {lines[part][row - int(ends[part])]}"  # counted from the part's end
 
-    return _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{file.path}, ")
+    table = _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{file.path}, ")
+    return with_costs(table, rows, np.concatenate(spent)) if spent else table
+
+
+def with_costs(table: Table, rows: IntArray, costs: FloatArray, unit: str = "") -> Table:
+    """A table with what an evaluation of each arm costs: the mean over its cells. Refused where a cost is below 0."""
+    there = ~np.isnan(costs)
+    if (costs[there] < 0).any():
+        raise SourceError(f"a cost is {costs[there].min():g}; costs are numbers ≥ 0")
+    times, n = np.bincount(rows[there], minlength=len(table.labels)), len(table.labels)
+    if not times.all():
+        return table  # of some arm nothing is known
+    sums = np.bincount(rows[there], weights=costs[there], minlength=n)
+    return replace(table, costs=tuple((sums / times).tolist()), cost_unit=unit)
 
 
 SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"}
@@ -255,20 +276,20 @@ def _scores_of_lines(path: Path, columns: dict[str, str], growing: bool) -> dict
     return found
 
 
-def _values(batch: Batch) -> FloatArray:
+def _values(batch: Batch, name: str = "value") -> FloatArray:
     """The values of a batch; NaN for those left empty."""
-    texts = batch.columns["value"]
+    texts = batch.columns[name]
     gaps = np.zeros(len(texts), bool)
     if "" in texts or any(map(str.isspace, texts)):
         gaps = np.array([not text.strip() for text in texts])
-        filled = {**batch.columns, "value": [text if text.strip() else "nan" for text in texts]}
+        filled = {**batch.columns, name: [text if text.strip() else "nan" for text in texts]}
         batch = replace(batch, columns=filled)
-    values = batch.numbers("value")
+    values = batch.numbers(name)
     wrong = ~np.isfinite(values) & ~gaps
     if wrong.any():
         row = int(wrong.argmax())
         raise SourceError(
-            f"{batch.where(row)}: value {texts[row]!r} is not a finite number; leave it empty where nothing was evaluated"
+            f"{batch.where(row)}: {name} {texts[row]!r} is not a finite number; leave it empty where nothing was evaluated"
         )
     return values
 
@@ -333,7 +354,7 @@ def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
         raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(names)}")
     long = [columns.get(name, name) for name in NEEDED]
     if all(name in names for name in long):
-        return _of_long_frame(frame, long)
+        return _of_long_frame(frame, long, "cost" if "cost" in names and "cost" not in long else None)
     if set(columns) - {"item"}:
         raise SourceError(f"the DataFrame needs the columns {', '.join(long)}; it has {_some(names)}")
     item = _item_column(
@@ -352,7 +373,7 @@ def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
     return _of_rows(tuple(arms), tuple(keys), rows)
 
 
-def _of_long_frame(frame: Any, names: list[str]) -> Table:
+def _of_long_frame(frame: Any, names: list[str], cost: str | None = None) -> Table:
     arms, items = list(frame[names[0]]), list(frame[names[1]])
     values = _numbers(frame[names[2]], f"column {names[2]!r}")
     seen: list[dict[Hashable, int]] = [{}, {}]
@@ -364,7 +385,8 @@ def _of_long_frame(frame: Any, names: list[str]) -> Table:
             known.setdefault(text, len(known))
         places.append(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)))
     cells = places[0], places[1], values
-    return _filled(tuple(seen[0]), tuple(seen[1]), cells, lambda row: f"row {row}", "DataFrame, ")
+    table = _filled(tuple(seen[0]), tuple(seen[1]), cells, lambda row: f"row {row}", "DataFrame, ")
+    return table if cost is None else with_costs(table, places[0], _numbers(frame[cost], f"column {cost!r}"))
 
 
 def _of_mapping(data: Mapping[Any, Any]) -> Table:

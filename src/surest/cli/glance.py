@@ -10,7 +10,7 @@ from surest.report.terminal import arm_table, emphasised, seconds_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import leading
-from surest.result.words import arm_name, health_line, verdict
+from surest.result.words import arm_name, cost, health_line, spent_words, verdict
 from surest.study.outcome import Progress
 from surest.text import at_most, counted, guessed, ordinal
 
@@ -21,6 +21,8 @@ def show_verdict(found: Result) -> None:
     console.print(emphasised(found))
     if lead_words(found):
         console.print(Text(lead_words(found)))
+    if found.cost is not None:
+        console.print(Text(cost(found)))
     warn(console, found)
     console.print(Text(health_line(found.health or {})))
 
@@ -32,10 +34,11 @@ def show(progress: Progress, paused: bool = False) -> None:
     if paused and not progress.finished:
         console.print(Text("No tickets are handed out until 'surest study resume'."))
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    spent = spent_words(found).replace(",", ";", 1)
     spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
     console.print(
         Text(
-            f"{counted(progress.told, 'reward')} told{spare}, {counted(progress.out, 'ticket')} with workers{waiting}."
+            f"{counted(progress.told, 'reward')} told{spare}, {counted(progress.out, 'ticket')} with workers{waiting}{spent}."
         )
     )
     console.print(Text(_how_sure(progress)))

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import click
 
 from surest.cli.decision import decision_option
-from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS
+from surest.core.costs import parse_costs
+from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 
@@ -123,18 +124,15 @@ def parse_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget}
+PARSERS: dict[str, Callable[[Any], Any]] = {"bounds": parse_bounds, "budget": whole_budget, "cost": parse_costs}
 """How a text or number on the command line becomes a setting, where click does not know."""
 TYPES: dict[str, Any] = {
     "budget": float,
     "bounds": str,
     "target": click.Choice(TARGETS),
     "error": click.Choice(ERRORS),
-    "top": int,
-    "above": float,
-    "control": str,
 }
-"""What click reads, where the default does not tell."""
+"""What click reads, where neither the default nor the type of the field tells."""
 
 
 def problem_options(command: Command) -> Command:
@@ -155,13 +153,23 @@ def _with_options(command: Command, names: Sequence[str], algorithm: str = DEFAU
         flag = isinstance(default, bool)
         shown = "0,1" if name == "bounds" else default if name != "seed" and not flag and default != "" else None
         command = click.option(
-            f"--{name}",
+            f"--{name.replace('_', '-')}",
             metavar=None if flag else (meta.extra or {})["metavar"],
             help=f"{meta.description}{f'  [default: {shown}]' if shown is not None else ''}",
             callback=check_bounds if name == "bounds" else None,
-            **({"is_flag": True} if flag else {"type": TYPES.get(name, type(default))}),
+            **({"is_flag": True} if flag else _read_as(name, default)),
         )(command)
     return command
+
+
+def _read_as(name: str, default: Any) -> dict[str, Any]:
+    """How click reads a setting: a number, a text, or, where it may be said of each arm, a text for each."""
+    hint = get_type_hints(Problem)[name]
+    kinds = set(get_args(hint)) or {hint}
+    if dict[str, float] in kinds:
+        return {"type": str, "multiple": True}
+    kind = next((kind for kind in (int, float) if kind in kinds), str)
+    return {"type": TYPES.get(name, kind if default is None else type(default))}
 
 
 def settings_given(params: dict[str, Any]) -> dict[str, Any]:
@@ -171,11 +179,11 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     found = {
         name: PARSERS.get(name, _same)(value)
         for name, value in given.items()
-        if value is not None and value is not False
+        if value is not None and value is not False and value != ()
     }
     clash = next((name for name in options if name in SETTINGS), None)
     if clash is not None:
-        raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash}")
+        raise click.UsageError(f"--option {clash}=… is a setting of its own; write --{clash.replace('_', '-')}")
     return {**found, **options}
 
 

@@ -15,7 +15,8 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 import numpy as np
 
-from surest.core.protocol import checked_delta
+from surest.core.costs import Spent, checked_prices, prices_of
+from surest.core.protocol import FloatArray, checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
@@ -64,6 +65,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         ),
     ] = "fwer"
     budget: Annotated[int | None, _said("The most evaluations to make (1e6 is understood).", "N")] = None
+    cost: Annotated[
+        dict[str, float] | float | None,
+        _said("What an evaluation costs: a number, or ARM=NUMBER for each arm.", "ARM=COST"),
+    ] = None
+    budget_cost: Annotated[float | None, _said("The most to spend, in the unit of the costs.", "C")] = None
+    cost_unit: Annotated[str, _said("What costs are counted in: $, tokens, s.", "UNIT")] = ""
     algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
         DEFAULT_ALGORITHM
     )
@@ -90,6 +97,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def scale(self) -> Scale:
         """The user's units."""
         return Scale(*self.bounds, self.minimise)
+
+    @property
+    def prices(self) -> FloatArray | None:
+        """What an evaluation of each arm costs, as far as that is known beforehand."""
+        return prices_of(self.cost, self.labels)
+
+    def spending(self, *, told: bool) -> Spent:
+        """What keeps the books of costs; not `told` where a run itself adds what it counts."""
+        prices = None if self.cost is None else self.prices
+        return Spent(len(self.labels), prices, budget=self.budget_cost, unit=self.cost_unit, told=told)
 
     @property
     def question(self) -> Question:
@@ -185,14 +202,21 @@ def checked(problem: Problem) -> Problem:
         raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
     if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
         raise UsageError(f"repeats is {problem.repeats!r:.60}; give the evaluations per cell, at least 1")
-    if not isinstance(problem.note, str):
-        raise UsageError(f"note is {problem.note!r:.60} ({type(problem.note).__name__}); give a text")
+    for name in ("note", "cost_unit"):
+        text = getattr(problem, name)
+        if not isinstance(text, str):
+            raise UsageError(f"{name} is {text!r:.60} ({type(text).__name__}); give a text")
+    if len(problem.cost_unit) > 20 or not problem.cost_unit.isprintable():
+        raise UsageError(f"cost_unit is {problem.cost_unit!r:.60}; give a word, such as $ or tokens")
+    if problem.cost is not None:
+        problem = msgspec.structs.replace(problem, cost=checked_prices(problem.cost, problem.labels))
     return msgspec.structs.replace(
         problem,
         delta=delta,
         epsilon=epsilon,
         control=None if problem.control is None else str(plain(problem.control)),
         budget=None if problem.budget is None else _budget(problem.budget),
+        budget_cost=None if problem.budget_cost is None else _budget_cost(problem.budget_cost),
         bounds=(scale.low, scale.high),
         minimise=scale.minimise,
         seed=_seed(problem.seed),
@@ -315,6 +339,13 @@ def _budget(budget: Any) -> int:
     if not 0 <= value < math.inf or value != int(value):
         raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")
     return int(value)
+
+
+def _budget_cost(budget: Any) -> float:
+    value = _number("budget_cost", budget, "the most to spend, such as 5.00")
+    if not 0 <= value < math.inf:
+        raise UsageError(f"budget_cost is {budget}; it must be a finite number ≥ 0")
+    return value
 
 
 def _seed(seed: Any) -> int:

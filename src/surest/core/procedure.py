@@ -7,6 +7,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from surest.core.costs import Spent
 from surest.core.protocol import (
     Atoms,
     Cells,
@@ -51,9 +52,12 @@ class Running(Generic[R]):
         record: bool = False,
         name: str = "(unnamed)",
         items: int | None = None,
+        costs: Spent | None = None,
     ) -> None:
         self._procedure, self.name, self.items = procedure, name, items
         self.budget = budget
+        self.costs = Spent(n) if costs is None else costs
+        """What was spent on each arm."""
         self.request: Request | None = None
         """What the procedure waits on; None once it has ended or the budget does not allow its next request."""
         self.value: R | None = None
@@ -108,8 +112,10 @@ class Running(Generic[R]):
         check_reply(request, reply, bandit)
         self.rounds += 1
         self.pulls += request.total
-        times = request.times if isinstance(request, Pull) else len(request.items)
+        times = self._times(request)
         self.pulls_per_arm[request.arms] += times
+        if not self.costs.told:
+            self.costs.add(request.arms, np.full(len(request.arms), np.nan), times)
         if isinstance(request, Cells) or request.statistic is not Statistic.PAIRS:
             self._sums[request.arms] += _sums(request, reply)
             self._known[request.arms] += times
@@ -130,7 +136,8 @@ class Running(Generic[R]):
         check_request(request, len(self.pulls_per_arm), self.name, self.items, self.request)
         if isinstance(self.request, Pull) and self.request.ahead:
             check_announced(self.request.ahead, request, self.name)
-        if self.budget is not None and self.pulls + request.total > self.budget:
+        beyond = self.budget is not None and self.pulls + request.total > self.budget
+        if beyond or (not self.costs.told and self.costs.beyond(request.arms, self._times(request))):
             self.request, self.unanswered = None, request
             self._status = request.status() if request.status is not None else None
             self._procedure.close()
@@ -140,6 +147,10 @@ class Running(Generic[R]):
                 costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
                 ahead = tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
             self.request, self.announced = request, ahead
+
+    def _times(self, request: Request) -> IntArray | int:
+        """How often a request evaluates each of its arms."""
+        return request.times if isinstance(request, Pull) else len(request.items)
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:

@@ -138,6 +138,7 @@ def no_score(reward: object) -> ValueError | None:
     >>> no_score(0.5), no_score(np.float32("nan"))
     (None, ValueError('the score is nan; None and NaN are no scores: ...'))
     """
+    reward = reward[0] if isinstance(reward, tuple) and len(reward) == 2 else reward  # with its cost
     value = plain_number(reward)
     missing = reward is None or (isinstance(value, float) and math.isnan(value))
     return ValueError(f"the score is {value}; {NO_SCORE}") if missing else None

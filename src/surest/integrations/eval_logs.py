@@ -11,14 +11,15 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from math import fsum, isfinite, nan
+from math import fsum, inf, isfinite, nan
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surest.arms.tables import Table
+from surest.arms.tables import Table, with_costs
 from surest.errors import SourceError, UsageError
 
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -39,6 +40,8 @@ class Sample(NamedTuple):
     """By scorer; empty if the sample failed."""
     content: str | None = None
     """What must be the same in every run for the samples to be the same, if that can be told."""
+    costs: Mapping[str, float] = MappingProxyType({})
+    """What it cost, by unit: $, tokens, s."""
 
 
 class Run(NamedTuple):
@@ -174,7 +177,12 @@ def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[st
     for sample in samples:
         target, asked = sample.get("target"), sample.get("input")
         content = json.dumps([asked, target]) if isinstance(asked, str) else None  # messages have ids of their own
-        found.append(Sample(str(sample["id"]), graded(sample.get("scores") or {}), content))
+        used = [use for use in (sample.get("model_usage") or {}).values() if isinstance(use, dict)]
+        costs = _costs({
+            "$": [use.get("total_cost") for use in used], "tokens": [use.get("total_tokens") for use in used],
+            "s": [sample.get("total_time")],
+        })  # fmt: skip
+        found.append(Sample(str(sample["id"]), graded(sample.get("scores") or {}), content, costs))
     status = header.get("status")
     notes = () if status == "success" else (f"{path} is the log of a run with status {status!r}",)
     return Run(path, str(about.get("task", "")), names, found, None, notes)
@@ -204,6 +212,16 @@ def graded(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
             if number is not None:
                 found[name] = number
     return found
+
+
+def _costs(parts: Mapping[str, Sequence[Any]]) -> dict[str, float]:
+    """What a sample cost, by unit: the sums of parts that are all numbers ≥ 0."""
+    known = {unit: [_number(part) for part in listed] for unit, listed in parts.items() if listed}
+    return {
+        unit: sum(part for part in listed if part is not None)
+        for unit, listed in known.items()
+        if all(part is not None and 0 <= part < inf for part in listed)
+    }
 
 
 def _number(value: Any) -> float | None:
@@ -266,7 +284,12 @@ def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
         values = {"score": result.get("score"), "success": result.get("success"), **(result.get("namedScores") or {})}
         scores = {} if failed else {name: _number(value) for name, value in values.items()}
         given = json.dumps(result.get("vars") or {}, sort_keys=True, ensure_ascii=False)
-        sample = Sample(given, {name: nan if value is None else value for name, value in scores.items()})
+        usage, late = result.get("tokenUsage"), result.get("latencyMs")
+        costs = _costs({
+            "$": [result.get("cost")], "tokens": [usage.get("total") if isinstance(usage, dict) else None],
+            "s": [late / 1000 if isinstance(late, int | float) else None],
+        })  # fmt: skip
+        sample = Sample(given, {name: nan if value is None else value for name, value in scores.items()}, costs=costs)
         names = {"model": str(model), "prompt": short(asked)}
         names |= _settings("config", provider.get("config") if isinstance(provider, dict) else None)
         _, tests = runs.setdefault(int(result.get("promptIdx", 0)), (names, {}))
@@ -363,7 +386,23 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
         rows.setdefault(arm, {}).update({_key(run, item, tasks): value for item, value in scored.items()})
     items, unpaired = _items(rows, common)
     values = np.array([[row.get(item, nan) for item in items] for row in rows.values()])
-    return Logs(Table(tuple(rows), items, values), chosen, (*notes, *unpaired))
+    return Logs(_priced(Table(tuple(rows), items, values), runs, arms), chosen, (*notes, *unpaired))
+
+
+def _priced(table: Table, runs: list[Run], arms: Sequence[str]) -> Table:
+    """The table with what a sample of each arm costs on average, in the first unit that is known, and not 0, of all arms."""
+    for unit in ("$", "tokens", "s"):
+        cells = [
+            (table.labels.index(arm), sample.costs[unit])
+            for run, arm in zip(runs, arms, strict=True)
+            for sample in run.samples
+            if unit in sample.costs
+        ]
+        rows, costs = np.array([row for row, _ in cells], np.int64), np.array([cost for _, cost in cells])
+        found = with_costs(table, rows, costs, unit)
+        if found.costs is not None and all(found.costs):
+            return found
+    return table
 
 
 def _runs(paths: list[Path]) -> tuple[list[Run], list[str]]:

@@ -162,6 +162,9 @@ def command_words(settings: Mapping[str, Any]) -> list[str]:
         option = f"--{name.replace('_', '-')}"
         if value is None or value is False:
             continue
+        if isinstance(value, dict):  # of each arm
+            words += [f"{option}={arm}={number!r}" for arm, number in value.items()]
+            continue
         shown = ",".join(map(repr, value)) if isinstance(value, tuple | list) else str(value)
         words.append(option if value is True else f"{option}={shown}")
     return words

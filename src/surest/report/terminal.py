@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from surest.core.costs import money
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
@@ -94,6 +95,11 @@ class View:
         facts = {self.counted: count(running.pulls), "time": self._time(running, status)}
         if running.budget is not None:
             facts[self.counted] += f" of at most {count(running.budget)}"
+        if running.costs:
+            most = (
+                "" if running.costs.budget is None else f" of at most {money(running.costs.budget, running.costs.unit)}"
+            )
+            facts["spent"] = f"{money(running.costs.total, running.costs.unit)}{most}"
         if status is None:
             if request is not None:
                 facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} {self.counted}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
+from surest.core.costs import money
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
@@ -95,6 +96,10 @@ class Result:
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     evaluations: int = 0
     """Rewards taken, those included that wait for others before they count."""
+    cost_by_arm: FloatArray | None = None
+    """What was spent on each arm, where costs are known."""
+    cost_of_all: float | None = None
+    """On a list of items: what all cells would cost, at the mean cost of each arm, where that is known."""
     wanted: dict[Any, int] = field(default_factory=dict)
     """Evaluations that the algorithm asks for next, by label, where recorded rewards did not suffice."""
     listed: Listed | None = None
@@ -138,6 +143,17 @@ class Result:
         Where the m best were asked for, they are among them: on a list all m together, else each by itself, at level δ.
         """
         return None if self.contender_indices is None else tuple(self.labels[i] for i in self.contender_indices)
+
+    @property
+    def cost(self) -> float | None:
+        """What was spent in all, where costs are known.
+
+        >>> import surest
+        >>> result = surest.identify(surest.bernoulli([0.9, 0.1]), cost=0.02, cost_unit="$", seed=1)
+        >>> round(result.cost, 2) == round(0.02 * result.pulls, 2)
+        True
+        """
+        return None if self.cost_by_arm is None else float(self.cost_by_arm.sum())
 
     @property
     def delta(self) -> float:
@@ -253,7 +269,14 @@ class Result:
         counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
         digits = decimals(*self.bounds, self._closest())
-        return ArmTable(rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above)
+        costs = (
+            None
+            if self.cost_by_arm is None
+            else tuple(money(c, self.problem.cost_unit) for c in self.cost_by_arm.tolist())
+        )
+        return ArmTable(
+            rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above, costs
+        )
 
     def _closest(self) -> float:
         """How far the mean of a chosen arm is from that of the nearest other arm: a table must tell them apart."""

@@ -77,6 +77,8 @@ class Document(msgspec.Struct):
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
     warnings: list[str] = []
     health: dict[str, dict[str, int]] | None = None
+    cost_by_arm: list[Annotated[float, msgspec.Meta(ge=0)]] | None = None
+    cost_of_all: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
 def to_dict(result: "Result") -> dict[str, Any]:
@@ -112,6 +114,8 @@ def _table_json(result: "Result", listed: Listed) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if listed.needed is not None:
         said["needed"] = listed.needed
+    if listed.needed_cost is not None:
+        said["needed_cost"] = listed.needed_cost
     if listed.misled:
         said["needed_wrong"] = True
     if listed.beside is not None:
@@ -151,6 +155,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         for name, default in DEFAULTS.items()
         if name in ALWAYS or getattr(problem, name) != default
     }
+    settings = {"prices" if name == "cost" else name: value for name, value in settings.items()}
     one = problem.question.kind == "best"
     words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
     return {
@@ -170,6 +175,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "evaluations": result.evaluations,
         "pulls_per_arm": result.pulls_per_arm.tolist(),
         "rounds": result.rounds,
+        **_costs(result),
         "seconds": finite(result.seconds),
         "achieved_delta": result.achieved_delta,
         "epsilon_certified": result.epsilon_certified,
@@ -189,6 +195,12 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "history": [[at, finite(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
+
+
+def _costs(result: "Result") -> dict[str, Any]:
+    if result.cost_by_arm is None:
+        return {}
+    return {"cost": result.cost, "cost_by_arm": result.cost_by_arm.tolist(), "cost_of_all": result.cost_of_all}
 
 
 def _apart(result: "Result") -> dict[str, Any]:
@@ -218,6 +230,9 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
     listed = isinstance(raw, dict) and "evaluations_per_arm" in raw
     try:
         data = msgspec.convert(_as_pulls(raw) if listed else raw, Document)
+        raw = (
+            {**raw, "cost": raw.get("prices")} if isinstance(raw, dict) else raw
+        )  # the cost of a result is what was spent
         settings = {name: raw[name] for name in DEFAULTS if raw.get(name) is not None}
         problem = checked(msgspec.convert({**settings, "labels": data.labels}, Problem))
     except msgspec.ValidationError as error:
@@ -267,6 +282,8 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "lead_told": _lead(data.lead),
         "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
         "differences_told": None if listed else _differences(data.differences_low, data.differences_high),
+        "cost_by_arm": None if data.cost_by_arm is None else np.array(data.cost_by_arm),
+        "cost_of_all": data.cost_of_all,
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
     return _of_table(fields, msgspec.convert(raw, _Cells)) if listed else fields
@@ -338,6 +355,7 @@ class _Cells(msgspec.Struct):
     differences_high: list[float | None] | None = None
     needed: Whole | None = None
     needed_wrong: bool = False
+    needed_cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
     population: _Short | None = None
     on_items: _Short | None = None
     gaps: _Gaps | None = None
@@ -364,7 +382,14 @@ def _of_table(fields: dict[str, Any], data: _Cells) -> dict[str, Any]:
         gaps = Gaps(data.gaps.missing, _places(result, data.gaps.out), part)
     other = None if short is None else _of_short(result, short, target)
     known = data.on_items is not None or result.reason.startswith("exact: all scores known")
-    more = {"known": known, "needed": data.needed, "misled": data.needed_wrong, "beside": other, "gaps": gaps}
+    more = {
+        "known": known,
+        "needed": data.needed,
+        "misled": data.needed_wrong,
+        "needed_cost": data.needed_cost,
+        "beside": other,
+        "gaps": gaps,
+    }
     return {**fields, "listed": replace(fields["listed"], **more)}
 
 

@@ -39,6 +39,8 @@ class Listed:
     """Whether it is a complete table: all means are of all items."""
     needed: int | None = None
     """Of a complete table: after how many evaluations a search would have ended; None if its budget had not sufficed."""
+    needed_cost: float | None = None
+    """What that search would have cost, where costs are known."""
     misled: bool = False
     """Whether that search would have ended with a wrong answer."""
     beside: "Result | None" = None

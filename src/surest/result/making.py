@@ -68,6 +68,8 @@ def result_of(
         warnings=warnings_of(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
+        cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
+        cost_of_all=running.costs.of_all(problem.items) if problem.items else None,
     )
 
 

@@ -53,6 +53,8 @@ class ArmTable:
     """What is certified of each arm, in a word, where the question asks something of each."""
     bar: float | None = None
     """What the arms are compared with, where a bar is set."""
+    costs: tuple[str, ...] | None = None
+    """What was spent on each arm, where costs are known."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -89,7 +91,7 @@ class ArmTable:
         notes = self._notes()
         total = max(sum(row.pulls for row in self.rows), 1)
         heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted]
-        heads += [] if exact else ["share"]
+        heads += [*([] if exact else ["share"]), *([] if self.costs is None else ["spent"])]
         rows = []
         for i in self.leading(most):
             row = self.rows[i]
@@ -100,6 +102,7 @@ class ArmTable:
                 *([interval] if bounded else []),
             ]
             shown += [count(row.pulls), *([] if exact else [f"{row.pulls / total:.1%}"])]
+            shown += [] if self.costs is None else [self.costs[i].removeprefix("cost ")]
             rows.append([*shown, *([notes[i]] if notes is not None else [])])
         return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
 
@@ -118,7 +121,7 @@ class ArmTable:
 
     def __repr__(self) -> str:
         heads, rows = self.cells()
-        lines = aligned([heads, *rows], right={"mean", self.counted, "share"})
+        lines = aligned([heads, *rows], right={"mean", self.counted, "share", "spent"})
         if len(self.rows) > len(rows):
             lines.append(f"… {len(self.rows) - len(rows):,} more")
         return "\n".join(lines)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from surest.core.costs import money
 from surest.result.lead import lead_words
 from surest.result.questions import (
     NAMED,
@@ -214,14 +215,24 @@ def cost(result: "Result") -> str:
                 f"random order up to the first of these: {counts}."
             )
         return (
-            f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}, on {used:,} of "
-            f"{items:,} items{seconds}."
+            f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}"
+            f"{spent_words(result)}, on {used:,} of {items:,} items{seconds}."
         )
     if result.algorithm == TOTALS:
         return f"Totals of {count(result.pulls)} {'trial' if result.pulls == 1 else 'trials'}, as they are."
     rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
-    return f"It took {pulls} in {rounds}{seconds}."
+    return f"It took {pulls} in {rounds}{spent_words(result)}{seconds}."
+
+
+def spent_words(result: "Result") -> str:
+    """What was spent, as a clause after a comma; on a list also what all cells would cost. Empty where costs are not known."""
+    listed, unit = result.listed, result.problem.cost_unit
+    spent = result.cost if listed is None or not listed.known else listed.needed_cost
+    if spent is None:
+        return ""
+    whole = "" if result.cost_of_all is None else f" of about {money(result.cost_of_all, unit)}"
+    return f", {money(spent, unit)}{whole}"
 
 
 def _needed(result: "Result", needed: int | None, misled: bool) -> str:
@@ -236,7 +247,7 @@ def _needed(result: "Result", needed: int | None, misled: bool) -> str:
     if misled:
         often = f", which happens with probability at most {result.delta:g}" if who == "surest" else ""
         return f"{who} would have ended after {count(needed)} {of} ({share}) with a wrong answer{often}."
-    return f"{who} would have needed {count(needed)} {of} ({share})."
+    return f"{who} would have needed {count(needed)} {of} ({share}){spent_words(result)}."
 
 
 def next_words(result: "Result") -> str:

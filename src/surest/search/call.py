@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surest.core.costs import Spent, parted
 from surest.core.problem import Problem
 from surest.core.procedure import statistic_of
 from surest.core.protocol import FloatArray, Pull, Reply
@@ -72,9 +73,12 @@ class Calls:
     def __init__(
         self, problem: Problem, functions: Sequence[Callable[..., Any]], *, vectorised: bool = False,
         seeded: bool = False, look: Callable[[], None] | None = None, name: str = "this",
+        spent: Spent | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.labels, self.functions, self.look = problem, problem.labels, functions, look
         self.vectorised, self.seeded, self.name = vectorised, seeded, name
+        self.spent = problem.spending(told=True) if spent is None else spent
+        """What the calls cost."""
         self.made = 0
         """Rewards so far, of requests that are answered or not."""
 
@@ -112,6 +116,12 @@ class Calls:
                 f"arm {label!r} was asked for {most} rewards and returned "
                 f"{given!r:.80} of shape {np.shape(given)}; a vectorised arm returns so many numbers"
             )
+        if not self.vectorised and isinstance(given, tuple):
+            each = parted(given, f"arm {label!r}")
+            rewards = [each.value]
+            self.spent.add([arm], [np.nan if each.cost is None else each.cost])
+        elif self.problem.cost is not None:
+            self.spent.add([arm], [np.nan], len(rewards))
         if isinstance(rewards, np.ndarray) and rewards.dtype.kind in "fiub":
             numbers = rewards.astype(float)
             if ((scale.low <= numbers) & (numbers <= scale.high)).all():

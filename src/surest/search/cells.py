@@ -72,7 +72,7 @@ def searched(
     """What a search finds that reads the table cell by cell, as if each had to be evaluated, up to a gap that it meets."""
     running: Running[Answer] = Running(
         start_on(problem), len(problem.labels), budget=problem.budget, name=lookup(problem.algorithm).name,
-        items=problem.items,
+        items=problem.items, costs=problem.spending(told=False),
     )  # fmt: skip
     stopped, used = None, np.zeros(units.shape, np.bool_)
     try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 
+from surest.core.costs import Scored, parted
 from surest.core.scale import Scale
 from surest.errors import RewardError, SourceError, UsageError
 
@@ -123,23 +124,23 @@ def parse_commands(texts: Sequence[str]) -> list[Command]:
     return commands
 
 
-def last_number(output: str) -> float:
-    """The number on the last line that is not empty.
+def last_number(output: str) -> Scored:
+    """The number on the last line that is not empty, and a second one after it: what the run cost.
 
-    >>> last_number("solving …\\n0.25\\n\\n")
-    0.25
+    >>> last_number("solving …\\n0.25\\n\\n"), last_number("0.25 0.003\\n")
+    (Scored(value=0.25, cost=None), Scored(value=0.25, cost=0.003))
     """
     lines = output.split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), None)
     if last is None:
         raise CommandFailed("it printed nothing; the last line of its standard output must be a number")
     try:
-        number = float(last)
+        number, *cost = map(float, last.split())
     except ValueError:
-        number = math.nan
-    if math.isnan(number):
+        number, cost = math.nan, []
+    if math.isnan(number) or len(cost) > 1:
         raise CommandFailed(f"the last line of its standard output is {last[:200]!r}, not a number")
-    return number
+    return parted((number, *cost, None)[:2], "a run")
 
 
 @dataclass
@@ -159,21 +160,21 @@ class Runner:
         self._stopped = False
         self._guard = Guard()
 
-    def arm(self, command: Command) -> Callable[..., float]:
+    def arm(self, command: Command) -> Callable[..., Scored]:
         """A command as a function: of the seed, or of an item and the seed."""
         return partial(self._arm, command)
 
-    def _arm(self, command: Command, *arguments: object) -> float:
+    def _arm(self, command: Command, *arguments: object) -> Scored:
         *item, seed = arguments
         return self.run(command, int(str(seed)), *map(str, item))
 
-    def run(self, command: Command, seed: int, item: str | None = None) -> float:
-        """The reward of one run."""
+    def run(self, command: Command, seed: int, item: str | None = None) -> Scored:
+        """The reward of one run, and what it cost."""
         given = item + "\n" if item is not None and command.reads_item else None
         try:
             output = self._output(command, command.line(seed, item), given)
-            number = last_number(output)
-            return self.scale.number(number, "a run")
+            number, cost = last_number(output)
+            return Scored(self.scale.number(number, "a run"), cost)
         except RewardError:
             raise RewardError(
                 f"arm {command.label!r} gave {number!r}, which is not in [{self.scale.low:g}, {self.scale.high:g}]. With --clip "

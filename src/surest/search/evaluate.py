@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from surest.arms.tables import Table, table_of
+from surest.core.costs import Scored, parted
 from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
 from surest.core.scale import checked_scale
 from surest.errors import UsageError
@@ -70,6 +71,8 @@ def evaluate(
         How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
     budget : int, optional
         The most cells to evaluate. When they do not suffice, the answer so far is returned, with its contenders.
+    cost, budget_cost, cost_unit
+        As for `identify`. A table may have a column cost. The result then says what all cells would cost.
     target : {"items", "population"}
         Whether the verdict is about the mean on these items, or about what they are a random sample of.
     repeats : int
@@ -185,10 +188,9 @@ async def aevaluate(
     return further(run.found())
 
 
-async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:
-    """The mean of several awaited evaluations of one cell."""
-    values = [float(await function(item)) for _ in range(repeats)]
-    return min(max(sum(values) / repeats, min(values)), max(values))
+async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
+    """The mean of several awaited evaluations of one cell, and what they cost together."""
+    return _mean([await function(item) for _ in range(repeats)])
 
 
 def table_seed(table: Table) -> int:
@@ -210,6 +212,12 @@ def _from_table(
     table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None
 ) -> Result:
     """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
+    if table.costs is not None and given.get("cost") is None:
+        given = {
+            "cost_unit": table.cost_unit,
+            **given,
+            "cost": dict(zip(map(str, table.labels), table.costs, strict=True)),
+        }
     problem = problem_of(list(table.labels), items=len(table.items), **given)
     there, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
     units[there] = problem.scale.to_unit(problem.scale.numbers(table.values[there], _first_outside(table, problem)))
@@ -232,7 +240,10 @@ def _from_table(
     misled = needed is not None and not is_right(exact, found)
     beside = population(problem, table, units, exact.means)
     beside = None if beside is None else agreeing(exact, beside)
-    return replace(exact, listed=_listed(exact, needed=needed, misled=misled, beside=beside), warnings=found.warnings)
+    spent = {} if found.cost is None else {"needed_cost": None if needed is None else found.cost}
+    listed = _listed(exact, needed=needed, misled=misled, beside=beside, **spent)
+    whole = None if problem.prices is None else problem.prices * len(table.items)
+    return replace(exact, listed=listed, warnings=found.warnings, cost_by_arm=whole, cost_of_all=found.cost_of_all)
 
 
 def _listed(result: Result, **more: Any) -> Listed:
@@ -270,10 +281,16 @@ def _work(functions: Sequence[Callable[..., Any]], run: Run, mean: Callable[...,
     return work_of(several, 0, items=run.items)
 
 
-def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> float:
-    """The mean of several evaluations of one cell."""
-    values = [float(function(item)) for _ in range(repeats)]
-    return min(max(sum(values) / repeats, min(values)), max(values))  # rounding must not leave their range
+def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
+    """The mean of several evaluations of one cell, and what they cost together."""
+    return _mean([function(item) for _ in range(repeats)])
+
+
+def _mean(rewards: list[Any]) -> Scored:
+    told = [parted(reward) for reward in rewards]
+    values, costs = [float(each.value) for each in told], [each.cost for each in told if each.cost is not None]
+    mean = min(max(sum(values) / len(values), min(values)), max(values))  # rounding must not leave their range
+    return Scored(mean, sum(costs) if len(costs) == len(told) else None)
 
 
 def _checked_list(items: Any) -> list[Any]:

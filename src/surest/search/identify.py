@@ -72,6 +72,13 @@ def identify(
         How far from the best an answer may be, in the rewards' own units. 0 asks for the best itself.
     budget : int, optional
         The most evaluations to make. When they do not suffice, the answer so far is returned, not certified.
+    cost : float or mapping, optional
+        What an evaluation costs: a number, or ``{arm: number}``. A function that returns ``surest.Scored(reward, cost)``, or such
+        a pair, says what it cost.
+    budget_cost : float, optional
+        The most to spend. What is found by then holds.
+    cost_unit : str
+        What costs are counted in, such as ``"$"`` or ``"tokens"``.
     algorithm : str or generator function
         A name from ``surest algorithms``, or an algorithm of your own.
     bounds : (float, float)
@@ -156,11 +163,16 @@ def identify(
     if isinstance(source, Totals):
         running, problem = judge_totals(source, seed=seed or 0, **asked)
         return Run(running, problem, watch).found()
-    inline = executor is None and not kept
+    inline = (
+        executor is None and not kept and settings.get("budget_cost") is None
+    )  # which counts evaluation by evaluation
     if isinstance(source, Simulated) or (isinstance(source, Functions) and inline):
         problem = problem_of(source.labels, seed=fresh if seed is None else seed, **resolved(asked))
         called = lookup(problem.algorithm).name
-        book = Running(start_on(problem), len(source.labels), budget=problem.budget, record=record, name=called)
+        costs = problem.spending(told=isinstance(source, Functions))
+        book = Running(
+            start_on(problem), len(source.labels), budget=problem.budget, record=record, name=called, costs=costs
+        )
         if isinstance(source, Simulated):
             bandit, calls = source.bandit(problem.seed), None
         else:
@@ -170,7 +182,7 @@ def identify(
                 "look": partial(watch, book),
                 "name": called,
             }
-            bandit = calls = Calls(problem, source.functions, **how)
+            bandit = calls = Calls(problem, source.functions, spent=costs, **how)
         with Run(book, problem, watch, history=history, calls=calls) as run:
             answer_from(bandit, book, watch)
         return replace(run.found(), resampled=isinstance(source, Simulated) and source.resampled)

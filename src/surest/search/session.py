@@ -14,6 +14,7 @@ import numpy as np
 
 from surest.algorithms import lookup, start_on
 from surest.algorithms.entry import Script
+from surest.core.costs import MANY, parted
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
@@ -89,6 +90,7 @@ class Session:
             record=record,
             name=lookup(problem.algorithm).name,
             items=problem.items,
+            costs=problem.spending(told=True),
         )
         self.item_names: Sequence[Any] | None = None
         """What messages call the items; by their positions, unless told."""
@@ -96,13 +98,14 @@ class Session:
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[Event] = []
         """The same, one by one."""
+        self._priced = problem.cost is not None or problem.budget_cost is not None
         self._tickets = self._books()
         self._move_on()
 
     def _books(self) -> Tickets:
         """What keeps the books of tickets."""
         if self.problem.items is not None:
-            return CellTickets(may_go_ahead=self.problem.budget is None)
+            return CellTickets(may_go_ahead=self.problem.budget is None and self.problem.budget_cost is None)
         if has_queues(self.problem):
             return ArmTickets(len(self.problem.labels), self.problem.options["workers"])
         return PullTickets()
@@ -115,7 +118,20 @@ class Session:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask: decided, or budget spent."""
-        return self.running.request is None
+        return self.running.request is None or self.over_budget
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the budget of cost allows no further evaluation. What was told counts, and what is out may still be told."""
+        return self.running.request is not None and self.affordable(0) == 0
+
+    def affordable(self, out: int) -> int:
+        """How many more evaluations the budget of cost allows, where so many are out."""
+        request = self.running.request
+        if request is None or self.problem.budget_cost is None:
+            return MANY
+        arms = np.unique(np.concatenate([each.arms for each in (request, *self.running.announced)]))
+        return self.running.costs.affordable(arms, out)
 
     @property
     def pending(self) -> int:
@@ -131,9 +147,10 @@ class Session:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise UsageError(f"asked for {k!r} tickets; ask for a whole number, at least one")
-        if self.finished:
+        k = 0 if self.finished else min(int(k), self.affordable(self.pending))
+        if k < 1:
             return []
-        again, fresh = self._tickets.ask(int(k))
+        again, fresh = self._tickets.ask(k)
         for number in again:
             self.note(number, "retried")
         numbers, labels = [*again, *fresh], self.labels
@@ -142,32 +159,44 @@ class Session:
             for number, (arm, item) in zip(numbers, self._tickets.cells(numbers), strict=True)
         ]
 
-    def tell(self, ticket: int, reward: SupportsFloat) -> None:
-        """Say what an evaluation gave. What cannot be counted is refused, and changes nothing."""
-        value = self._value(ticket, reward)
+    def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
+        """Say what an evaluation gave (as a pair, also what it cost). What cannot be counted is refused, and changes nothing."""
+        given, cost = parted(reward, f"ticket {ticket}")
+        value = self._value(ticket, given)
         if self._agrees(ticket, value):
             return
-        self._tickets.put(int(ticket), value)
+        self._put(int(ticket), value, cost)
         self._move_on()
+
+    def _put(self, number: int, value: float, cost: float | None) -> None:
+        """Take the reward of a ticket, and what it cost."""
+        if cost is not None or self._priced:
+            self.running.costs.add([self._tickets.cells([number])[0][0]], [nan if cost is None else cost])
+        self._tickets.put(number, value)
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
         if len(tickets) != len(rewards):
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
-        fresh: dict[int, float] = {}
-        for ticket, value in zip(tickets, self._values(tickets, rewards), strict=True):
-            if fresh.setdefault(ticket.id, value) != value:
+        costs: list[float | None] = [None] * len(tickets)
+        if not isinstance(rewards, np.ndarray):
+            both = [parted(reward, f"ticket {ticket.id}") for ticket, reward in zip(tickets, rewards, strict=True)]
+            rewards, costs = [given for given, _ in both], [cost for _, cost in both]
+        fresh: dict[int, tuple[float, float | None]] = {}
+        for ticket, value, cost in zip(tickets, self._values(tickets, rewards), costs, strict=True):
+            if fresh.setdefault(ticket.id, (value, cost))[0] != value:
                 raise TicketError(f"ticket {ticket.id} is told two rewards at once")
             if self._agrees(ticket.id, value):
                 del fresh[ticket.id]
-        for number, value in fresh.items():
-            self._tickets.put(number, value)
+        for number, (value, cost) in fresh.items():
+            self._put(number, value, cost)
         self._move_on()
 
-    def tell_cell(self, arm: int, item: int, reward: SupportsFloat) -> None:
+    def tell_cell(self, arm: int, item: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
         """Say what is known of a cell of a list of items, whoever evaluated it. No ticket is needed."""
         cells = self._list
         known = cells.values.get((arm, item))
+        reward, cost = parted(reward) if isinstance(reward, tuple) else (reward, None)
         if type(reward) is float and self.scale.low <= reward <= self.scale.high:
             value = self.scale.to_unit(reward)  # most cells of a long log need no words
         else:
@@ -175,6 +204,8 @@ class Session:
         if known is not None and known != value:
             raise TicketError(f"arm {self.labels[arm]!r}{self.on_item(item)} was already told another reward")
         if known is None:
+            if cost is not None or self._priced:
+                self.running.costs.add([arm], [nan if cost is None else cost])
             cells.know((arm, item), value)
             self._move_on()
 
@@ -201,22 +232,26 @@ class Session:
             total = 0 if request is None else request.total
             raise TicketError(f"{len(rewards)} rewards at once for {total} tickets, {self.pending} of them out")
         self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
+        self.running.costs.add(request.arms, np.full(len(request.arms), nan), request.times)
         self._move_on()
 
-    def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray) -> list[int]:
-        """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), and items, if there is a list.
+    def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
+        """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
+        and costs (NaN where they were not measured).
 
         Returns their numbers here. No request is answered by that: `answer` does it.
         """
         told = ~np.isnan(rewards)
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
+        self.running.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
         numbers: list[int] = self._tickets.adopt(arms, values, items).tolist()
         return numbers
 
-    def hear(self, ticket: int, reward: SupportsFloat) -> None:
-        """Take the reward of a ticket that has none, without answering a request."""
+    def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
+        """Take the reward of a ticket that has none, and its cost, without answering a request."""
         self._tickets.put(ticket, self._value(ticket, reward))
+        self.running.costs.add([arm], [nan if cost is None else cost])
 
     @property
     def answerable(self) -> bool:
@@ -253,8 +288,11 @@ class Session:
             )
         if self.finished:
             raise UsageError("the search has ended; start a new one with all arms")
-        self.problem = msgspec.structs.replace(self.problem, labels=labels_of((*self.labels, *labels)))
+        grown = msgspec.structs.replace(self.problem, labels=labels_of((*self.labels, *labels)))
+        _ = grown.prices  # refused where a new arm has none
+        self.problem = grown
         self.running.grow(len(labels))
+        self.running.costs.grow(grown.prices, len(grown.labels))
         if self.problem.items is None:
             self._arrivals.append(len(labels))
         else:
@@ -299,7 +337,7 @@ class Session:
             history=history,
             health=health,
             evaluations=self.evaluations,
-            stopped=stopped,
+            stopped=stopped or ("budget spent" if self.over_budget else None),
             events=self.events,
         )
         if self.problem.items is None:
@@ -388,4 +426,5 @@ def has_queues(problem: Problem) -> bool:
     """
     workers = problem.options.get("workers")
     several = isinstance(workers, int) and workers > 1
-    return several and problem.items is None and problem.budget is None and not may_grow(problem)
+    unlimited = problem.budget is None and problem.budget_cost is None
+    return several and problem.items is None and unlimited and not may_grow(problem)

@@ -244,7 +244,7 @@ async def tell(request: Request) -> Any:
     form = await bodies.read(request, bodies.TellForm)
     tickets, rewards = form.both()
     await (await _desk(request)).tell(tickets, rewards, form.worker)
-    return {"tickets": tickets, "rewards": rewards}
+    return {"tickets": tickets, "rewards": [reward.value for reward in rewards]}
 
 
 async def fail(request: Request) -> Any:

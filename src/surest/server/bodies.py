@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from starlette.requests import Request
 
+from surest.core.costs import Scored
 from surest.server.errors import Refused
 from surest.server.limits import body_of
 
@@ -52,19 +53,30 @@ class TellForm(Form):
     ] = None
     ticket: Number | None = None
     reward: Annotated[float | None, _said("In the units of the study.")] = None
+    cost: Annotated[float, _said("What the evaluation cost.", ge=0)] | None = None
     tickets: Annotated[list[Number], _said("Several tickets.", max_length=10_000)] = []
     rewards: Annotated[list[float], _said("Their rewards, in the same order.", max_length=10_000)] = []
 
-    def both(self) -> tuple[list[int], list[float]]:
-        """Tickets and their rewards."""
+    costs: Annotated[
+        list[Annotated[float, msgspec.Meta(ge=0)] | None],
+        _said("What they cost, in the same order.", max_length=10_000),
+    ] = []
+
+    def both(self) -> tuple[list[int], list[Scored]]:
+        """Tickets, and their rewards with what they cost."""
         given = (self.ticket is not None) + (self.reward is not None)
-        if given != (0 if self.tickets else 2) or len(self.tickets) != len(self.rewards):
+        if (
+            given != (0 if self.tickets else 2)
+            or len(self.tickets) != len(self.rewards)
+            or (self.costs and len(self.costs) != len(self.rewards))
+        ):
             raise Refused(
                 422, "give a ticket and its reward, or as many tickets as rewards; /openapi.json describes it"
             )
         if self.ticket is not None and self.reward is not None:
-            return [self.ticket], [self.reward]
-        return self.tickets, self.rewards
+            return [self.ticket], [Scored(self.reward, self.cost)]
+        costs = self.costs or [None] * len(self.rewards)
+        return self.tickets, [*map(Scored, self.rewards, costs)]
 
 
 class FailForm(Form):

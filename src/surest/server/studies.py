@@ -167,7 +167,7 @@ class Desk:
         self.studies.handed += len(outcome.tickets)
         return outcome
 
-    async def tell(self, tickets: Sequence[int], rewards: Sequence[float], worker: str | None = None) -> None:
+    async def tell(self, tickets: Sequence[int], rewards: Sequence[Any], worker: str | None = None) -> None:
         """Say what evaluations gave, and who says so, if that is known. It is on disk when this returns."""
         fresh = await self._submit(Tell(tickets, rewards, worker))
         assert isinstance(fresh, int)

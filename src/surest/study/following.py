@@ -131,7 +131,7 @@ class Follower:
                 if self.items:
                     self._adopt(session, [ticket])
                 else:
-                    session.hear(number, ticket.reward)
+                    session.hear(number, ticket.reward, ticket.arm, ticket.cost)
         while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
             numbers = self._adopt(session, new)
             self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
@@ -148,10 +148,17 @@ class Follower:
         if self.items and not ((items >= 0) & (items < self.items)).all():
             raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
         rewards = np.array([np.nan if ticket.reward is None else ticket.reward for ticket in tickets])
-        return session.adopt(arms, rewards, items)
+        costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
+        return session.adopt(arms, rewards, items, costs)
 
     def hand_out(self, log: Log, worker: str, most: int, at: float, until: float) -> list[StoredTicket]:
         """Lease up to so many tickets: first those that failed or whose lease has run out, then fresh ones."""
+        if self.settings.problem.budget_cost is not None:
+            facts = log.study_facts(self.study)
+            out = 0 if facts is None else facts.open - facts.expired
+            most = min(most, self.catch_up(log).affordable(out))
+            if most < 1:
+                return []
         if self.items:
             return self._hand_out_cells(log, worker, most, at, until)
         again = log.read_tickets(self.study, open_by=at, most=most, hold=True)

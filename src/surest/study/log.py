@@ -81,6 +81,8 @@ class StoredTicket(msgspec.Struct, frozen=True):
     worker: str = ""
     told: float | None = None
     """When its reward came."""
+    cost: float | None = None
+    """What its evaluation cost, where that was measured."""
 
 
 class Facts(NamedTuple):
@@ -187,7 +189,7 @@ class Log(Protocol):
         """
 
     def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
-        """Write the rewards and workers of tickets that were read with `hold`, and when they came: now."""
+        """Write the rewards, costs and workers of tickets that were read with `hold`, and when they came: now."""
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:
         """Write down what happened to tickets. Each that is none of `NO_FAILURES` is one more failure of its ticket."""

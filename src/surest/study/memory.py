@@ -186,7 +186,7 @@ class MemoryLog:
         kept, now = self._changed(study), time.time()
         for ticket in told:
             kept.tickets[ticket.number] = replace(
-                kept.tickets[ticket.number], reward=ticket.reward, worker=ticket.worker, told=now
+                kept.tickets[ticket.number], reward=ticket.reward, cost=ticket.cost, worker=ticket.worker, told=now
             )
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:

@@ -88,10 +88,16 @@ def seal(*values: str | int | float | None) -> int:
     return zlib.crc32(json.dumps(values).encode())
 
 
-def reward_seals(ids: IntArray, which: IntArray, rewards: FloatArray, items: IntArray | None = None) -> IntArray:
+def reward_seals(
+    ids: IntArray,
+    which: IntArray,
+    rewards: FloatArray,
+    items: IntArray | None = None,
+    costs: FloatArray | None = None,
+) -> IntArray:
     """The checksums of told tickets, all at once: opening a study of a million rewards checks a million of them.
 
-    `items` are those of a study on a list of items.
+    `items` are those of a study on a list of items, `costs` what evaluations cost, NaN where that was not measured.
 
     >>> reward_seals(np.array([7]), np.array([1]), np.array([0.5]))
     array([-4379060614683937279])
@@ -103,6 +109,8 @@ def reward_seals(ids: IntArray, which: IntArray, rewards: FloatArray, items: Int
         parts.append(np.asarray(items).astype(np.uint64))
     for part in parts:
         mixed = _scrambled(mixed ^ part)
+    if costs is not None:
+        mixed = np.where(np.isnan(costs), mixed, _scrambled(mixed ^ np.asarray(costs, np.float64).view(np.uint64)))
     return mixed.view(np.int64)
 
 

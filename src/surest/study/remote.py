@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from surest.core.costs import parted
 from surest.core.problem import plain
 from surest.core.protocol import Answer
 from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
@@ -209,13 +210,17 @@ class RemoteStudy(Study):
             stated = {} if call.reward is None else {"reward": self._value(call.ticket, call.reward)}
             self._post("fail", said | stated)
         elif numbers:
-            values = [self._value(*pair) for pair in zip(numbers, call.rewards, strict=True)]
-            one = {"ticket": numbers[0], "reward": values[0]}
-            several = {"tickets": list(numbers), "rewards": values}
-            self._post("tell", {"worker": call.worker, **(several if numbers[1:] else one)})
+            told = [parted(reward, f"ticket {number}") for number, reward in zip(numbers, call.rewards, strict=True)]
+            values = [self._value(number, each.value) for number, each in zip(numbers, told, strict=True)]
+            costs = [each.cost for each in told]
+            several: dict[str, Any] = {"tickets": list(numbers), "rewards": values, "costs": costs}
+            said = several if numbers[1:] else {"ticket": numbers[0], "reward": values[0], "cost": costs[0]}
+            if all(cost is None for cost in costs):  # a service of old knows none
+                said = {name: part for name, part in said.items() if "cost" not in name}
+            self._post("tell", {"worker": call.worker, **said})
         self._let_go(numbers)
 
-    def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets. Of a ticket that somebody else told, theirs counts."""
         for number, reward in told.items():
             with suppress(TicketError):

@@ -203,7 +203,7 @@ class Study:
         labels, draws = self._arms, follower.draws(log, handed)
         return [Ticket(t.number, t.arm, labels[t.arm].label, t.item, d) for t, d in zip(handed, draws, strict=True)]
 
-    def tell(self, ticket: int, reward: SupportsFloat, *, worker: str | None = None) -> None:
+    def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None], *, worker: str | None = None) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
         self._tell([ticket], [reward], worker)
 
@@ -227,7 +227,7 @@ class Study:
         for number in numbers:
             self._holders.pop(number, None)
 
-    def exchange(self, told: Mapping[int, float], k: int) -> list[Ticket]:
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
         """Tell rewards, and ask for up to k tickets, in one transaction. Of a ticket that somebody else told, theirs counts."""
         tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:

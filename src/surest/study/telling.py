@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from surest.core.costs import parted
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.log import NO_FAILURES, Event, Log, StoredTicket
@@ -118,11 +119,12 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
         if number not in told:
             raise never(number)
         ticket = fresh.get(number, told[number])
-        value = _checked(study, ticket, reward)
+        given, cost = parted(reward, f"ticket {number}")
+        value = _checked(study, ticket, given)
         if ticket.reward is None:
             # Handed to somebody else meanwhile, the log names who told it; else whoever took it: another may well tell it.
             late = call.worker is not None and ticket.attempts > 1
-            fresh[number] = replace(ticket, reward=value, worker=call.worker if late else ticket.worker)
+            fresh[number] = replace(ticket, reward=value, cost=cost, worker=call.worker if late else ticket.worker)
         elif value != ticket.reward:
             raise TicketError(
                 f"ticket {number} was already told {ticket.reward} (by worker {ticket.worker!r}); it cannot "

@@ -59,6 +59,7 @@ class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     failures: ArmNumber | None = None
     """None in the first format."""
     item: ArmNumber | None = None
+    cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
 class Export(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,7 +95,19 @@ def export_text(study: "Study") -> Iterator[bytes]:
         comma, seen, handed = b"", list[tuple[Any, ...]](), check_there(study, log).tickets
         for first in range(0, handed, PORTION):
             found = log.read_tickets(study.id, first, first + PORTION)
-            portion = [(t.arm, t.reward, t.attempts, t.worker, t.told, t.failures, t.item) for t in found]
+            portion = [
+                (
+                    t.arm,
+                    t.reward,
+                    t.attempts,
+                    t.worker,
+                    t.told,
+                    t.failures,
+                    t.item,
+                    *(() if t.cost is None else (t.cost,)),
+                )
+                for t in found
+            ]
             yield comma + msgspec.json.encode(portion)[1:-1]
             comma = b","
             seen += portion
@@ -224,6 +237,7 @@ def _tickets(study: Export) -> list[StoredTicket]:
             attempts=t.attempts,
             worker=t.worker,
             told=t.told,
+            cost=t.cost,
         )
         for number, t in enumerate(study.tickets)
     ]
@@ -272,6 +286,8 @@ def _check_counts(study: Export, settings: Settings) -> None:
     if any(event.ticket >= len(study.tickets) or event.arm >= len(study.arms) for event in study.events):
         raise UsageError("this export has events of tickets or arms that it does not have")
     times = [t.told for t in study.tickets if t.told is not None] + [event.at for event in study.events]
+    if any(t.cost is not None and (t.reward is None or not np.isfinite(t.cost)) for t in study.tickets):
+        raise UsageError("this export has costs without a reward, or that are not finite")
     if not np.isfinite(times).all() or any((t.told is None) != (t.reward is None) for t in study.tickets):
         raise UsageError("this export has rewards without a time, or times without a reward")
     again, failed = Counter(event.ticket for event in study.events if event.kind == "retried"), _failed(study)
@@ -318,7 +334,7 @@ def _check_cells(study: Export, session: Session) -> Session:
         if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
             raise UsageError("a ticket names an arm or an item that there is not")
         if ticket.reward is not None:
-            session.tell_cell(ticket.arm, ticket.item, ticket.reward)
+            session.tell_cell(ticket.arm, ticket.item, (ticket.reward, ticket.cost))
     return session
 
 
@@ -376,7 +392,8 @@ def _check_requests(study: Export, session: Session) -> Session:
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
     if has_queues(session.problem) and additions:
         raise UsageError("an arm was added where none can be")
-    session.adopt(arms, rewards, np.full(len(arms), -1))
+    costs = np.array([np.nan if t.cost is None else t.cost for t in study.tickets])
+    session.adopt(arms, rewards, np.full(len(arms), -1), costs)
     answer_all(session, study.requests, additions)
     end = session.running.pulls
     left = [request for request in study.requests if request.first >= end]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
+from surest.core.costs import Scored, parted
 from surest.errors import EvaluationError, RewardError, TicketError
 from surest.search import asynchronous
 from surest.search.call import Work
@@ -85,7 +86,7 @@ class StudyDesk:
         self._keep = _every(
             study.settings.handling.lease_seconds / RENEWALS, lambda held: study.renew([t.id for t in held])
         )
-        self._told: dict[int, float] = {}  # not written yet
+        self._told: dict[int, Scored] = {}  # not written yet
         take_over(study)
 
     @property
@@ -110,7 +111,8 @@ class StudyDesk:
         """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
         try:
             of = f"ticket {ticket.id} (arm {ticket.label!r})"
-            self._told[ticket.id] = self.study.settings.problem.scale.number(reward, of)
+            given, cost = parted(reward, of)
+            self._told[ticket.id] = Scored(self.study.settings.problem.scale.number(given, of), cost)
         except RewardError as error:
             raise RewardError(
                 f"{error}. A study's bounds are fixed when it is made. To go on with all that was told, let the arm return the "

@@ -11,6 +11,7 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import Request
 
 from surest.arms.files import read_items
+from surest.core.costs import parse_costs
 from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
@@ -69,7 +70,9 @@ def fields() -> dict[str, Field]:
         default = DEFAULTS[name]
         shown = ", ".join(f"{end:g}" for end in default) if name == "bounds" else default
         chosen = "" if name in ("seed", "algorithm", *GOES_WITH) or shown in (None, "", False) else str(shown)
-        found[name] = Field(LABELS.get(name, name.capitalize()), str(meta.description), chosen, CHOICES.get(name, ()))
+        found[name] = Field(
+            LABELS.get(name, name.replace("_", " ").capitalize()), str(meta.description), chosen, CHOICES.get(name, ())
+        )
     usual = ", ".join(sorted({name for pair in ALGORITHMS.values() for name in pair}))
     found["algorithm"] = Field("Algorithm", f"Leave it empty for the usual one ({usual}, by question).", "")
     for name, (hint, _) in HANDLING.items():
@@ -150,6 +153,8 @@ def _value(name: str, text: str) -> Any:
         if len(ends) != 2:
             raise UsageError(f"the range is {text[:60]!r}; give the lowest and the highest possible reward, as in 0, 5")
         return tuple(ends)
+    if name == "cost":
+        return parse_costs(text.replace(",", " ").split())
     kind = HANDLING[name][1] if name in HANDLING else get_type_hints(Problem)[name]
     if kind is bool:
         return True

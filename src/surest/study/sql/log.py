@@ -16,7 +16,7 @@ PORTION = 500
 """Ticket numbers in one statement."""
 ALL = 2**62
 """More than there can be."""
-TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told"
+TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
 
 
 class SqlLog:
@@ -174,12 +174,25 @@ class SqlLog:
         return [StoredTicket(*row[:-1]) for row in rows]
 
     def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
-        insert = f"INSERT INTO surest_tickets (study, {TICKET}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        insert = f"INSERT INTO surest_tickets (study, {TICKET}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         rows = zip(tickets, _seals(tickets), strict=True)
         self.many(
             insert,
             [
-                (study, t.number, t.arm, t.item, t.reward, t.lease, t.attempts, t.failures, t.worker, t.told, check)
+                (
+                    study,
+                    t.number,
+                    t.arm,
+                    t.item,
+                    t.reward,
+                    t.lease,
+                    t.attempts,
+                    t.failures,
+                    t.worker,
+                    t.told,
+                    t.cost,
+                    check,
+                )
                 for t, check in rows
             ],
         )
@@ -193,10 +206,11 @@ class SqlLog:
     def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
         """Write rewards, each with its seal, and who told them."""
         now = self.driver.now
-        update = f"UPDATE surest_tickets SET reward = ?, seal = ?, worker = ?, told = {now} WHERE study = ? AND id = ?"
+        what = f"reward = ?, cost = ?, seal = ?, worker = ?, told = {now}"
+        update = f"UPDATE surest_tickets SET {what} WHERE study = ? AND id = ?"
         ordered = sorted(told, key=lambda ticket: ticket.number)
         rows = zip(ordered, _seals(ordered), strict=True)
-        self.many(update, [(t.reward, check, t.worker, study, t.number) for t, check in rows])
+        self.many(update, [(t.reward, t.cost, check, t.worker, study, t.number) for t, check in rows])
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:
         insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -240,6 +254,7 @@ def _seals(tickets: Sequence[StoredTicket]) -> list[int | None]:
             np.array([ticket.arm for ticket in told], np.int64),
             np.array([ticket.reward for ticket in told], np.float64),
             items,
+            np.array([np.nan if ticket.cost is None else ticket.cost for ticket in told]),
         ).tolist()
     )
     return [None if ticket.reward is None else next(found) for ticket in tickets]
@@ -249,10 +264,13 @@ def _check_seals(rows: Sequence[Sequence[Any]]) -> None:
     """Check told tickets, all at once."""
     if not rows:
         return
-    numbers, arms, items, rewards, *_, seals = zip(*rows, strict=True)
+    numbers, arms, items, rewards, *_, costs, seals = zip(*rows, strict=True)
     try:
         places = None if items[0] is None else np.array(items, np.int64)
-        found = reward_seals(np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, float), places)
+        known = np.array([np.nan if cost is None else cost for cost in costs], float)
+        found = reward_seals(
+            np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, float), places, known
+        )
         whole = np.array_equal(np.array(seals, np.int64), found)
     except (TypeError, ValueError, OverflowError):
         whole = False

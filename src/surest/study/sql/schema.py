@@ -7,7 +7,7 @@ each ticket is a cell, an arm on an item, and each cell has at most one. Times a
 Statements are SQLite's; `PostgreSQL.define` says them otherwise. Whoever changes a table adds to `CHANGES`; a test compares both.
 """
 
-VERSION = "0004"
+VERSION = "0005"
 """The tables that this code reads and writes."""
 VERSION_TABLE = "surest_version"
 ITEMS = """CREATE TABLE surest_items (  -- payload: JSON
@@ -37,7 +37,7 @@ TABLES = (
     """CREATE TABLE surest_tickets (  -- reward: as the user told it; lease: 0 once it has failed; attempts: leases
     study INTEGER NOT NULL, id BIGINT NOT NULL, arm INTEGER NOT NULL, reward DOUBLE, lease DOUBLE NOT NULL,
     attempts INTEGER NOT NULL, worker TEXT NOT NULL, told DOUBLE, seal BIGINT, failures INTEGER DEFAULT '0' NOT NULL,
-    item INTEGER, PRIMARY KEY (study, id)) WITHOUT ROWID""",
+    item INTEGER, cost DOUBLE, PRIMARY KEY (study, id)) WITHOUT ROWID""",
     "CREATE INDEX surest_open_tickets ON surest_tickets (study, id) WHERE reward IS NULL",
     CELLS, ITEMS, PACKS, SNAPSHOTS,
     """CREATE TABLE surest_events (  -- kind: failed, timed out, expired, interrupted, retried, imputed
@@ -57,6 +57,7 @@ CHANGES = {
     ),
     "0002": (SNAPSHOTS,),
     "0003": ("ALTER TABLE surest_studies ADD COLUMN paused INTEGER DEFAULT '0' NOT NULL",),
+    "0004": ("ALTER TABLE surest_tickets ADD COLUMN cost DOUBLE",),
 }  # fmt: skip
 """What each earlier version lacks beside what those after it lack."""
 
@@ -65,7 +66,7 @@ def statements_from(version: str | None) -> list[str] | None:
     """What brings a database up to date; None where a newer surest wrote it.
 
     >>> statements_from(VERSION), statements_from("0002")[-1], statements_from("9999")
-    ([], "UPDATE surest_version SET version_num = '0004'", None)
+    ([], "UPDATE surest_version SET version_num = '0005'", None)
     """
     if version is None:
         return list(TABLES)
