@@ -30,6 +30,7 @@ if _TYPE_CHECKING:
     from surest.search.gate import gate as gate
     from surest.search.identify import aidentify as aidentify
     from surest.search.identify import identify as identify
+    from surest.search.plan import plan as plan
     from surest.search.session import Session as Session
     from surest.search.tickets import Ticket as Ticket
     from surest.speed.run import fastest as fastest
@@ -68,6 +69,7 @@ _HOMES = {
     "import_study": "study.transfer",
     "list_studies": "study.study",
     "open_study": "study.study",
+    "plan": "search.plan",
 }
 """Where each public name is. It is imported when it is used: the command line's help should not wait for all of it."""
 __all__ = sorted(["SurestError", "__version__", *_HOMES])

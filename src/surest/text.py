@@ -184,3 +184,15 @@ def number(value: float) -> str:
     ('1,234', '3.14', '7.00e+12')
     """
     return count(value) if value >= 100 else f"{value:.3g}"
+
+
+def seconds_words(seconds: float) -> str:
+    """A time for people.
+
+    >>> seconds_words(0.4), seconds_words(42), seconds_words(5400), seconds_words(500_000)
+    ('0.4 s', '42 s', '1.5 h', '5.8 days')
+    """
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

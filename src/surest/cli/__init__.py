@@ -59,6 +59,7 @@ COMMANDS = {
     "evaluate": "Find the best arm on a list of items: a table of scores, or commands.",
     "fastest": "Find the fastest of several commands, by measuring.",
     "gate": "Decide whether a candidate is worse than a baseline, for a build.",
+    "plan": "Simulate how many evaluations a search will need, before the first one.",
     "bounds": "Show how hard a source is, before anything is pulled.",
     "study": "Keep a search in a database, shared by any number of workers.",
     "serve": "Serve studies over HTTP: pages, and JSON for workers in any language.",

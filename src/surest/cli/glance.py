@@ -6,13 +6,13 @@ from rich.text import Text
 
 from surest.cli.console import Output
 from surest.cli.output import warn
-from surest.report.terminal import arm_table, emphasised, seconds_words
+from surest.report.terminal import arm_table, emphasised
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import leading
 from surest.result.words import arm_name, cost, health_line, spent_words, verdict
 from surest.study.outcome import Progress
-from surest.text import at_most, counted, guessed, ordinal
+from surest.text import at_most, counted, guessed, ordinal, seconds_words
 
 
 def show_verdict(found: Result) -> None:

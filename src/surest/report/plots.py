@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
 from surest.report.pictures import MOST, tick_text
@@ -17,6 +19,8 @@ from surest.text import count, percent, shortened, visible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from surest.search.plan import Plan
 
 Kind = Literal["leads", "intervals", "pulls", "evidence"]
 SUFFIXES = ("png", "svg", "pdf")
@@ -170,6 +174,36 @@ def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") 
     ax.set_xlabel(_evaluations(counted))
     ax.set_ylabel("evidence (nats)")
     _bare(ax)
+
+
+def draw_plan(plan: "Plan", ax: "Axes | None" = None) -> "Axes":
+    """Evaluations that simulated searches needed against the gap; of one gap, how they spread."""
+    ax = _pyplot().subplots(figsize=(6.4, 3.2), layout="constrained")[1] if ax is None else ax
+    if len(plan.rows) == 1:
+        row = plan.rows[0]
+        needed = np.sort(row.evaluations)
+        ax.plot(
+            needed, np.arange(1, len(needed) + 1) / len(needed), color=OTHER, drawstyle="steps-post", label="surest"
+        )
+        ax.axvline(row.fixed, color=QUIET, ls="--", label=f"fixed sample, power {plan.power:.0%}")
+        ax.set(xlabel="evaluations", ylabel="share of searches that end", ylim=(0, 1.02))
+    else:
+        gaps = [row.gap for row in plan.rows]
+        low, middle, high, _ = zip(*(row.quantiles() for row in plan.rows), strict=True)
+        ax.fill_between(gaps, low, high, color=OTHER, alpha=0.25, lw=0, label="surest, 80 % of the searches")
+        ax.plot(gaps, middle, color=OTHER, marker="o", label="surest, median")
+        ax.plot(
+            gaps,
+            [row.fixed for row in plan.rows],
+            color=QUIET,
+            ls="--",
+            marker="s",
+            label=f"fixed sample, power {plan.power:.0%}",
+        )
+        ax.set(xlabel="how far the best is ahead", ylabel="evaluations", yscale="log")
+    ax.legend(frameon=False)
+    _bare(ax)
+    return ax
 
 
 def _evaluations(counted: str) -> str:

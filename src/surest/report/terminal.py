@@ -22,7 +22,7 @@ from surest.result.questions import names
 from surest.result.table import SHOWN, ArmTable
 from surest.result.words import arm_name, verdict
 from surest.search.watching import Looks
-from surest.text import count, decimals, guessed, shortened, visible
+from surest.text import count, decimals, guessed, seconds_words, shortened, visible
 
 
 def emphasised(result: Result) -> Text:
@@ -214,15 +214,3 @@ def shown_live(
 
     with live:
         yield Looks(show, every=EVERY)
-
-
-def seconds_words(seconds: float) -> str:
-    """A time for people.
-
-    >>> seconds_words(0.4), seconds_words(42), seconds_words(5400), seconds_words(500_000)
-    ('0.4 s', '42 s', '1.5 h', '5.8 days')
-    """
-    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

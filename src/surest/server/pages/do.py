@@ -5,10 +5,12 @@ from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from surest.errors import RewardError, SurestError, UsageError
+from surest.search.plan import plan as plan_of
 from surest.server.api import check_settings
 from surest.server.auth import check, csrf_of, log_in, log_out, needs
 from surest.server.bodies import MOST_REASON
@@ -56,6 +58,12 @@ async def create(request: Request) -> Response:
             raise UsageError("there are no arms; write one on each line")
         settings = settings_of(form)
         check_settings(settings)
+        if text_of(form, "plan"):
+            items = await items_of(form)
+            told = await anyio.to_thread.run_sync(
+                _planned, form, len(labels), None if items is None else len(items), settings
+            )
+            return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, None, plan=told)
         made = await request.app.state.studies.create(
             text_of(form, "name"), labels, items=await items_of(form), **settings
         )
@@ -67,9 +75,29 @@ async def create(request: Request) -> Response:
     return to(path_of(request, made.name), done="made")
 
 
-def _new(request: Request, given: dict[str, str], error: SurestError | None, again: str = "") -> Response:
+def _planned(form: Any, arms: int, items: int | None, settings: dict[str, Any]) -> str:
+    """How many evaluations such a study will need, from what somebody guesses."""
+    rate, lead = number_of(text_of(form, "guess"), "the guessed score"), number_of(text_of(form, "lead"), "the lead")
+    own = {
+        name: value for name, value in settings.items() if name in ("delta", "epsilon", "cost", "cost_unit", "budget")
+    }
+    guess: dict[str, Any] = (
+        {"baseline": rate, "lift": lead} if items is None else {"items": items, "score": rate, "gap": lead}
+    )
+    return str(plan_of(arms=arms, runs=100, seconds=5.0, **guess, **own))
+
+
+def _new(
+    request: Request, given: dict[str, str], error: SurestError | None, again: str = "", plan: str = ""
+) -> Response:
     """The form for a new study; with what was written before, and what was wrong with it."""
-    values: dict[str, Any] = {"fields": fields(), "questions": QUESTIONS, "further": FURTHER, "given": given}
+    values: dict[str, Any] = {
+        "fields": fields(),
+        "questions": QUESTIONS,
+        "further": FURTHER,
+        "given": given,
+        "plan": plan,
+    }
     status = 200 if error is None else status_of(error)
     return page(request, "new.html", status, problem=None if error is None else f"{error}{again}", **values)
 

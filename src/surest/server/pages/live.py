@@ -15,7 +15,6 @@ from starlette.responses import Response, StreamingResponse
 from surest.errors import SurestError, UnknownStudyError
 from surest.report.page import health, summary
 from surest.report.pictures import has_begun, pictures_of
-from surest.report.terminal import seconds_words
 from surest.result.differences import leads_of
 from surest.result.words import verdict
 from surest.server.auth import needs
@@ -34,7 +33,7 @@ from surest.server.pages.view import (
     look,
     state_words,
 )
-from surest.text import guessed, visible
+from surest.text import guessed, seconds_words, visible
 
 K = TypeVar("K")
 V = TypeVar("V")
