@@ -24,6 +24,8 @@ if _TYPE_CHECKING:
     from surest.errors import Stop as Stop
     from surest.result.data import Result as Result
     from surest.result.gate import Gate as Gate
+    from surest.search.duel import aduel as aduel
+    from surest.search.duel import duel as duel
     from surest.search.evaluate import aevaluate as aevaluate
     from surest.search.evaluate import evaluate as evaluate
     from surest.search.gate import agate as agate
@@ -57,10 +59,12 @@ _HOMES = {
     "Stop": "errors",
     "Study": "study.study",
     "Ticket": "search.tickets",
+    "aduel": "search.duel",
     "aevaluate": "search.evaluate",
     "aidentify": "search.identify",
     "bernoulli": "arms.finite",
     "delete_study": "study.study",
+    "duel": "search.duel",
     "evaluate": "search.evaluate",
     "fastest": "speed.run",
     "agate": "search.gate",

@@ -76,6 +76,8 @@ MODULES = {
 }
 """By name, in the order in which they are listed: the module of `surest` whose ``ENTRIES`` has the algorithm. It is
 imported when the algorithm is first looked up."""
+DOORS = {"duels": "algorithms.duels"}
+"""The same of those that have a door of their own, and are no choice for others: they are not listed."""
 DEFAULT = "wager"
 Algorithm = str | Callable[..., Any] | Entry
 """A name, a generator function of one's own, or an entry."""
@@ -90,7 +92,7 @@ class Registry(MutableMapping[str, Entry]):
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self._entries:
-            home = f"surest.{self._modules[name]}"
+            home = f"surest.{self._modules.get(name) or DOORS[name]}"
             found = [entry for entry in import_module(home).ENTRIES if entry.name == name]
             if not found:
                 raise LookupError(f"{home} has no entry named {name!r} in ENTRIES; MODULES says that it has")
@@ -106,7 +108,7 @@ class Registry(MutableMapping[str, Entry]):
         self._entries.pop(name, None)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._modules
+        return name in self._modules or name in DOORS
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from surest.core.costs import Spent, checked_prices, prices_of
+from surest.core.duels import with_pairs
 from surest.core.protocol import FloatArray, checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
@@ -166,6 +167,7 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
         ...
     surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
     """
+    arms, given = with_pairs(arms, given)
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
     items = given.get("items")

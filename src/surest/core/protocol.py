@@ -95,6 +95,8 @@ class Status:
     differences: tuple[FloatArray, FloatArray] | None = None
     """Bounds of each arm's mean less the leader's (the control's, where there is one), for all arms at once, where the algorithm
     compares arms item by item."""
+    duels: Any = None
+    """What duels came to (`result.duels.Duels`): leader, chosen and contenders are then players, and what is pulled are pairs."""
     lead: "Leads | None" = None
     """By how much the leader (the last arm chosen) is ahead of others: a function, as it takes a while to compute."""
 

@@ -14,6 +14,7 @@ from surest.core.procedure import Exchange
 from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
 from surest.result.differences import Differences, differences_of, leads_of
+from surest.result.duels import Duels
 from surest.result.json import to_dict
 from surest.result.lead import Lead, lead_of
 from surest.result.listed import Listed
@@ -87,6 +88,8 @@ class Result:
     """What computes the bounds of `lead`, and of the lead over other arms, on [0, 1], where the algorithm tells them."""
     lead_told: Lead | None = None
     """The lead, where it was read from JSON."""
+    duels: Duels | None = None
+    """Of a search by duels: who met whom, who won, and which groups are certain. Arms are then the players."""
     transcript: list[Exchange] | None = None
     additions: tuple[tuple[int, int], ...] = ()
     """Arms that were added while it ran: after how many answered requests, and how many."""
@@ -128,8 +131,8 @@ class Result:
 
     @property
     def best(self) -> Any:
-        """The label of the best arm."""
-        return self.labels[self.index]
+        """The label of the best arm; None where duels show that no arm beats all others."""
+        return self.labels[self.index] if self.indices or self.duels is None else None
 
     @property
     def chosen(self) -> tuple[Any, ...]:
@@ -267,6 +270,7 @@ class Result:
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
         counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
+        counted = counted if self.duels is None else "duels"
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
         digits = decimals(*self.bounds, self._closest())
         costs = (

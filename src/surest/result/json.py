@@ -10,6 +10,7 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
+from surest.result.duels import Duels, DuelsDocument, duels_from, duels_json
 from surest.result.lead import Lead
 from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
@@ -74,6 +75,7 @@ class Document(msgspec.Struct):
     lead: LeadDocument | None = None
     forecast: float | None = None
     resampled: bool = False
+    duels: DuelsDocument | None = None
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
     warnings: list[str] = []
     health: dict[str, dict[str, int]] | None = None
@@ -156,7 +158,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         if name in ALWAYS or getattr(problem, name) != default
     }
     settings = {"prices" if name == "cost" else name: value for name, value in settings.items()}
-    one = problem.question.kind == "best"
+    one = problem.question.kind == "best" and len(result.indices) > 0
     words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
     return {
         "question": problem.question.kind,
@@ -190,6 +192,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "lead": None if result.lead is None else _lead_json(result.lead),
         "forecast": None if result.forecast is None else finite(result.forecast),
         **({"resampled": True} if result.resampled else {}),
+        **({} if result.duels is None else {"duels": duels_json(result)}),
         "warnings": list(result.warnings),
         # What is certain has infinite evidence, which JSON does not know: it has at least what a decision needs.
         "history": [[at, finite(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
@@ -273,6 +276,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "problem": problem,
         "indices": indices,
         "verdicts": _verdicts(data, problem, source),
+        "duels": _duels(data, source),
         "seconds": math.nan if data.seconds is None else data.seconds,
         "pulls_per_arm": np.array(data.pulls_per_arm, np.int64),
         "means": _array(data.means),
@@ -287,6 +291,13 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
     return _of_table(fields, msgspec.convert(raw, _Cells)) if listed else fields
+
+
+def _duels(data: Document, source: str) -> Duels | None:
+    try:
+        return None if data.duels is None else duels_from(data.duels, data.labels)
+    except (ValueError, KeyError) as error:
+        raise UsageError(f"{source} is not a result: {error}") from None
 
 
 def _indices(data: Document, source: str) -> tuple[int, ...]:

@@ -33,6 +33,8 @@ class Lead(NamedTuple):
 def lead_of(result: "Result") -> Lead | None:
     """The lead of a result; None where there is no runner-up, or nothing is known of one."""
     asked = result.problem.question
+    if result.duels is not None:  # mean scores are against different opponents
+        return None
     if asked.kind == "above" or len(result.labels) < 2 or result.pulls == 0 or result.reason.endswith("tied"):
         return None
     sign = -1.0 if result.minimise else 1.0

@@ -10,6 +10,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
 from surest.result.advice import warnings_of
 from surest.result.data import Event, Result
+from surest.result.duels import on_players
 from surest.result.listed import Listed
 
 
@@ -29,7 +30,10 @@ def result_of(
 
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
-    answer, state, scale, labels = running.value, status_of(running), problem.scale, problem.labels
+    answer, state, scale = running.value, status_of(running), problem.scale
+    duels = None if state is None else state.duels
+    problem = on_players(problem)
+    labels = problem.labels
     indices = _chosen(running, problem, state)
     status = scale.status(state if state is not None else Status(leader=_leader(running)))
     certified = answer is not None and answer.certified
@@ -49,7 +53,7 @@ def result_of(
         pulls=running.pulls,
         rounds=running.rounds,
         seconds=seconds,
-        pulls_per_arm=running.pulls_per_arm.copy(),
+        pulls_per_arm=running.pulls_per_arm.copy() if duels is None else duels.games.sum(axis=1),
         means=scale.from_unit(running.means) if status.means is None else status.means,
         contender_indices=contenders,
         apart=status.apart,
@@ -61,6 +65,7 @@ def result_of(
         intervals=status.intervals,
         differences_told=status.differences if problem.items is None else None,
         lead_bounds=status.lead,
+        duels=duels,
         transcript=running.transcript,
         additions=tuple(running.additions),
         events=tuple(events),

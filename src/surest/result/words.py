@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.core.costs import money
+from surest.result.duels import after_duels, duels_verdict
 from surest.result.lead import lead_words
 from surest.result.questions import (
     NAMED,
@@ -41,6 +42,8 @@ def verdict(result: "Result") -> str:
 
 def after_verdict(result: "Result") -> list[str]:
     """What follows a verdict, wherever it stands: the lead, what else a table says, and what it cost."""
+    if result.duels is not None:
+        return after_duels(result)
     return [*filter(None, [lead_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)])]
 
 
@@ -75,6 +78,8 @@ def _gaps(result: "Result") -> list[str]:
 
 
 def _verdict(result: "Result") -> str:
+    if result.duels is not None:
+        return duels_verdict(result)
     if not result.certified and (result.pulls == 0 or (result.listed is not None and not result.listed.items_used)):
         gaps = None if result.listed is None else result.listed.gaps
         if gaps is not None and result.pulls:

@@ -14,6 +14,7 @@ from surest.arms.kinds import Functions, Records, Simulated, async_arms, kind_of
 from surest.arms.order import check_order, shuffled
 from surest.arms.recorded import ABOUT_ITEMS
 from surest.arms.totals import Totals
+from surest.core.duels import DUELS
 from surest.core.problem import SETTINGS, Problem, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -284,6 +285,8 @@ def judge_totals(totals: Totals, **settings: Any) -> tuple[Running[Answer], Prob
 def _refuse_items(settings: dict[str, Any], door: str, other: str) -> None:
     """Refuse what belongs to lists of items: its rules prove nothing about fresh draws."""
     algorithm = settings.get("algorithm")
+    if algorithm == DUELS:
+        raise UsageError("duels are asked for by surest.duel(arms, judge)")
     if "items" in settings or (algorithm is not None and entry_of(algorithm).works_on == "items"):
         raise UsageError(
             f"{door} draws fresh rewards, and rules for a list of items prove nothing about those; to compare arms on a list "

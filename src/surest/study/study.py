@@ -9,6 +9,7 @@ from importlib import import_module
 from math import inf
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+from surest.core.duels import with_pairs
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, TicketError, UnknownStudyError, UsageError
@@ -95,6 +96,7 @@ def open_study(
     """
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
     given = spoken({"delta": delta, **handling, **settings})
+    arms, given = with_pairs(arms, given)
     labels = None if arms is None else checked_labels(arms)
     listed = checked_items(items)
     given |= {"items": len(listed)} if listed else {}

@@ -1,0 +1,59 @@
+"""Duels as arms: what is pulled is an ordered pair of players, so that stores, desks and workers need not know of duels."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from surest.core.protocol import IntArray
+from surest.errors import UsageError
+
+DUELS = "duels"
+"""The algorithm."""
+VERSUS = " vs "
+
+
+def pair_labels(players: Sequence[Any]) -> list[str]:
+    """All ordered pairs; the player named first is on the first side.
+
+    >>> pair_labels(["a", "b", "c"])
+    ['a vs b', 'a vs c', 'b vs a', 'b vs c', 'c vs a', 'c vs b']
+    """
+    names = [str(player) for player in players]
+    return [f"{a}{VERSUS}{b}" for i, a in enumerate(names) for j, b in enumerate(names) if i != j]
+
+
+def pair_number(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """The position of a pair among the labels.
+
+    >>> pair_number(np.array([0, 2]), np.array([2, 0]), 3)
+    array([1, 4])
+    """
+    return np.asarray(first * (n - 1) + second - (second > first), np.int64)
+
+
+def players_of(pairs: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """The players of pairs, by position: who is on the first side, and who on the second.
+
+    >>> players_of(np.array([1, 4]), 3)
+    (array([0, 2]), array([2, 0]))
+    """
+    first, second = np.divmod(pairs, n - 1)
+    return first, second + (second >= first)
+
+
+def with_pairs(arms: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Arms and settings of a search; where it is one of duels between players, its arms are their pairs.
+
+    >>> with_pairs(["a", "b"], {"algorithm": "duels"})
+    (['a vs b', 'b vs a'], {'algorithm': 'duels', 'options': {'players': ['a', 'b']}})
+    """
+    options = {**(given.get("options") or {}), **({"players": given["players"]} if "players" in given else {})}
+    if given.get("algorithm") != DUELS or arms is None or "players" in options:
+        return arms, dict(given)
+    players = [str(i) for i in range(arms)] if isinstance(arms, int) else [str(arm) for arm in arms]
+    if len(players) < 2:
+        raise UsageError("a duel needs two: give at least two arms")
+    if len(set(players)) < len(players):
+        raise UsageError("two arms of the duels have the same label; labels must differ")
+    return pair_labels(players), {**given, "options": {**options, "players": players}}

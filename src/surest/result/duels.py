@@ -1,0 +1,166 @@
+"""What duels came to: who met whom, who won, which groups are certain; and its words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from surest.core.duels import DUELS
+from surest.core.problem import Problem
+from surest.core.protocol import BoolArray, FloatArray, IntArray
+from surest.result.questions import listed_words, names
+from surest.text import count, percent, visible
+
+if TYPE_CHECKING:
+    from surest.result.data import Result
+
+NO_WINNER = "no Condorcet winner"
+
+
+@dataclass(frozen=True, eq=False)
+class Duels:
+    """Who met whom, and what came of it. Players are named by position; rows are for, columns against."""
+
+    games: IntArray
+    """How often each pair has met."""
+    score: FloatArray
+    """The row's wins against the column, ties counted half."""
+    told: BoolArray
+    """Whether the row is told to beat the column (to fall short of ½ by no more than ε). All of these hold together at 1 − δ."""
+    groups: tuple[tuple[int, ...], ...]
+    """In order: every player of a group is told to beat every one of all later groups."""
+    order: tuple[int, ...]
+    """All players, the best first: by groups, and within these as it seems."""
+    open: int
+    """Pairs that the answer still needs to be told apart."""
+    proven: bool
+    """Whether it is shown that the named ones beat all others; else they do so if anybody does."""
+    first: tuple[float, float, float] | None
+    """The first side's mean score, with bounds that hold at any time at 1 − δ; None where sides were neither drawn nor even."""
+    ranked: bool = False
+    """Whether a ranking was asked for."""
+
+
+def on_players(problem: Problem) -> Problem:
+    """The problem of a result: about players, where a search pulls pairs of them."""
+    if problem.algorithm != DUELS or "players" not in problem.options:
+        return problem
+    left = {name: value for name, value in problem.options.items() if name not in ("players", "rows")}
+    return msgspec.structs.replace(problem, labels=tuple(problem.options["players"]), options=left)
+
+
+def duels_verdict(result: "Result") -> str:
+    """Who beats all others, and how sure that is."""
+    duels, m = result.duels, result.problem.question.top
+    assert duels is not None
+    sure = f"wrong with probability at most {result.delta:g}"
+    whom = "every other arm" if m == 1 else f"each of the {len(result.labels) - m:,} others"
+    short = f" (or falls short of an even score by no more than {result.epsilon:g})" if result.epsilon else ""
+    if result.certified and result.reason == NO_WINNER:
+        who = "no arm beats" if m == 1 else f"no {m} arms beat"
+        close = f" or comes within {result.epsilon:g} of it" if result.epsilon else ""
+        return f"There is no Condorcet winner: {who} {whom} head to head{close}, {sure}."
+    named = names(result.chosen)
+    named = f"{named[:1].upper()}{named[1:]}"
+    if result.certified:
+        unless = "" if duels.proven else ", if any arm does" if m == 1 else f", if any {m} arms do"
+        return f"{named} {'beats' if m == 1 else 'beat'} {whom} head to head{short}{unless}: {sure}."
+    if result.pulls == 0:
+        return f"Not decided ({result.reason}). No duel has been counted yet."
+    lead = f"{named} {'leads' if m == 1 else 'lead'}."
+    left = result.contenders or ()
+    if duels.ranked:
+        rest = f"{count(duels.open)} of {count(len(result.labels) * (len(result.labels) - 1) // 2)} pairs are not told apart yet."
+    elif len(left) == len(result.labels):
+        rest = f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still beat every other."
+    elif len(left) <= 1:
+        rest = "It beats all others if any arm does; whether one does is open."
+    else:
+        few = (
+            listed_words([visible(str(label)) for label in left], "or")
+            if len(left) <= 5
+            else f"one of {len(left):,} arms"
+        )
+        rest = f"If any arm beats every other, it is {few} ({percent(1 - result.delta)})."
+    return f"Not decided ({result.reason}). {lead} {rest}"
+
+
+def after_duels(result: "Result") -> list[str]:
+    """What follows the verdict: the groups, the sides, the cost."""
+    duels = result.duels
+    assert duels is not None
+    said = []
+    if len(duels.groups) > 1:
+        said.append(f"Ranking: {ranking(result.labels, duels)}. All of it holds at {percent(1 - result.delta)}.")
+    if duels.first is not None:
+        mean, low, high = duels.first
+        side = f"The first side scores {mean:.2f} ({low:.2f} to {high:.2f})"
+        biased = low > 0.5 or high < 0.5
+        said.append(f"{side}: {'the judge favours a side' if biased else 'no bias of sides is seen'}.")
+    rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
+    seconds = "" if np.isnan(result.seconds) else f", {result.seconds:.2f} s"
+    said.append(f"It took {'1 duel' if result.pulls == 1 else f'{count(result.pulls)} duels'} in {rounds}{seconds}.")
+    return said
+
+
+def ranking(labels: Sequence[Any], duels: Duels) -> str:
+    """The groups, with their places.
+
+    >>> groups = Duels(np.zeros((3, 3), int), np.zeros((3, 3)), np.zeros((3, 3), bool), ((2,), (0, 1)), (2, 0, 1), 0, True, None)
+    >>> ranking(["a", "b", "c"], groups)
+    '1 c; 2–3 a, b'
+    """
+    said, place = [], 1
+    for group in duels.groups:
+        last = place + len(group) - 1
+        who = ", ".join(visible(str(labels[player])) for player in group)
+        said.append(f"{place if last == place else f'{place}–{last}'} {who}")
+        place = last + 1
+    return "; ".join(said)
+
+
+def duels_json(result: "Result") -> dict[str, Any]:
+    """The same as plain data."""
+    duels = result.duels
+    assert duels is not None
+    return {
+        "games": duels.games.tolist(),
+        "score": duels.score.tolist(),
+        "told": duels.told.astype(int).tolist(),
+        "groups": [[str(result.labels[player]) for player in group] for group in duels.groups],
+        "order": list(duels.order),
+        "open": duels.open,
+        "proven": duels.proven,
+        "first_side": None if duels.first is None else dict(zip(("mean", "low", "high"), duels.first, strict=True)),
+        "ranked": duels.ranked,
+    }
+
+
+class DuelsDocument(msgspec.Struct):
+    """Duels as the JSON of a result has them."""
+
+    games: list[list[int]]
+    score: list[list[float]]
+    told: list[list[bool | int]]
+    groups: list[list[str]]
+    order: list[int]
+    open: int
+    proven: bool
+    first_side: dict[str, float] | None = None
+    ranked: bool = False
+
+
+def duels_from(data: DuelsDocument, labels: list[str]) -> Duels:
+    """From JSON; ValueError where it is not about these players."""
+    n, games, score = len(labels), np.array(data.games), np.array(data.score, float)
+    told = np.array(data.told, bool)
+    if not games.shape == score.shape == told.shape == (n, n) or sorted(data.order) != list(range(n)):
+        raise ValueError("its duels are not between its arms")
+    if sorted(player for group in data.groups for player in group) != sorted(labels):
+        raise ValueError("its groups are not of its arms")
+    side = data.first_side
+    first = None if side is None else (side["mean"], side["low"], side["high"])
+    groups = tuple(tuple(labels.index(player) for player in group) for group in data.groups)
+    return Duels(games, score, told, groups, tuple(data.order), data.open, data.proven, first, data.ranked)

@@ -1,0 +1,219 @@
+"""The front doors for duels: `duel`, and `aduel` for async judges."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from inspect import iscoroutinefunction
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from surest.arms.files import Columns
+from surest.arms.games import Games, games_of, score_of
+from surest.core.duels import DUELS, players_of
+from surest.core.problem import labels_of
+from surest.core.scale import Scale
+from surest.errors import UsageError
+from surest.result.data import Result
+from surest.search.call import Work, seed_of
+from surest.search.executor import IN_FLIGHT, Workers, drive
+from surest.search.recorded import feed
+from surest.search.run import Run
+from surest.search.tickets import Ticket
+from surest.search.watching import Hook, watching
+
+SETTINGS = ("delta", "epsilon", "top", "budget", "note", "batch")
+"""What may be asked of duels, apart from how they are run."""
+
+
+def duel(
+    arms: Any,
+    judge: Callable[..., Any] | None = None,
+    items: Sequence[Any] | None = None,
+    delta: float = 0.05,
+    *,
+    strict: bool = False,
+    rank: bool = False,
+    seed: int | None = None,
+    columns: Columns | None = None,
+    executor: Workers | None = None,
+    in_flight: int = IN_FLIGHT,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    on_request: Hook | None = None,
+    storage: Any = None,
+    name: str | None = None,
+    progress: Hook | bool | None = None,
+    history: bool = False,
+    record: bool = False,
+    **settings: Any,
+) -> Result:
+    """Find who beats all others head to head, wrong with probability at most `delta`, by duels.
+
+    Parameters
+    ----------
+    arms : sequence of labels, or recorded duels
+        Who meets whom. Without a judge: a CSV file (columns first, second, and score or winner), a PGN file of games, a data
+        frame, or rows (first, second, score), each used at most once, in order.
+    judge : callable, optional
+        ``judge(first, second)``, or with `items` ``judge(first, second, item)``: 1 if the first is better, 0 if the second is,
+        0.5 for a tie, or the label of the winner, or "tie". Who comes first is drawn.
+    items : sequence, optional
+        What duels are fought on. Each draws one, with replacement.
+    delta, epsilon, top, budget, note
+        As for `identify`: the allowed error probability; by how much of an even score who is named may fall short; how many
+        arms to name that beat all others; the most duels.
+    strict : bool
+        Show also that somebody beats all others. Else the verdict may be "…, if any arm does".
+    rank : bool
+        Go on until every pair is told apart: a full ranking.
+    seed, executor, in_flight, retries, on_failure, on_request, storage, name, progress, history, record
+        As for `identify`. A judge that raises, or returns None or what is no score, is retried 3 times by default; with
+        ``on_failure=0.5`` the duel then counts as a tie.
+    columns : mapping, optional
+        Other names of the columns: ``{"first": "model_a", "second": "model_b"}``.
+    batch : int
+        Duels asked for at a time, at least; default 1.
+
+    Returns
+    -------
+    Result
+        `best` is the winner, or None if there is shown to be none; `contenders` are who may still be it; `duels` has the table
+        of wins, the groups of the ranking, and the bias of sides.
+
+    Examples
+    --------
+    >>> import random
+    >>> rng, strength = random.Random(1), {"terse": 0.2, "kind": 0.8, "rude": 0.1}
+    >>> def judge(first, second):
+    ...     return rng.random() < strength[first] / (strength[first] + strength[second])
+    >>> result = duel(list(strength), judge, seed=1)
+    >>> result.best, result.certified
+    ('kind', True)
+    """
+    asked = _asked(settings, delta, strict, rank)
+    if judge is None:
+        if any(given is not None for given in (items, executor, retries, on_failure, storage, name)):
+            raise UsageError(
+                "recorded duels need no items, executor, retries, on_failure, storage or name; leave them out"
+            )
+        return _recorded(games_of(arms, columns), asked, seed, progress, on_request, history, record)
+    if iscoroutinefunction(judge):
+        raise UsageError("the judge is an async function: await surest.aduel")
+    with _begun(
+        arms, asked, progress, on_request, in_flight=1 if executor is None else in_flight, seed=seed, storage=storage,
+        name=name, retries=retries, on_failure=on_failure, history=history, record=record,
+    ) as run:  # fmt: skip
+        drive(run.desk, work_of_duels(partial(_judged, judge), labels_of(arms), run.problem.seed, items), executor,
+              1 if executor is None else in_flight)  # fmt: skip
+    return _found(run, arms)
+
+
+async def aduel(
+    arms: Sequence[Any],
+    judge: Callable[..., Awaitable[Any]],
+    items: Sequence[Any] | None = None,
+    delta: float = 0.05,
+    *,
+    strict: bool = False,
+    rank: bool = False,
+    in_flight: int = IN_FLIGHT,
+    on_request: Hook | None = None,
+    progress: Hook | bool | None = None,
+    seed: int | None = None,
+    retries: int | None = None,
+    on_failure: float | None = None,
+    storage: Any = None,
+    name: str | None = None,
+    history: bool = False,
+    record: bool = False,
+    **settings: Any,
+) -> Result:
+    """`duel` for an async judge: up to `in_flight` duels are awaited at a time.
+
+    Examples
+    --------
+    >>> import asyncio, random
+    >>> rng = random.Random(0)
+    >>> async def judge(first, second):
+    ...     await asyncio.sleep(0)
+    ...     return "b" if rng.random() < 0.9 else "a"
+    >>> asyncio.run(aduel(["a", "b"], judge, in_flight=4)).best
+    'b'
+    """
+    asked = _asked(settings, delta, strict, rank)
+    with _begun(
+        arms, asked, progress, on_request, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,
+        on_failure=on_failure, history=history, record=record,
+    ) as run:  # fmt: skip
+        from surest.search.asynchronous import drive as drive_async
+
+        work = work_of_duels(partial(_ajudged, judge), labels_of(arms), run.problem.seed, items)
+        await drive_async(run.desk, work, in_flight)
+    return _found(run, arms)
+
+
+def work_of_duels(
+    judge: Callable[..., Any], players: Sequence[Any], seed: int, items: Sequence[Any] | None = None
+) -> Work:
+    """From a ticket to the call of the judge: the two players, and an item that is drawn by the ticket's own seed.
+
+    >>> work_of_duels(print, ["a", "b"], 7, ["q1", "q2"])(Ticket(0, 1, "b vs a"))
+    (<built-in function print>, 'b', 'a', 'q2')
+    """
+    n = len(players)
+
+    def work(ticket: Ticket) -> tuple[Any, ...]:
+        first, second = (int(place) for place in players_of(np.int64(ticket.arm), n))  # type: ignore[arg-type]
+        drawn = () if items is None else (items[Random(seed_of(seed, ticket)).randrange(len(items))],)
+        return judge, players[first], players[second], *drawn
+
+    return work
+
+
+def _judged(judge: Callable[..., Any], first: Any, second: Any, *item: Any) -> Any:
+    return score_of(judge(first, second, *item), first, second)
+
+
+async def _ajudged(judge: Callable[..., Awaitable[Any]], first: Any, second: Any, *item: Any) -> Any:
+    return score_of(await judge(first, second, *item), first, second)
+
+
+def _asked(settings: Mapping[str, Any], delta: float, strict: bool, rank: bool) -> dict[str, Any]:
+    """What is asked, as settings of the search; refused where duels know nothing of it."""
+    wrong = next((name for name in settings if name not in SETTINGS), None)
+    if wrong is not None:
+        raise UsageError(f"duels take no setting {wrong!r}; they take {', '.join(SETTINGS)}")
+    if rank and (settings.get("top") is not None or strict):
+        raise UsageError("rank tells every pair apart, and so who beats all others; leave out top and strict")
+    flags = {name: True for name, on in (("strict", strict), ("rank", rank)) if on}
+    return {"delta": delta, **settings, **flags, "algorithm": DUELS}
+
+
+def _begun(arms: Any, asked: dict[str, Any], progress: Any, on_request: Any, **how: Any) -> Run:
+    if isinstance(arms, str | bytes) or not isinstance(arms, Sequence):
+        raise UsageError(f"arms are {arms!r:.60}; give a list of at least two labels, and a judge")
+    players = labels_of(arms)
+    watch = watching(players, Scale(), progress, on_request)
+    return Run.begun([str(player) for player in players], asked, watch, **how)
+
+
+def _found(run: Run, arms: Sequence[Any]) -> Result:
+    """The result, with the caller's own labels."""
+    run.problem = msgspec.structs.replace(run.problem, labels=labels_of(arms))
+    found = run.found()
+    return replace(found, problem=msgspec.structs.replace(found.problem, labels=labels_of(arms)))
+
+
+def _recorded(
+    games: Games, asked: dict[str, Any], seed: int | None, progress: Any, on_request: Any, history: bool, record: bool
+) -> Result:
+    """What recorded duels say: those that the search asks for, each once and in order."""
+    watch = watching(games.players, Scale(), progress, on_request)
+    asked = {"batch": 10, **asked, "rows": games.rows}
+    run = Run.begun(list(games.players), asked, watch, seed=seed or 0, history=history, record=record)
+    with run:
+        feed(run.session, games.scores)
+    return replace(_found(run, games.players), health=None, warnings=games.notes)

@@ -1,0 +1,349 @@
+"""`surest.duel` and `surest.aduel`: judges of all kinds, recorded duels, studies, and what a result tells."""
+
+import asyncio
+import itertools
+import json
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surest
+from surest.algorithms import start
+from surest.core.duels import pair_labels, pair_number, players_of
+from surest.errors import EvaluationError, SourceError, UsageError
+from surest.result.data import Result
+from surest.result.json import from_json
+from surest.search.duel import work_of_duels
+from surest.search.tickets import Ticket
+
+STRENGTH = {"a": 0.5, "b": 0.2, "c": 0.1, "d": 0.1}
+NAMES = list(STRENGTH)
+
+
+def judge_of(seed: int, strength: dict[str, float] = STRENGTH):
+    rng = random.Random(seed)
+    return lambda first, second, *_: rng.random() < strength[first] / (strength[first] + strength[second])
+
+
+def rps(first: str, second: str) -> str:
+    beats = {"rock": "scissors", "scissors": "paper", "paper": "rock"}
+    return first if beats[first] == second else second
+
+
+def test_pairs_are_numbered_both_ways() -> None:
+    pairs = np.arange(4 * 3)
+    first, second = players_of(pairs, 4)
+    assert (pair_number(first, second, 4) == pairs).all()
+    assert pair_labels("wxyz")[7] == f"{'wxyz'[first[7]]} vs {'wxyz'[second[7]]}"
+
+
+def test_it_finds_the_winner_and_says_so() -> None:
+    result = surest.duel(NAMES, judge_of(1), seed=1)
+    assert (result.best, result.certified, result.contenders) == ("a", True, ("a",))
+    assert str(result).startswith(
+        "Arm a beats every other arm head to head, if any arm does: wrong with probability at most 0.05."
+    )
+    assert result.pulls == result.duels.games.sum() // 2
+    assert result.pulls_per_arm.tolist() == result.duels.games.sum(axis=1).tolist()
+    assert (result.duels.score + result.duels.score.T == result.duels.games).all()
+
+
+def test_the_same_seed_gives_the_same_duels() -> None:
+    one, two = (surest.duel(NAMES, judge_of(3), seed=5, record=True) for _ in range(2))
+    assert [r.arms.tolist() for r, _ in one.transcript] == [r.arms.tolist() for r, _ in two.transcript]
+
+
+def test_rock_paper_scissors_have_no_winner() -> None:
+    for seed in range(5):
+        result = surest.duel(["rock", "paper", "scissors"], rps, seed=seed)
+        assert (result.best, result.certified, result.contenders) == (None, True, ())
+        assert "There is no Condorcet winner" in str(result)
+    assert result.to_dict()["arm"] is None
+
+
+def test_strict_says_it_without_an_if_and_epsilon_ends_a_tie() -> None:
+    strict = surest.duel(NAMES, judge_of(2), seed=1, strict=True)
+    assert strict.best == "a"
+    assert strict.duels.proven
+    assert ", if" not in str(strict).splitlines()[0]
+    tied = surest.duel(["x", "y"], lambda *_: 0.5, seed=1, epsilon=0.1)
+    assert tied.certified
+    assert "no more than 0.1" in str(tied)
+    assert surest.duel(["x", "y"], lambda *_: 0.5, budget=500).reason == "budget spent"
+
+
+def test_the_two_best_and_a_full_ranking() -> None:
+    strength = {"a": 0.6, "b": 0.6, "c": 0.1, "d": 0.02}
+    two = surest.duel(list(strength), judge_of(4, strength), seed=1, top=2)
+    assert sorted(two.chosen) == ["a", "b"]
+    assert two.certified
+    order = {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0}
+    ranked = surest.duel(list(order), judge_of(4, order), seed=1, rank=True)
+    assert ranked.duels.groups == ((0,), (1,), (2,), (3,))
+    assert ranked.duels.open == 0
+    assert "Ranking: 1 a; 2 b; 3 c; 4 d." in str(ranked)
+    early = surest.duel(list(order), judge_of(4, order), seed=1, rank=True, budget=60)
+    assert not early.certified
+    assert early.duels.open > 0
+    assert early.pulls == 60
+
+
+def test_contenders_before_the_end() -> None:
+    result = surest.duel(NAMES, judge_of(1), seed=1, budget=30)
+    assert not result.certified
+    assert "a" in result.contenders
+    assert result.pulls == 30
+
+
+@pytest.mark.parametrize("answer", [lambda w: w, lambda w: f" {w}\n"])
+def test_a_judge_may_name_the_winner(answer) -> None:
+    judge = judge_of(1)
+    result = surest.duel(NAMES, lambda a, b: answer(a if judge(a, b) else b), seed=1)
+    assert result.best == "a"
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), "I cannot say", OSError("refused")])
+def test_a_judge_that_fails_is_retried_then_counted_or_the_end(bad) -> None:
+    def answer(value):
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    judge, calls = judge_of(1), Counter()
+
+    def sometimes(a, b):
+        calls["all"] += 1
+        return answer(bad) if calls["all"] % 5 == 0 else judge(a, b)
+
+    result = surest.duel(NAMES, sometimes, seed=1)
+    assert result.best == "a"
+    assert sum(of["failed"] for of in result.health.values()) >= 5
+    with pytest.raises(EvaluationError):
+        surest.duel(NAMES, lambda *_: answer(bad), retries=1)
+    counted = surest.duel(NAMES, lambda *_: answer(bad), retries=0, on_failure=0.5, budget=20)
+    assert counted.duels.score.sum() * 2 == counted.duels.games.sum()
+
+
+def test_a_score_out_of_bounds_and_wrong_settings_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"not a number in \[0, 1\]"):
+        surest.duel(NAMES, lambda *_: 7)
+    for given, said in (
+        ({"bounds": (0, 2)}, "no setting 'bounds'"), ({"top": 4}, "less than 4"), ({"rank": True, "top": 2}, "leave out top"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            surest.duel(NAMES, judge_of(1), **given)
+    with pytest.raises(UsageError, match="at least two"):
+        surest.duel(["a"], judge_of(1))
+    with pytest.raises(UsageError, match=r"same label|called"):
+        surest.duel(["a", "a"], judge_of(1))
+
+
+def test_items_are_drawn_anew_for_each_duel() -> None:
+    """A seeded mistake, one item for all duels of a request, would make neighbours equal."""
+    work = work_of_duels(print, NAMES, 3, range(10))
+    drawn = [work(Ticket(number, number % 12, ""))[3] for number in range(6000)]
+    assert max(Counter(drawn).values()) < 700
+    assert min(Counter(drawn).values()) > 500
+    assert sum(x == y for x, y in itertools.pairwise(drawn)) < 700
+    seen: list[int] = []
+    judge = judge_of(1)
+    surest.duel(NAMES, lambda a, b, item: seen.append(item) or judge(a, b), items=list(range(3)), seed=1)
+    assert set(seen) == {0, 1, 2}
+
+
+def side_biased(rng: random.Random):
+    return lambda first, second: rng.random() < 0.75
+
+
+def wrong_names(runs: int, **settings) -> int:
+    """How often one of two equal players is named by a judge who favours the first side."""
+    return sum(
+        surest.duel(["x", "y"], side_biased(random.Random(i)), seed=i, budget=150, **settings).certified
+        for i in range(runs)
+    )
+
+
+def test_a_coin_for_sides_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wrong_names(40) <= 7  # 0.05 of 40, and chance
+    biased = surest.duel(["x", "y"], side_biased(random.Random(1)), seed=1, budget=400, batch=50)
+    _mean, low, high = biased.duels.first
+    assert low > 0.5
+    assert low < 0.75 < high
+    assert "favours a side" in str(biased)
+    from surest.algorithms import duels
+
+    monkeypatch.setattr(duels._Desk, "_recorded", lambda self, a, b, times: times)
+    request = duels._Desk.request
+
+    def stuck(self):
+        self.rows, rows = [], self.rows
+        try:
+            return request(self)
+        finally:
+            self.rows = rows
+
+    monkeypatch.setattr(duels._Desk, "request", stuck)
+    assert wrong_names(40) > 30
+
+
+def test_threads_async_judges_and_one_at_a_time_agree_on_the_winner() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        result = surest.duel(NAMES, judge_of(1), seed=1, executor=pool, in_flight=4)
+    assert result.best == "a"
+
+    async def judge(first, second, item):
+        await asyncio.sleep(0)
+        return judge_of(item)(first, second)
+
+    assert asyncio.run(surest.aduel(NAMES, judge, items=range(500), seed=1, in_flight=5)).best == "a"
+    with pytest.raises(UsageError, match="aduel"):
+        surest.duel(NAMES, judge)
+
+
+def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -> None:
+    where = {"storage": f"sqlite:///{tmp_path}/s.db", "name": "votes"}
+
+    def judge(first, second, item):
+        return judge_of(item)(first, second)
+
+    def broken(first, second, item):
+        broken.left -= 1
+        if broken.left < 0:
+            raise SystemExit
+        return judge(first, second, item)
+
+    broken.left = 25
+    with pytest.raises(SystemExit):
+        surest.duel(NAMES, broken, items=range(10_000), seed=3, **where)
+    assert surest.open_study(*where.values()).status().told >= 20
+    went_on = surest.duel(NAMES, judge, items=range(10_000), seed=3, **where)
+    at_once = surest.duel(NAMES, judge, items=range(10_000), seed=3)
+    assert (went_on.best, went_on.pulls, went_on.labels) == (at_once.best, at_once.pulls, tuple(NAMES))
+    study = surest.open_study(*where.values())
+    assert study.result().best == "a"
+    assert study.labels[0] == "a vs b"
+
+
+def test_a_study_of_players_by_ask_and_tell() -> None:
+    study = surest.open_study("memory:", "duels", NAMES, algorithm="duels", seed=1, workers=3)
+    judge = judge_of(1)
+    while not study.finished:
+        for ticket in study.ask(3):
+            study.tell(ticket.id, float(judge(*ticket.label.split(" vs "))))
+    assert study.result().best == "a"
+
+
+CSV = "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40
+
+
+def test_recorded_duels_are_used_in_order_and_at_most_once(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text(CSV)
+    result = surest.duel(path)
+    assert result.best == "a"
+    assert result.certified
+    assert result.duels.games[0, 1] <= 80
+    winners = [("a", "b", "a"), ("b", "a", "a"), ("a", "b", "tie")]
+    few = surest.duel(winners)
+    assert not few.certified
+    assert few.reason == "more duels needed"
+    assert few.pulls == 3
+    assert few.duels.score[0, 1] == 2.5
+    assert few.duels.first[0] == pytest.approx(0.5)
+    one_sided = surest.duel([("a", "b", 1)] * 9)
+    assert one_sided.duels.first is None  # a was always first: nobody knows whether that is why
+
+
+def test_where_a_pair_has_no_rows_left_others_decide() -> None:
+    """a beats c, but they never met; b is out by c alone."""
+    rows = [("a", "b", 1)] * 3 + [("a", "c", 1)] * 40 + [("c", "b", 1)] * 40
+    assert surest.duel(rows).best == "a"
+
+
+def test_a_longer_record_continues_the_same_run() -> None:
+    rng = random.Random(1)
+    rows = [(a, b, float(rng.random() < 0.7)) for _ in range(60) for a, b in (("a", "b"), ("a", "c"), ("b", "c"))]
+    early, late = surest.duel(rows[:60]), surest.duel(rows)
+    assert (late.duels.games >= early.duels.games).all()
+    assert late.best == "a"
+
+
+def test_pgn_files(tmp_path: Path) -> None:
+    game = '[Event "x"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n1. e4 e5 {}\n\n'
+    path = tmp_path / "games.pgn"
+    text = "".join(
+        game.format(w, b, r, r) for w, b, r in [("A", "B", "1-0"), ("B", "A", "0-1"), ("A", "B", "1/2-1/2")] * 30
+    )
+    path.write_text(text + game.format("A", "B", "*", "*"))
+    result = surest.duel(path)
+    assert result.best == "A"
+    assert "1 games without a result" in result.warnings[0]
+    path.write_text("no games\n")
+    with pytest.raises(SourceError, match="no game"):
+        surest.duel(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("score\na,b,2\n", "not in"),
+        ("score\na,b,x\n", "no score"),
+        ("score\na,a,1\n", "no duel of two"),
+        ("points\na,b,1\n", "'score' is missing"),
+        ("winner\na,b,c\n", "no score"),
+        ("score\na,b,nan\n", "not in"),
+        ("score\n", "no duels"),
+    ],
+)  # fmt: skip
+def test_bad_records_are_refused_with_their_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text(f"first,second,{text}")
+    with pytest.raises(UsageError, match=said):
+        surest.duel(path)
+
+
+def test_shared_items_in_a_record_get_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("first,second,item,score\na,b,q1,1\na,c,q1,1\na,b,q2,1\n")
+    assert "share their item" in surest.duel(path).warnings[0]
+
+
+def test_json_says_all_and_is_read_again() -> None:
+    result = surest.duel(NAMES, judge_of(1), seed=1)
+    data = json.loads(json.dumps(result.to_dict()))
+    again = Result(**from_json(data, "it"))
+    assert str(again).splitlines()[:3] == str(result).splitlines()[:3]
+    assert (again.duels.games == result.duels.games).all()
+    assert again.duels.groups == result.duels.groups
+    for part, wrong in (("games", [[0]]), ("groups", [["a"]]), ("order", [0, 0, 1, 2])):
+        with pytest.raises(UsageError, match="not a result"):
+            from_json({**data, "duels": {**data["duels"], part: wrong}}, "it")
+
+
+def test_the_borda_winner_in_one_line() -> None:
+    """d beats everybody by a hair, a beats all others by far: the winners differ."""
+    chances = {("a", "b"): 1.0, ("a", "c"): 1.0, ("a", "d"): 0.4, ("b", "d"): 0.4, ("c", "d"): 0.4, ("b", "c"): 0.5}
+    rng = random.Random(2)
+
+    def judge(a, b):
+        p = 0.5 if a == b else chances[a, b] if (a, b) in chances else 1 - chances[b, a]
+        return float(rng.random() < p)
+
+    borda = surest.identify({a: lambda a=a: judge(a, rng.choice(NAMES)) for a in NAMES}, seed=1)
+    assert borda.best == "a"
+    assert borda.certified
+    assert surest.duel(NAMES, judge, seed=1).best == "d"
+
+
+def test_the_algorithm_refuses_players_that_do_not_fit() -> None:
+    with pytest.raises(UsageError, match="pairs"):
+        next(start("duels", 5, 0.05, players=["a", "b"]))
+
+
+def test_other_doors_name_this_one() -> None:
+    with pytest.raises(UsageError, match=r"surest\.duel"):
+        surest.identify({"a": float, "b": float}, algorithm="duels")
