@@ -9,7 +9,8 @@ Nested functions, comprehensions and generated methods count with the function o
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -20,29 +21,39 @@ MOST = {"identify": (100, 20), "evaluate": (160, 30), "tell": (120, 30)}
 """Functions and files, at most."""
 
 
-def walk(call: Callable[[], object]) -> set[tuple[str, str]]:
-    """The functions of surest that a call enters, in any thread, each with its file."""
-    call()  # imports are no part of it
+@contextmanager
+def walking() -> Iterator[set[tuple[str, str]]]:
+    """The functions of surest that are entered meanwhile, in threads that are started meanwhile too, each with its file."""
     seen: set[tuple[str, str]] = set()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(HOME) and not code.co_name.startswith("<"):
+        inside = code.co_filename.startswith(HOME) and "/kernels/" not in code.co_filename  # compiled, or not
+        if event == "call" and inside and not code.co_name.startswith("<"):
             seen.add((code.co_filename.removeprefix(HOME + "/"), code.co_qualname.partition(".<locals>")[0]))
 
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        call()
+        yield seen
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
-    return {(file, function) for file, function in seen if not file.startswith("kernels/")}  # compiled, or not
+
+
+def walk(call: Callable[[], object]) -> set[tuple[str, str]]:
+    """The functions of surest that a call enters."""
+    with walking() as seen:
+        call()
+        seen.clear()  # imports are no part of it
+        call()
+    return seen
 
 
 def identify() -> set[tuple[str, str]]:
     """Two functions, called in this thread."""
-    return walk(lambda: surest.identify({"a": lambda: 0.0, "b": lambda: 1.0}, progress=False))
+    search = surest.identify  # found when asked, as all public names are
+    return walk(lambda: search({"a": lambda: 0.0, "b": lambda: 1.0}, progress=False))
 
 
 def evaluate() -> set[tuple[str, str]]:
@@ -66,14 +77,18 @@ def tell() -> set[tuple[str, str]]:
         storage = f"sqlite:///{folder}/studies.db"
         study = surest.open_study(storage, "walk", ["a", "b"], algorithm="naive-best-arm")
         tickets = [ticket.id for ticket in study.ask(2)]
-        with TestClient(make_app(storage), base_url="http://localhost", client=("127.0.0.1", 1)) as browser:
+        app = make_app(storage)
+        with walking() as seen, TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1)) as browser:
 
             def told_and_shown() -> None:
                 told = browser.post("/api/studies/walk/tell", json={"ticket": tickets.pop(), "reward": 0.5})
                 assert told.is_success, told.text
                 assert browser.get("/studies/walk").is_success
 
-            return walk(told_and_shown)
+            told_and_shown()
+            seen.clear()
+            told_and_shown()
+        return seen
 
 
 if __name__ == "__main__":

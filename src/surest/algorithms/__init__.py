@@ -18,7 +18,7 @@ from surest.core.question import BEST, Question
 from surest.errors import UsageError
 
 MODULES = {
-    "wager": "algorithms.wager.entry",
+    "wager": "algorithms.wager.wager",
     "race": "algorithms.race",
     "wager-top": "algorithms.questions.wager_top",
     "wager-above": "algorithms.questions.wager_each",
@@ -211,7 +211,7 @@ def start(
     array([0, 1, 2])
     """
     entry = lookup(algorithm)
-    if entry.options is not None:
+    if options and entry.options is not None:
         check_options(entry.name, entry.options, options)
     checked_delta(delta)
     _check(entry, n, epsilon, budget)

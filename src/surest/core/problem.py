@@ -275,7 +275,7 @@ def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
         twice = next(text for text in texts if texts.count(text) > 1)
         raise UsageError(f"two arms are called {twice!r}; labels must differ")
     for text in texts:
-        if not is_one_line(text):
+        if not (text.isprintable() or is_one_line(text)):
             raise UsageError(
                 f"the label {text!r:.60} has a line break, a tab or a NUL in it; labels are one line of text"
             )

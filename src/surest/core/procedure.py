@@ -22,9 +22,11 @@ from surest.core.protocol import (
     Status,
     atoms_of,
 )
-from surest.errors import ContractError
+from surest.errors import ContractError, PullLimitError
 
 Exchange = tuple[Request, Reply]
+MOST_TICKETS = 10**8
+"""Rewards of one request that are kept in memory until the last of them has come."""
 
 
 class Running(Generic[R]):
@@ -174,6 +176,15 @@ def statistic_of(request: Request, rewards: FloatArray) -> Reply:
             return np.array([((early - late) ** 2).mean() / 2 for early, late in halves])
         case Statistic.ATOMS:
             return atoms_of([np.unique(part, return_counts=True) for part in parts])
+
+
+def check_size(request: Pull, name: str) -> None:
+    """Refuse a request whose rewards do not fit into memory."""
+    if request.total > MOST_TICKETS:
+        raise PullLimitError(
+            f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
+            f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
+        )
 
 
 def _sums(request: Request, reply: Reply) -> FloatArray:

@@ -21,12 +21,12 @@ from surest.core.protocol import Answer
 from surest.core.scale import checked_scale
 from surest.errors import UsageError
 from surest.result.data import Result
-from surest.search.call import Calls, work_of
+from surest.search.call import work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import entry_of, resolved
 from surest.search.recorded import feed, heeding_all, with_batch
 from surest.search.run import Run
-from surest.search.simulate import answer_from, simulate
+from surest.search.simulate import Calls, answer_from, simulate
 from surest.search.watching import Hook, watching
 
 Arm = Callable[..., Awaitable[Any]]
@@ -155,7 +155,8 @@ def identify(
         raise UsageError(NO_PULLS)
     kept, in_flight = storage is not None or name is not None, 1 if executor is None else in_flight
     _check_how(source, executor is not None or kept, vectorised, seeded, retries, on_failure)
-    source = _in_order(source, shuffle)
+    if isinstance(source, Records) or shuffle is not None:
+        source = _in_order(source, shuffle)
     asked = {"delta": delta, **settings}
     # For what is recorded, a seed drawn at each look would be a lottery.
     fresh = 0 if isinstance(arms, str | Path) or isinstance(source, Records) else secrets.randbits(32)
@@ -168,7 +169,9 @@ def identify(
         executor is None and not kept and settings.get("budget_cost") is None
     )  # which counts evaluation by evaluation
     if isinstance(source, Simulated) or (isinstance(source, Functions) and inline):
-        problem = problem_of(source.labels, seed=fresh if seed is None else seed, **resolved(asked))
+        if "algorithm" in asked:
+            asked = resolved(asked)
+        problem = problem_of(source.labels, seed=fresh if seed is None else seed, **asked)
         called = lookup(problem.algorithm).name
         costs = problem.spending(told=isinstance(source, Functions))
         book = Running(

@@ -12,9 +12,9 @@ from surest.core.protocol import FloatArray
 from surest.evidence.pulls.apart import lead_of
 from surest.evidence.pulls.digest import Digests
 from surest.result.data import LEFT_OVER, Result
-from surest.search.call import PORTION
 from surest.search.loading import entry_of
 from surest.search.session import Session
+from surest.search.simulate import PORTION
 
 RECORDED_BATCH = 10
 """The least batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""

@@ -21,11 +21,11 @@ from surest.core.protocol import Answer
 from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
-from surest.search.call import Calls
 from surest.search.desk import Desk, SessionDesk, failing
 from surest.search.executor import keep_busy
 from surest.search.loading import resolved
 from surest.search.session import Session
+from surest.search.simulate import Calls
 from surest.search.watching import Pressed, Watch
 from surest.search.watching import history as history_hook
 

@@ -16,13 +16,13 @@ from surest.algorithms import lookup, start_on
 from surest.algorithms.entry import Script
 from surest.core.costs import MANY, parted
 from surest.core.problem import Problem, labels_of, problem_of, takes_settings
-from surest.core.procedure import Running
+from surest.core.procedure import Running, check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
 from surest.result.data import Event, Result
 from surest.result.making import listed_of, result_of, status_of
 from surest.search.loading import resolved
-from surest.search.tickets import ArmTickets, Cell, CellTickets, PullTickets, Tickets, check_size
+from surest.search.tickets import ArmTickets, Cell, CellTickets, PullTickets, Tickets
 from surest.search.tickets import Ticket as Ticket
 
 

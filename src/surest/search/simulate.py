@@ -1,11 +1,23 @@
-"""Run a procedure on a bandit that answers at once."""
+"""Run a procedure on a bandit that answers at once: simulated arms, or functions that are called in this thread."""
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from surest.core.procedure import Exchange, Running
-from surest.core.protocol import Bandit, Procedure, R, Request
-from surest.errors import TranscriptError
+import numpy as np
 
+from surest.core.costs import Spent, parted
+from surest.core.problem import Problem
+from surest.core.procedure import Exchange, Running, check_size, statistic_of
+from surest.core.protocol import Bandit, FloatArray, Procedure, Pull, R, Reply, Request
+from surest.errors import RewardError, TranscriptError
+from surest.search.call import ticket_seed
+from surest.search.watching import between_steps
+
+PORTION = 10_000
+"""Rewards taken at a time, at most."""
+BRIEF = 0.05
+"""Seconds between two looks, at least, while a request is answered."""
 Hook = Callable[[Running[R]], None]
 """Called before each request is put to the bandit."""
 
@@ -53,3 +65,82 @@ def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Reque
         result: R = end.value
         return result
     return request
+
+
+class Calls:
+    """Functions that answer requests, one call after the other, in this thread.
+
+    A function is called without arguments for each reward; `seeded`, with a seed; or, `vectorised`, with a count for so many
+    of them. `look` is called between calls where they are slow; `name` is the algorithm's, for messages.
+
+    >>> from surest.core.problem import problem_of
+    >>> from surest.core.protocol import Statistic
+    >>> calls = Calls(problem_of(["a", "b"]), [lambda: 1, lambda: 0.5])
+    >>> calls.answer(Pull([0, 1], [2, 1], Statistic.REWARDS)), calls.made
+    (array([1. , 1. , 0.5]), 3)
+    """
+
+    def __init__(
+        self, problem: Problem, functions: Sequence[Callable[..., Any]], *, vectorised: bool = False,
+        seeded: bool = False, look: Callable[[], None] | None = None, name: str = "this",
+        spent: Spent | None = None,
+    ) -> None:  # fmt: skip
+        self.problem, self.labels, self.functions, self.look = problem, problem.labels, functions, look
+        self.vectorised, self.seeded, self.name = vectorised, seeded, name
+        self.spent = problem.spending(told=True) if spent is None else spent
+        """What the calls cost."""
+        self.made = 0
+        """Rewards so far, of requests that are answered or not."""
+
+    def answer(self, request: Pull) -> Reply:
+        """The rewards that a request asks for."""
+        check_size(request, self.name)
+        rewards, first = np.empty(request.total), self.made
+        looked = time.perf_counter()
+        for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
+            end = self.made + times
+            while self.made < end:
+                if self.look is not None and time.perf_counter() - looked > BRIEF:
+                    self.look()
+                    looked = time.perf_counter()
+                given = self._called(arm, min(end - self.made, PORTION))
+                rewards[self.made - first : self.made - first + len(given)] = given
+                self.made += len(given)
+        return statistic_of(request, rewards)
+
+    def _called(self, arm: int, most: int) -> list[float] | FloatArray:
+        """What a call gives, on [0, 1]: one reward, or `most` of them."""
+        label, scale = self.labels[arm], self.problem.scale
+        arguments = (most,) if self.vectorised else (ticket_seed(self.problem.seed, self.made),) if self.seeded else ()
+        try:
+            given = self.functions[arm](*arguments)
+        except KeyboardInterrupt as interrupt:
+            raise between_steps(interrupt) from None
+        except Exception as error:
+            asked = f" when asked for {most} rewards" if self.vectorised else f", evaluation {self.made}"
+            error.add_note(f"raised by arm {label!r}{asked}")
+            raise
+        rewards = np.asarray(given) if self.vectorised else [given]
+        if self.vectorised and np.shape(rewards) != (most,):
+            raise RewardError(
+                f"arm {label!r} was asked for {most} rewards and returned "
+                f"{given!r:.80} of shape {np.shape(given)}; a vectorised arm returns so many numbers"
+            )
+        if not self.vectorised and isinstance(given, tuple):
+            each = parted(given, f"arm {label!r}")
+            rewards = [each.value]
+            self.spent.add([arm], [np.nan if each.cost is None else each.cost])
+        elif self.problem.cost is not None:
+            self.spent.add([arm], [np.nan], len(rewards))
+        if isinstance(rewards, np.ndarray) and rewards.dtype.kind in "fiub":
+            numbers = rewards.astype(float)
+            if ((scale.low <= numbers) & (numbers <= scale.high)).all():
+                return scale.to_unit(numbers)
+        return [
+            scale.to_unit(
+                float(reward)
+                if isinstance(reward, float | int) and scale.low <= reward <= scale.high  # a message costs time
+                else scale.number(reward, f"ticket {self.made + place} (arm {label!r})")
+            )
+            for place, reward in enumerate(rewards)
+        ]

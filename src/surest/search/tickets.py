@@ -16,10 +16,8 @@ import numpy as np
 
 from surest.core.procedure import statistic_of
 from surest.core.protocol import Cells, FloatArray, IntArray, Pull, Reply
-from surest.errors import PullLimitError, TicketError
+from surest.errors import TicketError
 
-MOST_TICKETS = 10**8
-"""Rewards of one request that are kept in memory until the last of them has come."""
 RETRIES = 3
 """Retries of a failed evaluation, by default."""
 AHEAD = 2
@@ -300,15 +298,6 @@ def taken(again: dict[int, None], k: int) -> list[int]:
     for number in found:
         del again[number]
     return found
-
-
-def check_size(request: Pull, name: str) -> None:
-    """Refuse a request whose rewards do not fit into memory."""
-    if request.total > MOST_TICKETS:
-        raise PullLimitError(
-            f"{name} asks for {request.total:.3g} evaluations at once, more than a session keeps in memory "
-            f"({MOST_TICKETS:.0e}); such algorithms run on simulated arms of finite support only"
-        )
 
 
 def _block(arms: Sequence[int], items: Sequence[int]) -> Iterator[Cell]:

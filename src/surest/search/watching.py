@@ -90,8 +90,11 @@ def first_interrupt(ask_to_stop: Callable[[], object]) -> Iterator[None]:
     Where somebody else handles SIGINT (a command line with a hook that raises `Stop`, a server), or outside the main thread,
     this does nothing.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not _replaceable(before):
+    before: Any = signal.getsignal(signal.SIGINT)
+    asyncio = sys.modules.get("asyncio")  # slow to import, and without it `asyncio.run` has no handler
+    owner = getattr(getattr(before, "func", None), "__self__", None)
+    ours = before is signal.default_int_handler or (asyncio is not None and isinstance(owner, asyncio.Runner))
+    if threading.current_thread() is not threading.main_thread() or not ours:
         yield
         return
 
@@ -119,13 +122,6 @@ def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[N
     finally:
         for number, was in before.items():
             signal.signal(number, was)
-
-
-def _replaceable(handler: Any) -> bool:
-    """Whether it is Python's own handler, or that of `asyncio.run`."""
-    owner = getattr(getattr(handler, "func", None), "__self__", None)
-    asyncio = sys.modules.get("asyncio")  # slow to import, and without it there is no such handler
-    return handler is signal.default_int_handler or (asyncio is not None and isinstance(owner, asyncio.Runner))
 
 
 class Looks:
