@@ -8,9 +8,8 @@ import pytest
 
 from surest import Session, identify
 from surest.algorithms import start
-from surest.algorithms.wager.ahead import GROWTH, NEAREST
 from surest.algorithms.wager.ledger import Ledger
-from surest.algorithms.wager.sampling import Seen, plan
+from surest.algorithms.wager.sampling import GROWTH, NEAREST, Seen, plan
 from surest.arms.finite import bernoulli, finite_arms
 from surest.arms.instances import example1
 from surest.core.procedure import Running

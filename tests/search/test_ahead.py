@@ -10,7 +10,7 @@ import pytest
 
 from simulated_workers import Workers
 from surest import open_study
-from surest.algorithms.wager.ahead import window
+from surest.algorithms.wager.sampling import window
 from surest.core.procedure import Running
 from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError

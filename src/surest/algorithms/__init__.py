@@ -18,7 +18,7 @@ from surest.core.question import BEST, Question
 from surest.errors import UsageError
 
 MODULES = {
-    "wager": "algorithms.wager.wager",
+    "wager": "algorithms.wager.entry",
     "race": "algorithms.race",
     "wager-top": "algorithms.questions.wager_top",
     "wager-above": "algorithms.questions.wager_each",

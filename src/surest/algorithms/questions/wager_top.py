@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry, Option, Script, Task
-from surest.algorithms.wager.ahead import plan_ahead
 from surest.algorithms.wager.ledger import (
     EVERYWHERE,
     LEAST_PULLS,
@@ -21,6 +20,7 @@ from surest.algorithms.wager.ledger import (
     slot_share,
     unused_share,
 )
+from surest.algorithms.wager.sampling import plan_ahead
 from surest.algorithms.wager.wager import FIRST
 from surest.core.protocol import Answer, Atoms, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
 from surest.evidence.pulls.apart import lead_of, runner_up

@@ -5,13 +5,12 @@ This is its course; what it knows, and what makes its answer right, is in ledger
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Option, Script, Task
-from surest.algorithms.wager.ahead import plan_ahead
+from surest.algorithms.entry import Script
 from surest.algorithms.wager.ledger import Ledger
+from surest.algorithms.wager.sampling import plan_ahead
 from surest.core.protocol import Answer, IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 
@@ -75,32 +74,3 @@ def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
     """The places of those that are pulled, and how often."""
     pulled = times.nonzero()[0]
     return pulled, times[pulled]
-
-
-def _start(task: Task, **options: Any) -> Procedure[Answer]:
-    from surest.algorithms.wager.wager import wager
-
-    given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
-    return wager(task.arms, task.delta, **given, **options)
-
-
-ENTRIES = (
-    Entry(
-        name="wager",
-        start=_start,
-        goal="either",
-        standing="proven",
-        reference="docs/wager.md",
-        summary="The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
-        options={
-            "batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told"),
-            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
-            "workers": Option(
-                "whole number", "evaluations under way at a time, for which it plans ahead; 1 unless told"
-            ),
-        },
-        growing=True,
-        reserve="reserve",
-        any_sampling=True,
-    ),
-)

@@ -1,0 +1,35 @@
+"""What is known of Wager; its machinery is imported when it is started."""
+
+from typing import Any
+
+from surest.algorithms.entry import Entry, Option, Task
+from surest.core.protocol import Answer, Procedure
+
+
+def _start(task: Task, **options: Any) -> Procedure[Answer]:
+    from surest.algorithms.wager.wager import wager
+
+    given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
+    return wager(task.arms, task.delta, **given, **options)
+
+
+ENTRIES = (
+    Entry(
+        name="wager",
+        start=_start,
+        goal="either",
+        standing="proven",
+        reference="docs/wager.md",
+        summary="The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
+        options={
+            "batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told"),
+            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
+            "workers": Option(
+                "whole number", "evaluations under way at a time, for which it plans ahead; 1 unless told"
+            ),
+        },
+        growing=True,
+        reserve="reserve",
+        any_sampling=True,
+    ),
+)
