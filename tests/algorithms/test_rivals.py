@@ -90,14 +90,6 @@ def test_a_budgeted_rival_answers_within_its_budget_and_certifies_nothing(name: 
     assert 200 <= done.pulls <= 300
 
 
-@pytest.mark.parametrize("name", ["ucb-e", "ugape-b"])
-def test_what_must_be_told_h1_says_so(name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}-adaptive"):
-        start(name, 3, 0.1, budget=300)
-    with pytest.raises(UsageError, match="positive"):
-        start(name, 3, 0.1, budget=300, h1=-1.0)
-
-
 @pytest.mark.parametrize("name", BUDGETED)
 def test_too_small_a_budget_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="too small"):

@@ -106,17 +106,7 @@ def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
     run(
         "create",
         "times",
-        "--arm",
-        "slow",
-        "--arm",
-        "quick",
-        "--bounds",
-        "0,60",
-        "--minimise",
-        "--delta",
-        "0.2",
-        "--seed",
-        "1",
+        *["--arm", "slow", "--arm", "quick", "--bounds", "0,60", "--minimise", "--delta", "0.2", "--seed", "1"],
     )
     while tickets := json.loads(run("ask", "times", "-k", "20", "--json")):
         for ticket in tickets:

@@ -373,29 +373,8 @@ def test_a_gate_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path)
     assert refusal(lines, tmp_path / "gate.jsonl").startswith("line ")
 
 
-WEIRD = [
-    None,
-    True,
-    -1,
-    0,
-    1,
-    7,
-    2**53,
-    2**80,
-    -0.0,
-    0.5,
-    1e-320,
-    1e300,
-    "",
-    "0",
-    "items",
-    "\ud800",
-    [],
-    [[]],
-    [0],
-    {},
-    {"a": 1},
-]
+WEIRD: list[Any] = [None, True, -1, 0, 1, 7, 2**53, 2**80, -0.0, 0.5, 1e-320, 1e300, "", "0", "items", "\ud800"]
+WEIRD += [[], [[]], [0], {}, {"a": 1}]
 
 
 def spoilt(value: Any, rng: np.random.Generator) -> Any:

@@ -309,11 +309,6 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert sum(asked.values()) <= int(evaluations) + 1, "only the cell under way was evaluated again"
 
 
-def test_a_table_with_gaps_goes_through_its_items_in_the_same_order_each_time() -> None:
-    table = {"a": dict.fromkeys(range(40)), "b": dict.fromkeys(range(40), 0.5)}
-    assert surest.evaluate(table).wanted_cells == surest.evaluate(table).wanted_cells
-
-
 def test_intervals_for_a_population_are_informative() -> None:
     rng = np.random.default_rng(1)
     values = (rng.random((2, 400)) < np.array([[0.9], [0.1]])).astype(float)

@@ -180,16 +180,6 @@ def test_who_asks_may_wait(service: Service) -> None:
     assert found[0]["tickets"][0]["ticket"] == len(numbers)
 
 
-def test_a_paused_study_hands_out_nothing(service: Service) -> None:
-    at = made(service)
-    assert service.post(f"{at}/pause").json["paused"] is True
-    asked = service.post(f"{at}/ask", {}).json
-    assert (asked["tickets"], asked["paused"], asked["finished"]) == ([], True, False)
-    assert service.get(f"{at}/status").json["paused"] is True
-    assert service.post(f"{at}/resume").json["paused"] is False
-    assert len(service.post(f"{at}/ask", {}).json["tickets"]) == 1
-
-
 def test_events_tell_of_changes(service: Service) -> None:
     import http.client
 

@@ -21,7 +21,6 @@ from surest.server.app import make_app
 from surest.server.events import Moment, watched
 from surest.server.guard import HEADERS
 from surest.server.limits import Limits
-from surest.server.pages import view as pages_view
 from surest.server.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
@@ -444,14 +443,6 @@ def test_every_line_of_the_log_is_json() -> None:
     first, second = map(json.loads, done.stderr.splitlines())
     assert "one\ntwo" in first["event"]
     assert (second["event"], "ValueError" in second["traceback"]) == ("fault", True)
-
-
-def test_curves_of_many_studies_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_view, "KEPT", 2)
-    curves = pages_view.Curves()
-    for name in "abcd":
-        curves.seen(surest.open_study("memory:curves", name, 2), 0, None)
-    assert len(curves._points) == 2
 
 
 def test_faults_are_told_to_the_log_alone(service: Service, tmp_path: Path) -> None:

@@ -315,15 +315,6 @@ def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
     assert study.finished
 
 
-def test_two_people_get_two_tickets(storage: str, site: str) -> None:
-    made(storage, "two hands", 2, algorithm="naive-best-arm")
-    here = f"{path('two hands')}/evaluate"
-    pages = [Visitor(site).send(f"{path('two hands')}/ask", "/new") for _ in range(2)]
-    numbers = {re.findall(r'name="ticket" value="(\d+)"', page.text)[0] for page in pages}
-    assert len(numbers) == 2
-    assert "Show me the first" in Visitor(site).get(here).words
-
-
 def test_a_ticket_of_somebody_else_is_failed(storage: str, visitor: Visitor) -> None:
     study = made(storage, "failing", 2)
     (ticket,) = study.ask(1, "lost worker")
