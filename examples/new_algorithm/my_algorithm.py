@@ -36,6 +36,6 @@ ENTRIES = (
         standing="heuristic",  # "proven" only if a theorem covers it, as it stands, for any rewards in [0, 1]
         reference="Author, Author 2026",
         summary="Pulls all arms that are left in growing batches, and drops what is clearly worse.",
-        options={"batch": Option("whole number", "pulls of every arm in the first round; 20 unless told")},
+        options={"batch": Option("whole number", "pulls of every arm in the first round; default 20")},
     ),
 )

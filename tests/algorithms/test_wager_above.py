@@ -195,7 +195,7 @@ def test_constant_arms_single_arms_and_zones(arms: FiniteArms) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.5])
 def test_a_zone_beyond_the_bounds_is_refused(epsilon: float) -> None:
-    with pytest.raises(UsageError, match="must lie inside of the bounds"):
+    with pytest.raises(UsageError, match="must lie inside the bounds"):
         next(start("wager-above", 2, 0.1, epsilon=epsilon, question=Question("above", bar=0.15)))
 
 

@@ -159,7 +159,7 @@ def test_several_are_told_together_or_not_at_all() -> None:
     for rewards in ([0.5], np.array([0.5, np.nan]), np.array([0.5, 2.0]), np.array(["1", "0"]), [0.5, None]):
         with pytest.raises(RewardError):
             session.tell_all(tickets, rewards)
-    with pytest.raises(TicketError, match="two rewards at once"):
+    with pytest.raises(TicketError, match="conflicting rewards"):
         session.tell_all([tickets[0], tickets[0]], [0.5, 0.25])
     with pytest.raises(TicketError, match="never handed out"):
         session.tell_all([tickets[0], Ticket(99, 0, "0")], np.array([0.5, 0.5]))

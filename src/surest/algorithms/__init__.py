@@ -200,7 +200,7 @@ def start(
     script : sequence, optional
         What the first requests are to be, for an algorithm with `Entry.any_sampling`.
     question : Question
-        What is asked, on [0, 1]: the best arm, unless said otherwise.
+        What is asked, on [0, 1]: default the best arm.
     **options
         The algorithm's own.
 

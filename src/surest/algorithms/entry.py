@@ -274,7 +274,7 @@ GIVEN = ("epsilon", "budget", "rng", "items", "target", "arrivals", "question")
 
 
 def _parameters(function: Callable[..., Any], name: str) -> dict[str, inspect.Parameter]:
-    """The parameters of somebody's algorithm, refused where it cannot be called with arms and δ."""
+    """The validated parameters of somebody's algorithm: it can be called with arms and δ."""
     if not callable(function):
         raise UsageError(
             f"algorithm is {function!r:.60}; give a name ('surest algorithms' lists them) or a generator function"

@@ -214,7 +214,7 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
 
 LIST_OPTIONS = {
     "group": Option("value", "the cluster of each item, for items that belong together"),
-    "weights": Option("value", "the weight of each item in the mean; equal unless told"),
+    "weights": Option("value", "the weight of each item in the mean; default equal"),
 }
 
 
@@ -228,7 +228,7 @@ KNOWN_OPTIONS = {
 GATE_OPTIONS = {
     "shuffled": Option("value", "whether the items are in a random order already"),
     "equivalent": Option("value", "whether to ask if both are the same, up to the margin"),
-    "level": Option("number", "the part of δ at which it is said that the candidate is not worse; 1 unless told"),
+    "level": Option("number", "the part of δ at which it is said that the candidate is not worse; default 1"),
 }
 
 
@@ -244,7 +244,7 @@ def _entry(kind: Kind, summary: str, **facts: Any) -> Entry:
     return Entry(summary=summary, **fixed, **usual | facts)
 
 
-RESERVE = Option("number", "the part of δ kept for arms that are added later; 0 unless told")
+RESERVE = Option("number", "the part of δ kept for arms that are added later; default 0")
 ENTRIES = (
     _entry(
         "best",

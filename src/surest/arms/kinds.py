@@ -181,8 +181,10 @@ def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | Non
 
 
 def _frame(frame: Any, columns: Columns | None = None) -> tuple[Any, str | None]:
-    """A data frame as recorded rewards or totals: columns arm and value, a row a reward, or else a column for each arm. And, of
-    a row a reward, a column that may name items."""
+    """A data frame as recorded rewards or totals, and a column that may name items.
+
+    It has the columns arm and value, one row per reward, or else a column for each arm.
+    """
     totals = frame_totals(frame, columns)
     if totals is not None:
         return totals, None

@@ -95,7 +95,7 @@ def _is_json(path: str | Path) -> bool:
 
 
 def read_table(path: str | Path, columns: Columns | None = None) -> Table:
-    """A table from a CSV file with a row a cell, in any order, or with a column for each arm and a row for each item.
+    """A table from a CSV file with one row per cell, in any order, or with a column for each arm and a row for each item.
 
     An empty value is a gap.
 
@@ -153,7 +153,7 @@ SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"
 
 
 def _wide_file(file: CsvFile, columns: dict[str, str]) -> Table | None:
-    """The table of a file with a column for each arm, as a data frame has them; None where it has a row a cell."""
+    """The table of a file with a column for each arm, as a data frame has them; None where it has one row per cell."""
     path, names, written = file.path, file.names, file.written
     item = columns.get("item")
     if {"arm", "value"} & set(names) or set(columns) - {"item"} or len(names) < 2 or len(set(names)) < len(names):
@@ -228,7 +228,7 @@ def _numbers_rows(values: Sequence[Any]) -> bool:
 
 
 def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:
-    """The scores of a single arm, from a CSV file with a row an item, or from lines of JSON. An empty value, or null, is a gap.
+    """The scores of a single arm, from a CSV file with one row per item, or from lines of JSON. An empty value or null is a gap.
 
     With `growing`, a last line without an end is left for later: another program may be writing it.
 

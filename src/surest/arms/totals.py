@@ -18,7 +18,7 @@ from surest.errors import SourceError
 
 NEEDED = ("arm", "successes", "trials")
 PAIRS = (("successes", "trials"), ("clicks", "impressions"), ("conversions", "visitors"))
-"""What people call successes and trials. Where a table has exactly one of these pairs, it needs not be told."""
+"""What people call successes and trials. Where a table has exactly one of these pairs, naming it is optional."""
 MOST = 2.0**53
 
 

@@ -233,7 +233,7 @@ class Pull:
 class Cells:
     """A request for a block of cells: evaluate each of `arms` on each of `items` of a list, none twice.
 
-    Arms and items are positions, from 0. The reply is an array of rewards, a row an arm and a column an item. A cell is
+    Arms and items are positions, from 0. The reply is an array of rewards, one row per arm and one column per item. A cell is
     evaluated once in the life of a search: asked for again, it has the reward that it had.
 
     `ahead` names the items that the algorithm will come to next, in order. A driver with idle workers may evaluate the same

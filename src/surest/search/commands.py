@@ -89,7 +89,7 @@ def parse_command(text: str) -> Command:
 
 
 def checked_command(command: Command) -> Command:
-    """A command, refused where there is no such program."""
+    """A validated command: there is such a program."""
     for word in command.words:
         for name in re.findall(r"\{([a-z]+)\}", word):
             near = get_close_matches(name, PLACES, 1, 0.7)

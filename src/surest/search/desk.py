@@ -113,7 +113,7 @@ class Failures:
     retries : int, optional
         How often an evaluation is retried, default 3.
     on_failure : float, optional
-        The reward as which an evaluation counts whose last retry failed too. Without it, the run ends with an error.
+        The reward recorded after the last retry. Without it, the run ends with an error.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Failures:
         self._by_ticket: Counter[int] = Counter()
 
     def count(self, ticket: Ticket, error: BaseException, on: str = "") -> float | None:
-        """The reward as which a failed evaluation counts; None where it is to be retried. Otherwise an error ends the run.
+        """The reward to record for a failed evaluation; None where it is to be retried. Otherwise an error ends the run.
 
         `on` says on which item it was, for the message.
         """
@@ -171,7 +171,7 @@ def kind_of(error: BaseException) -> str:
 def exhausted(ticket: Ticket, failed: int, error: BaseException, on: str = "") -> EvaluationError:
     """What to say when an evaluation cannot be retried any more."""
     return EvaluationError(
-        f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed {_times(failed)}; mend the arm, allow more "
+        f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed {_times(failed)}; fix the arm, allow more "
         f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
     )
 

@@ -294,7 +294,7 @@ def _mean(rewards: list[Any]) -> Scored:
 
 
 def _checked_list(items: Any) -> list[Any]:
-    """The items as a list, refused where it is not clear what an item is."""
+    """The items as a list, validated."""
     if (
         hasattr(items, "columns")
         or isinstance(items, Mapping | str | bytes | set | frozenset)

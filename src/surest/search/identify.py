@@ -63,7 +63,7 @@ def identify(
     arms : mapping or sequence of callables or of arrays, CSV file, data frame, or a bandit
         Callables return one reward a call: a number or a truth value. Arrays are recorded rewards: each counts once, in its
         order, and where they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
-        labels. A file or a data frame has the columns arm and value, a row a reward, or a row of totals for each arm: arm,
+        labels. A file or a data frame has the columns arm and value, one row per reward, or a row of totals for each arm: arm,
         successes and trials (also clicks and impressions, conversions and visitors; or ``{"a": {"successes": 3, "trials": 50},
         …}``); a data frame may have a column for each arm, where NaN is allowed at the end of a shorter one and nowhere else. A
         bandit is anything that answers requests, simulated arms among them.
@@ -111,7 +111,7 @@ def identify(
     retries : int, optional
         How often an evaluation that raises, or returns None or NaN, is retried on the executor, default 3.
     on_failure : float, optional
-        The reward as which an evaluation counts that failed more often. Without it, the run then ends with an error.
+        The reward recorded after the last retry. Without it, the run ends with an error.
     on_request : callable, optional
         Called before each request with the state of the run, and between calls where they are slow. It may raise
         `surest.errors.Stop` to end the search with the answer so far, not certified.

@@ -89,7 +89,7 @@ class Run:
     ) -> "Run":  # fmt: skip
         """A run on a new session or, where `storage` is named, on a study, made if it is not there.
 
-        `fresh` is the seed where none is given: a random one, unless told. A study that is there has its own.
+        `fresh` is the seed where none is given: default a random one. A study that is there has its own.
         """
         count = None if items is None else len(items)
         if in_flight != 1:

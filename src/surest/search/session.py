@@ -93,7 +93,7 @@ class Session:
             costs=problem.spending(told=True),
         )
         self.item_names: Sequence[Any] | None = None
-        """What messages call the items; by their positions, unless told."""
+        """What messages call the items; default their positions."""
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
         self.events: list[Event] = []
@@ -185,7 +185,7 @@ class Session:
         fresh: dict[int, tuple[float, float | None]] = {}
         for ticket, value, cost in zip(tickets, self._values(tickets, rewards), costs, strict=True):
             if fresh.setdefault(ticket.id, (value, cost))[0] != value:
-                raise TicketError(f"ticket {ticket.id} is told two rewards at once")
+                raise TicketError(f"ticket {ticket.id} has conflicting rewards")
             if self._agrees(ticket.id, value):
                 del fresh[ticket.id]
         for number, (value, cost) in fresh.items():

@@ -185,7 +185,7 @@ class RemoteStudy(Study):
         for row in rows:
             of_no_item = (row.item_index is None) if self.items else (row.item_index is not None)
             if of_no_item or row.index >= len(self._arms) or (row.item_index or 0) >= max(1, len(self.items)):
-                raise self._connection.strange(f"ticket {row.ticket} is of an arm or an item that there is not")
+                raise self._connection.strange(f"ticket {row.ticket} names an unknown arm or item")
         if worker is not None:
             self._holders |= {row.ticket: who for row in rows}
         return [Ticket(row.ticket, row.index, row.arm, row.item_index, row.draw) for row in rows]

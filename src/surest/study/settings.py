@@ -32,7 +32,7 @@ class Handling(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: float = LEASE_SECONDS
     """How long a worker may take before its ticket is handed out again."""
     on_failure: float | None = None
-    """The reward as which a failed evaluation counts, if any."""
+    """The reward recorded after the last retry, if any."""
     retries: int = RETRIES
     """How often it is retried before that."""
 
@@ -112,7 +112,7 @@ def checked_settings(given: dict[str, Any], named: str | None = None) -> Setting
     if how.retries < 0:
         raise UsageError(f"retries is {how.retries}; it must be 0 or more")
     if how.on_failure is not None:
-        problem.scale.number(how.on_failure, "on_failure, as which a failed evaluation counts,")
+        problem.scale.number(how.on_failure, "on_failure")
     return settings
 
 
@@ -165,7 +165,7 @@ def checked_labels(arms: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool) and 1 <= arms <= MOST_ARMS:
         return tuple(str(i) for i in range(int(arms)))
     if isinstance(arms, str) or not isinstance(arms, Sequence | np.ndarray) or len(arms) == 0:
-        raise UsageError(f"arms are {short(arms)}; give their number, from 1 on, or a list of their labels")
+        raise UsageError(f"arms are {short(arms)}; give their number, at least 1, or a list of their labels")
     for label in arms:
         storable(str(label), "an arm's label")
     return labels_of([str(label) for label in arms])
@@ -182,7 +182,7 @@ def checked_items(items: int | Sequence[Any] | None) -> tuple[Item, ...]:
     if isinstance(items, int | np.integer) and not isinstance(items, bool) and 1 <= items <= MOST_ARMS:
         return tuple(Item(str(i)) for i in range(int(items)))
     if isinstance(items, str) or not isinstance(items, Sequence | np.ndarray) or len(items) == 0:
-        raise UsageError(f"items are {short(items)}; give their number, from 1 on, or a list of their keys")
+        raise UsageError(f"items are {short(items)}; give their number, at least 1, or a list of their keys")
     found = tuple(_item(item) for item in items)
     for item in found:
         storable(item.key, "an item's key")
@@ -224,7 +224,7 @@ def checked_number(ticket: Any) -> int:
 
 
 def checked_ask(k: Any, worker: str | None) -> tuple[int, str]:
-    """How many tickets are asked for, and who asks: this process, unless told."""
+    """How many tickets are asked for, and who asks; default this process."""
     if not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"asked for {k!r} tickets; ask for at least one")
     who = own_name() if worker is None else worker
@@ -254,7 +254,7 @@ def some(names: Sequence[str]) -> str:
 
 
 def short(value: object) -> str:
-    """A value for a message; a huge one cut."""
+    """A value for a message, truncated."""
     try:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python writes
@@ -268,7 +268,7 @@ def keys_of(items: Sequence[Item]) -> str:
 
 
 def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
-    """What to say of a study that there is not."""
+    """What to say of an unknown study."""
     if log is None:
         with store.reading() as log:
             return unknown_study(store, name, log)

@@ -75,9 +75,9 @@ def open_study(
         As for `Session`. Where a study exists they may be left out; what is given must agree with it. An algorithm of one's
         own is named by its file: ``algorithm="file.py:function"``. The file runs only in calls that name it.
     lease_seconds : float
-        How long a worker may take. After that its ticket is handed out again. 600 unless told.
+        How long a worker may take. After that its ticket is handed out again. Default 600.
     on_failure : float, optional
-        The reward as which an evaluation counts that keeps failing. Without it, it is retried until it succeeds.
+        The reward recorded after the last retry. Without it, an evaluation is retried until it succeeds.
     retries : int
         How often a failed evaluation is retried before `on_failure` counts, default 3.
     load_if_exists : bool

@@ -332,7 +332,7 @@ def _check_cells(study: Export, session: Session) -> Session:
         session.grow(labels, at)
     for ticket in study.tickets:
         if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
-            raise UsageError("a ticket names an arm or an item that there is not")
+            raise UsageError("a ticket names an unknown arm or item")
         if ticket.reward is not None:
             session.tell_cell(ticket.arm, ticket.item, (ticket.reward, ticket.cost))
     return session
@@ -388,7 +388,7 @@ def _check_requests(study: Export, session: Session) -> Session:
     arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
     if len(arms) and arms.max() >= len(study.arms):
-        raise UsageError("a ticket names an arm that there is not")
+        raise UsageError("a ticket names an unknown arm")
     additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
     if has_queues(session.problem) and additions:
         raise UsageError("an arm was added where none can be")

@@ -131,7 +131,7 @@ class StudyDesk:
                 self.failures.count(ticket, error, "" if item is None else f" on item {item.key!r:.80}")
             except EvaluationError as ended:
                 raise EvaluationError(
-                    f"{ended}. What was told is kept: mend the arm and call again. on_failure is fixed when a study is made"
+                    f"{ended}. What was told is kept: fix the arm and call again. on_failure is fixed when a study is made"
                 ) from error
 
     def look(self) -> None:

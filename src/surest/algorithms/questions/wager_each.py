@@ -181,7 +181,7 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
     if task.question.kind == "above" and not 0 < bar - epsilon <= bar + epsilon < 1:
         raise UsageError(
             f"epsilon is {epsilon:g} on the scale from 0 to 1, and the bar is {bar:g}; "
-            "both ends of the zone, bar − ε and bar + ε, must lie inside of the bounds: give a smaller epsilon"
+            "both ends of the zone, bar − ε and bar + ε, must lie inside the bounds: give a smaller epsilon"
         )
     return wager_each(task.arms, task.delta, question=task.question, epsilon=task.epsilon, **options)
 
@@ -194,7 +194,7 @@ def _entry(kind: Kind, summary: str) -> Entry:
         standing="proven",
         reference="docs/questions.md",
         summary=summary,
-        options={"batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told")},
+        options={"batch": Option("whole number", "the least number of pulls to ask for at a time; default 1")},
         answers=(kind,),
     )
 

@@ -82,10 +82,8 @@ ENTRIES = (
         summary="The m best arms: bets on each arm of a nominated set and against each one outside of it.",
         answers=("top",),
         options={
-            "batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told"),
-            "workers": Option(
-                "whole number", "evaluations under way at a time, for which it plans ahead; 1 unless told"
-            ),
+            "batch": Option("whole number", "the least number of pulls to ask for at a time; default 1"),
+            "workers": Option("whole number", "evaluations under way at a time, for which it plans ahead; default 1"),
         },
         any_sampling=True,
     ),

@@ -22,11 +22,9 @@ ENTRIES = (
         reference="docs/wager.md",
         summary="The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
         options={
-            "batch": Option("whole number", "the least number of pulls to ask for at a time; 1 unless told"),
-            "reserve": Option("number", "the part of δ kept for arms that are added later; 0 unless told"),
-            "workers": Option(
-                "whole number", "evaluations under way at a time, for which it plans ahead; 1 unless told"
-            ),
+            "batch": Option("whole number", "the least number of pulls to ask for at a time; default 1"),
+            "reserve": Option("number", "the part of δ kept for arms that are added later; default 0"),
+            "workers": Option("whole number", "evaluations under way at a time, for which it plans ahead; default 1"),
         },
         growing=True,
         reserve="reserve",
