@@ -35,7 +35,7 @@ MOVED = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
-    **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.py"))},
+    **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in sorted((ROOT / "examples").glob("*.*"))},
     **{
         f"examples/cluster/{path.name}": f"examples/{path.stem}.md"
         for path in sorted((ROOT / "examples/cluster").iterdir())

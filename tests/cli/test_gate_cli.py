@@ -156,3 +156,25 @@ def test_suggestions_are_json_where_json_is_asked_for(run: Run) -> None:
 def test_a_difference_of_costs_is_not_negative_zero(run: Run) -> None:
     found = json.loads(run("old.csv", write("same.csv", OLD), "--minimise", "--json")[1])
     assert [str(number) for number in (found["difference"], *found["interval"])] == ["0.0"] * 3
+
+
+def test_options_for_what_is_known_and_asked(run: Run) -> None:
+    rows = [f"v{k},{item},{value}" for k in range(2) for item, value in NEW.items()]
+    Path("table.csv").write_text("\n".join(["arm,item,value", *rows]) + "\n")
+    status, out, _ = run(
+        "old.csv", "new.csv", "--equivalent=.2", "--history=table.csv", "--history=worse.csv", "--json"
+    )
+    assert (status, json.loads(out)["equivalent"]) == (0, True)
+    assert run("old.csv", "new.csv", "--margin=.1", "--no-predict")[0] == 0
+    assert run("old.csv", "new.csv", "--history=none.csv")[0] == 2
+    run("old.csv", "worse.csv", "--flips=flips.csv")
+    flips = list(csv.DictReader(io.StringIO(Path("flips.csv").read_text())))
+    assert {row["item"] for row in flips} == {item for item in OLD if OLD[item] != WORSE[item]}
+    assert {(row["baseline"], row["candidate"]) for row in flips} == {("1.0", "0.0")}
+    assert "right or wrong" in run("old.csv", write("real.csv", dict.fromkeys(OLD, 0.5)), "--flips=flips.csv")[2]
+    assert run("old.csv", "new.csv", "--margin=.1", "--ledger=team.db")[0] == 2, "an order of its own"
+    assert run("old.csv", "new.csv", "--margin=.1", "--ledger=team.db", "--seed=a")[0] == 0
+    status, out, _ = run("--ledger=team.db", "--show")
+    assert (status, out.splitlines()[-1][:18]) == (0, "1 gate, 1 passed. ")
+    assert json.loads(run("--ledger=team.db", "--show", "--json")[1])[0]["verdict"] == "pass"
+    assert run("old.csv", "--show")[0] == 2

@@ -12,10 +12,13 @@ import pytest
 import surest
 import surest_verify_lists as verifier
 from decision.listed import Line, lines_of, refusal
+from statistical.race_mutants import mutant_of
 from statistical.test_gate import mutant
+from statistical.test_gate_known import MISTAKES as MISTAKES_OF_PREDICTIONS
 from surest.decision.gate import decision_of_gate
 from surest.errors import UsageError
 from surest.evidence.lists.gate import bet_above
+from surest.kernels import lists
 from surest_verify import verify
 
 
@@ -215,3 +218,71 @@ def test_a_bet_that_has_lost_all_does_not_come_back() -> None:
     assert wealth == [0.0] * 9
     alone = mutant(("mixed += WEIGHTS[k] * (share * state[k]", "mixed += (k == 1) * (share * state[k]"))
     assert alone(apart, np.inf, 0.0, np.inf, False) == (-1, 0.0)
+
+
+def known_gate(seed: int, **more: Any) -> surest.Gate:
+    """A gate that is decided with predictions from a baseline and older rows."""
+    rng = np.random.default_rng([8, seed])
+    ease = np.clip(rng.random(240) * 1.6 - 0.3, 0, 1)
+    old, new, *older = (rng.random((5, 240)) < ease).astype(float)
+    if seed % 3 == 1:
+        new = new * (rng.random(240) < 0.7)
+    names = [f"q{i}" for i in range(240)]
+    history = [dict(zip(names, row.tolist(), strict=True)) for row in older] if seed % 2 else None
+    given: dict[str, Any] = {"margin": 0.1, "seed": str(seed), "history": history, **more}
+    if seed == 4:
+        old, new, given = 3 * (1 - old), 3 * (1 - new), {**given, "bounds": (0.0, 3.0), "minimise": True}
+    rows = [dict(zip(names, row.tolist(), strict=True)) for row in (old, new)]
+    return surest.gate(rows[0], rows[1].get, **given)
+
+
+def test_decisions_with_predictions_or_of_equivalence_are_valid(tmp_path: Path) -> None:
+    kinds = set()
+    for seed in range(6):
+        for more in (
+            {},
+            {"margin": 0.0, "equivalent": 0.3 if seed == 4 else 0.12},
+            {"delta": 0.2},
+            {"predict": False, "history": None},
+        ):
+            gate = known_gate(seed, **more)
+            lines = lines_of(decision_of_gate(gate))
+            assert refusal(lines, tmp_path / "gate.jsonl") == ""
+            assert lines[0]["version"] == 3
+            assert bool(lines[0]["baseline"]) == (gate.share < 1)
+            kinds.add((gate.verdict, gate.exact, gate.equivalent))
+    assert len(kinds) >= 4
+    half = surest.gate(
+        {f"q{i}": 1.0 for i in range(90)}, {f"q{i}": 1.0 for i in range(50)}, 0.3, items=100, shuffled=True
+    )
+    lines = lines_of(decision_of_gate(half))
+    assert (half.share, lines[0]["predicted"], lines[0]["baseline"]) == (0.3, True, [])
+    assert (half.verdict, refusal(lines, tmp_path / "gate.jsonl")) == ("pass", "")
+
+
+TAMPERED = {
+    "another baseline": lambda head: head["baseline"].__setitem__(3, 1 - head["baseline"][3]),
+    "a baseline that is cut": lambda head: head["baseline"].pop(),
+    "other features": lambda head: head["features"][0].__setitem__(0, head["features"][0][0] + 0.5),
+    "features of unequal length": lambda head: head["features"][1].pop(),
+    "no predictions": lambda head: head.update(predicted=False),
+    "no baseline": lambda head: head.update(baseline=[], features=[]),
+    "another level": lambda head: head.update(level=0.01),
+    "a level above δ": lambda head: head.update(level=0.2),
+    "equivalence": lambda head: head.update(equivalent=True),
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED)
+def test_a_gate_with_predictions_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path) -> None:
+    lines = lines_of(decision_of_gate(known_gate(3)))
+    assert (lines[-1]["claim"]["verdict"], lines[-1]["claim"]["exact"]) == ("pass", False)
+    TAMPERED[change](lines[0])
+    assert refusal(lines, tmp_path / "gate.jsonl") != ""
+
+
+@pytest.mark.parametrize("name", ["a prediction that saw the item", "the baseline's mean on items seen"])
+def test_a_mistake_in_predictions_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = mutant_of(lists, MISTAKES_OF_PREDICTIONS[name])
+    monkeypatch.setattr("surest.evidence.lists.gate.lists", changed)
+    assert any(refusal(lines_of(decision_of_gate(known_gate(seed))), tmp_path / "gate.jsonl") for seed in range(3))

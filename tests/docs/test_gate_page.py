@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
@@ -43,17 +44,18 @@ def write(path: Path, values: dict[str, int]) -> None:
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "baseline.csv", {f"q{i}": 1 for i in range(200)})
     write(tmp_path / "candidate.csv", {f"q{i}": int(i % 10 != 7) for i in range(200)})
+    write(tmp_path / "older.csv", {f"q{i}": int(i % 10 != 3) for i in range(200)})
     rows = [f"{arm},q{i},{value}\n" for i in range(40) for arm, value in (("v1", 0.5), ("v2", 0.5))]
     (tmp_path / "scores.csv").write_text("arm,item,value\n" + "".join(rows))
     return tmp_path
 
 
 def test_the_commands_run(folder: Path) -> None:
-    first, loop = blocks("sh")
+    first, loop, ledger = blocks("sh")
     done = run(first, folder)
-    assert [line[:4] for line in done.stdout.splitlines() if line[:4].isupper()] == ["FAIL", "PASS", "FAIL"], (
-        done.stderr
-    )
+    said = [line[:4] for line in done.stdout.splitlines() if line[:4].isupper()]
+    assert said == ["FAIL", "PASS", "FAIL", "FAIL", "FAIL"], done.stderr
+    assert run(ledger, folder).stdout.splitlines()[-1].startswith("1 gate, 0 passed.")
     assert (folder / "summary.md").read_text().startswith("**FAIL**")
     (folder / "evaluate").write_text(EVALUATE.format(python=sys.executable))
     (folder / "evaluate").chmod(0o755)
@@ -64,14 +66,34 @@ def test_the_commands_run(folder: Path) -> None:
     assert re.match(r"FAIL: .* after (50|100|150) of 200 items", one)
 
 
-def test_the_step_of_a_build(folder: Path) -> None:
-    (script,) = re.findall(r"run: \|\n((?:    .*\n)+)", blocks("yaml")[0])
-    done = run(script, folder)
-    assert done.returncode == 4
+def test_the_steps_of_a_build(folder: Path) -> None:
+    steps = yaml.safe_load((ROOT / "examples" / "gate_workflow.yml").read_text())["jobs"]["gate"]["steps"]
+    evaluate, judge = (step["run"] for step in steps if "name" in step)
+    (folder / "evaluate").write_text(EVALUATE.format(python=sys.executable))
+    (folder / "evaluate").chmod(0o755)
+    assert run(evaluate, folder).returncode == 0
+    done = run(judge, folder)
+    assert done.returncode == 4, done.stderr
     assert (folder / "step.md").read_text().startswith("**FAIL**")
+    assert (folder / "flips.csv").read_text().startswith("item,baseline,candidate\n")
     write(folder / "candidate.csv", {})
-    done = run(script, folder)
+    (folder / "flips.csv").unlink()
+    done = run(judge, folder)
     assert (done.returncode, "::warning::" in done.stdout) == (0, True)
+
+
+def test_the_fixture_for_pytest(folder: Path) -> None:
+    (folder / "conftest.py").write_text('pytest_plugins = ["surest.integrations.pytest"]\n')
+    (folder / "test_it.py").write_text(
+        "def test_worse(surest_gate):\n    surest_gate('baseline.csv', 'candidate.csv', margin=0.03)\n"
+        "def test_same(surest_gate):\n    assert surest_gate('baseline.csv', lambda item: 1.0, margin=0.03).passed\n"
+        "def test_open(surest_gate):\n    surest_gate('baseline.csv', {}, margin=0.03)\n"
+    )
+    done = run(f"{sys.executable} -m pytest -q -p no:cacheprovider --surest-ledger team.db test_it.py", folder)
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "FAIL: candidate.csv is worse" in done.stdout
+    shown = run("surest gate --ledger team.db --show", folder).stdout
+    assert re.search(r"(?s)1 .* FAIL .*2 .* PASS .*3 .* UNDECIDED .*3 gates, 1 passed\.", shown)
 
 
 def test_the_line_shown_is_what_the_example_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,10 @@
 """`surest.gate` in Python: what counts, in which order, and what is said of it."""
 
+import asyncio
 import json
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -300,3 +302,129 @@ def test_a_summary_in_markdown_escapes_names() -> None:
     )
     assert all(line.replace(r"\|", "").count("|") == 4 for line in text.splitlines() if line.startswith("|"))
     assert "nan" not in surest.gate(OLD, {}).to_markdown()
+
+
+OLDER = {f"v{k}": {item: 1 - value if RNG.random() < 0.1 else value for item, value in NEW.items()} for k in range(3)}
+
+
+def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
+    found = surest.gate(OLD, NEW.get, 0.05, seed=4, history=OLDER)
+    pd.DataFrame(OLDER).rename_axis("item").to_csv(tmp_path / "older.csv")
+    files = [tmp_path / "older.csv"]
+    for name in OLDER:
+        path = tmp_path / f"{name}.csv"
+        path.write_text("item,value\n" + "".join(f"{item},{value}\n" for item, value in OLDER[name].items()))
+        files.append(path)
+    for history in (files[0], files[1:], pd.DataFrame(OLDER), list(OLDER.values())):
+        again = surest.gate(OLD, NEW.get, 0.05, seed=4, history=history)
+        assert (again.items_counted, again.interval) == (found.items_counted, found.interval)
+    plain = surest.gate(OLD, NEW.get, 0.05, seed=4, predict=False)
+    assert (found.share, plain.share, plain.features, len(found.features)) == (0.3, 1.0, (), N)
+    assert found.items_counted != plain.items_counted
+    growing = surest.gate(OLD, in_order("4", NEW, found.items_counted), 0.05, seed=4, history=OLDER)
+    assert (growing.verdict, growing.decided_after) == (found.verdict, found.items_counted), (
+        "a file counts as a function"
+    )
+    for wrong in ({"predict": False}, {"target": "population"}, {"baseline": OLD.get, "items": list(OLD)}):
+        with pytest.raises(UsageError, match="history goes with"):
+            surest.gate(**{"baseline": OLD, "candidate": NEW.get, "history": OLDER, **wrong})
+
+
+def test_a_baseline_that_is_completed_later_has_said_nothing_that_it_would_not_say_then() -> None:
+    """0.3 of the evidence counts while some of it is missing, and that is never more than all of it."""
+    part = in_order("b", NEW, 200)
+    for share, gap in ((0.3, 1), (0.3, 90), (1.0, 90)):
+        known = {item: value for k, (item, value) in enumerate(in_order("b", OLD, N).items()) if k < N - gap}
+        found = surest.gate(known, part, 0.1, seed="b", items=list(OLD), predict=share < 1)
+        whole = surest.gate(OLD, part, 0.1, seed="b", predict=share < 1)
+        assert found.share == share
+        assert found.features == ()
+        assert 0 < whole.decided_after <= (found.decided_after or N)
+        assert whole.interval[0] >= found.interval[0]
+
+
+def test_functions_are_run_as_evaluate_runs_them(tmp_path: Path) -> None:
+    plain = surest.gate(OLD, WORSE.get, 0.03, seed=2)
+
+    async def slow(item: str) -> float:
+        await asyncio.sleep(0)
+        return WORSE[item]
+
+    with ThreadPoolExecutor(3) as pool:
+        pooled = surest.gate(OLD, WORSE.get, 0.03, seed=2, executor=pool)
+    awaited = asyncio.run(surest.agate(OLD, slow, 0.03, seed=2, in_flight=5))
+    storage, calls = f"sqlite:///{tmp_path}/s.db", list[str]()
+
+    def counted(item: str) -> float:
+        calls.append(item)
+        if len(calls) == 20:
+            raise KeyError(item)
+        return WORSE[item]
+
+    with pytest.raises(surest.errors.EvaluationError):
+        surest.gate(OLD, counted, 0.03, seed=2, storage=storage, name="g", retries=0)
+    kept = surest.gate(OLD, counted, 0.03, seed=2, storage=storage, name="g", retries=0)
+    assert {found.decided_after for found in (plain, pooled, awaited, kept)} == {plain.items_counted}
+    assert len(calls) == plain.items_counted + 1, "nothing is evaluated twice but what failed"
+    failed = surest.gate(OLD, lambda item: 1 / 0, 0.03, seed=2, retries=0, on_failure=0.0)
+    assert failed.failed
+    assert f"{failed.items_counted} items of candidate with a score that was not measured but imputed" in failed.notes
+    for wrong, said in (
+        (lambda: surest.gate(OLD, slow), "agate"),
+        (lambda: asyncio.run(surest.agate(OLD, WORSE.get)), r"surest\.gate"),
+        (lambda: surest.gate(OLD, NEW, storage=storage, name="g"), "storage goes with functions"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            wrong()
+
+
+def test_a_control_whose_row_is_known_is_not_evaluated() -> None:
+    items, calls = list(OLD), list[str]()
+    arms = {"old": OLD, "new": lambda item: calls.append(item) or NEW[item], "worse": WORSE.get}
+    found = surest.evaluate(arms, items, control="old", margin=0.05, seed=1)
+    assert found.pulls_per_arm[0] == 0
+    assert (
+        found.verdicts == surest.evaluate({**arms, "old": OLD.get}, items, control="old", margin=0.05, seed=1).verdicts
+    )
+    listed = surest.evaluate({**arms, "old": list(OLD.values())}, items, control="old", margin=0.05, seed=1)
+    assert listed.evaluations == found.evaluations
+    older = [[row[item] for item in items] for row in OLDER.values()]
+    assert surest.evaluate(arms, items, control="old", margin=0.05, seed=1, older=older).verdicts == found.verdicts
+    for wrong in ({"old": {"q1": 1.0}}, {"old": [1.0]}):
+        with pytest.raises(UsageError, match="has no score for some"):
+            surest.evaluate({**arms, **wrong}, items, control="old")
+    with pytest.raises(UsageError, match="leave out target"):
+        surest.evaluate(arms, items, control="old", target="population")
+
+
+def test_equivalence() -> None:
+    same, worse = (surest.gate(OLD, new, equivalent=0.05) for new in (OLD, WORSE))
+    assert (same.verdict, same.exact, worse.verdict, worse.exact) == ("pass", True, "fail", True)
+    assert "candidate is the same as baseline within ±0.05 on the 300 items of the list, certain" in str(same)
+    assert surest.gate(WORSE, OLD, equivalent=0.05).failed, "better is not the same"
+    assert "differs from baseline by more than 0.05" in str(worse)
+    early = surest.gate(OLD, OLD.get, equivalent=0.05, seed=1)
+    assert (early.verdict, early.exact, early.items_counted < N) == ("pass", False, True)
+    assert -0.05 <= early.interval[0] <= early.interval[1] <= 0.05
+    for new in (WORSE, {item: 1 - value for item, value in OLD.items()}):
+        found = surest.gate(OLD, new.get, equivalent=0.05, seed=1)
+        assert (found.verdict, found.exact, found.items_counted < N) == ("fail", False, True)
+        assert "differs from baseline on the 300" in str(found)
+    assert early.to_dict()["equivalent"] is True
+    assert "| within | what counts as the same | ±0.05 |" in early.to_markdown()
+    for wrong in ({"margin": 0.1, "equivalent": 0.1}, {"equivalent": 0}, {"equivalent": 2}):
+        with pytest.raises(UsageError, match="equivalent"):
+            surest.gate(OLD, NEW, **wrong)
+
+
+def test_flips() -> None:
+    found = surest.gate(OLD, NEW, 0.05)
+    lost = {item for item in OLD if OLD[item] > NEW[item]}
+    assert {*found.flips.lost} == lost
+    assert {*found.flips.gained} == {item for item in OLD if OLD[item] < NEW[item]}
+    assert f" {len(lost)} items right → wrong, {len(found.flips.gained)} wrong → right." in str(found)
+    assert found.to_dict()["flips"] == {"lost": len(lost), "gained": len(found.flips.gained)}
+    assert "<td" in found._repr_html_()
+    assert "right → wrong" in found._repr_html_()
+    assert surest.gate(OLD, NEW, 0.05, minimise=True).flips == (found.flips.gained, found.flips.lost)
+    assert surest.gate({"a": 0.5}, {"a": 1.0}).flips is None

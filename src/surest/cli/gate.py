@@ -159,9 +159,9 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def flips_csv(found: Gate) -> str:
     """The items that went from right to wrong, or back."""
-    if found.flips is None:
+    if found.flips is None and found.items_counted:
         raise UsageError("flips are of scores that are right or wrong: the lowest or the highest possible value")
-    text, changed = io.StringIO(), {*found.flips.lost, *found.flips.gained}
+    text, changed = io.StringIO(), {item for side in found.flips or () for item in side}
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("item", "baseline", "candidate"))
     writer.writerows(row for row in found.scores if row[0] in changed)

@@ -15,7 +15,7 @@ import numpy as np
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
 from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
-from surest.core.scale import checked_scale
+from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
 from surest.result.data import Result
 from surest.result.known import agreeing, is_right, known, with_gaps
@@ -60,7 +60,8 @@ def evaluate(
         ``{label: function(item)}``; or labels, with ``score(arm, item)``; or, without `items`, a table of scores: a
         DataFrame (columns arm, item, value; or a column for each arm and a row for each item), ``{arm: {item: value}}``, a 2-D
         array (a row for each arm and a column for each item), a CSV file. Of a complete table the answer is exact, and
-        `needed` says what a search would have evaluated. One with gaps is what is known so far.
+        `needed` says what a search would have evaluated. One with gaps is what is known so far. In a mapping of functions
+        the `control` may be its scores on the items, known beforehand: it is not evaluated, others are predicted from it.
     items : sequence, optional
         The items: questions, instances, folds, seeds. An item that stands twice counts twice.
     delta : float
@@ -136,6 +137,7 @@ def evaluate(
         return ended(replace(found, seconds=time.perf_counter() - began), watch)
     if simulate:
         raise UsageError("simulate goes with a table of scores; functions are evaluated")
+    arms, settings = _known_control(arms, items, settings, scale)
     labels, functions = _functions(arms, score, asynchronous=False)
     watch = watching(labels, scale, progress, items=True, ticks=executor is None)
     in_flight = 1 if executor is None else in_flight
@@ -175,8 +177,9 @@ async def aevaluate(
     >>> result.best, result.certified
     ('kind', True)
     """
-    labels, functions = _functions(arms, score, asynchronous=True)
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    arms, settings = _known_control(arms, items, settings, scale)
+    labels, functions = _functions(arms, score, asynchronous=True)
     watch = watching(labels, scale, progress, items=True)
     with Run.begun(
         labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
@@ -273,6 +276,26 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
             kind = "not an async function" if asynchronous else "an async function"
             raise UsageError(f"arm {label!r} is {kind}; use {hint} instead")
     return labels, functions
+
+
+def _known_control(
+    arms: Any, items: Sequence[Any], settings: dict[str, Any], scale: Scale
+) -> tuple[Any, dict[str, Any]]:
+    """Arms and settings where the control is given as its row of scores: it is not evaluated, and `known` has the row."""
+    label = settings.get("control")
+    row = arms.get(label) if isinstance(arms, Mapping) else None
+    if row is None or callable(row):
+        return arms, settings
+    listed = _checked_list(items)
+    values = [row.get(item) for item in listed] if isinstance(row, Mapping) else list(row)
+    if len(values) != len(listed) or None in values:
+        raise UsageError(
+            f"the control {label!r} has no score for some of the {len(listed)} items; give it all, or a function"
+        )
+    units = [[scale.to_unit(scale.number(x, f"control {label!r}")) for x in values]]
+    units += [[scale.to_unit(scale.number(x, "a score in older")) for x in old] for old in settings.get("older", ())]
+    other = next((function for function in arms.values() if callable(function)), None)  # the control's is never called
+    return {**arms, label: other}, {**settings, "known": units[0], "older": units[1:]}
 
 
 def _work(functions: Sequence[Callable[..., Any]], run: Run, mean: Callable[..., Any]) -> Work:

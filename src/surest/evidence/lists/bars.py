@@ -13,7 +13,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
-from surest.evidence.lists.gate import UNKNOWN, Predictions, mirrored, new_state
+from surest.evidence.lists.gate import UNKNOWN, Predictions, judge, mirrored, new_state
 from surest.evidence.lists.scores import Scores
 from surest.kernels.constants import CLAIMS, PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
 from surest.kernels.lists import bet_above, bet_on_bars
@@ -84,7 +84,8 @@ class Differences:
     That its values, in [−1, 1], have a mean of at least −`margin`, and that it is less than 0; or, where it is asked whether both
     are `equivalent`, that it is within ±`margin`, and that it is not 0. With `known`, a `Predictions` for each arm, most of the
     wealth bets on what these leave; `sign` says whether values are the candidate's score less the known one (1), or the other
-    way round (−1). The first claim is to be made at `level` times the level of the second.
+    way round (−1). The first claim is to be made at `level` times the level of the second. With `agreeing`, that level, a claim
+    waits until the interval of `judge` agrees with it, and what is certain is left to whoever knows more scores.
 
     >>> claims = Differences(1, 100, 0.1)
     >>> for _ in range(28):
@@ -96,25 +97,25 @@ class Differences:
 
     def __init__(
         self, n: int, total: int, margin: float, population: bool = False, known: "list[Predictions] | None" = None,
-        sign: int = 1, equivalent: bool = False, level: float = 1.0,
+        sign: int = 1, equivalent: bool = False, level: float = 1.0, agreeing: float | None = None,
     ) -> None:  # fmt: skip
         self._sums = Bars(n, np.ones(total), (-margin, 0.0), (-1.0, 1.0), population)
         self._total, self._known, self._sign, self._level = inf if population else float(total), known, sign, level
-        self._equivalent = equivalent
+        self._equivalent, self._margin, self._agreeing = equivalent, margin, agreeing
         self._bets = [(1, -margin), (-1, -margin), (1, 0.0), (-1, 0.0)] if equivalent else [(1, -margin), (-1, 0.0)]
         self._paths = np.empty((n, total))
         self._states = [[new_state() for _ in self._bets] for _ in range(n)]
         self._wealth = np.ones((len(self._bets), n))
         self._most = self._wealth.copy()
         self.certain = self._sums.certain
-        """What is certain of each arm; of equivalence, bets tell."""
+        """What is certain of each arm."""
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
         t = self._sums.t
         self._sums.count(play, values)
         self._paths[play, t] = values
-        if self._equivalent:
+        if self._agreeing is not None:
             self.certain[:] = False
         for arm in play.tolist():
             path, told, share = self._paths[arm, : t + 1], UNKNOWN, 1.0
@@ -131,7 +132,20 @@ class Differences:
         first, second = self._wealth[0], self._wealth[-1]
         if self._equivalent:  # both sides must have been refuted, at any time; either side may be, at half the level
             first, second = self._most[:2].min(axis=0), self._wealth[2:].max(axis=0) / 2
-        return np.where(self.certain.T, inf, np.array([first * self._level, second]))
+        found: FloatArray = np.where(self.certain.T, inf, np.array([first * self._level, second]))
+        if self._agreeing is not None and (found >= 1 / self._agreeing).any():
+            found[self._open()] = 0.0
+        return found
+
+    def _open(self) -> list[bool]:
+        """Which claims the interval does not agree with yet."""
+        assert self._agreeing is not None
+        path, told, share = self._paths[0, : self._sums.t], UNKNOWN, 1.0
+        if self._known is not None:
+            told, share = self._known[0].extend(path), PLAIN
+        settings: dict[str, Any] = {"equivalent": self._equivalent, "level": self._level * self._agreeing}
+        judged = judge(path, self._total, self._margin, self._agreeing, told, share, **settings)
+        return [judged.passed is None, judged.failed is None]
 
     def nearer(self) -> IntArray:
         """Which of an arm's claims its values speak for."""
@@ -215,8 +229,8 @@ class EachArm:
             self.judged, self._verdicts = np.delete(np.arange(n), self.control), np.array([-1, 1, 0])
             if gate or known is not None:
                 told = None if known is None else [Predictions(known, more) for _ in self.judged]
-                sign = 1 if gate else -1
-                self.claims = Differences(n - 1, len(weights), question.margin, population, told, sign, **asked)
+                how: dict[str, Any] = {"sign": 1, "agreeing": delta} if gate else {"sign": -1}
+                self.claims = Differences(n - 1, len(weights), question.margin, population, told, **how, **asked)
             else:
                 self.claims = Bars(n - 1, weights, (-question.margin, 0.0), (-1.0, 1.0), population)
         self.known, self._row = None if known is None else 1 - question.control if gate else question.control, known

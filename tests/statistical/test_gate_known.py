@@ -1,0 +1,168 @@
+"""Gates that predict the candidate's scores from known rows, and that ask whether both are the same: errors, items, mistakes."""
+
+from itertools import permutations
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from statistical.list_tables import most_allowed
+from statistical.race_mutants import mutant_of
+from surest.arms.tables import read_table
+from surest.evidence.lists import gate as evidence
+from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored, new_state
+from surest.kernels import lists
+from surest.kernels.constants import PLAIN
+from surest.study.ledger import share
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "items"
+SMALL = [([1, 1, 0, 0, 1, 0], [1, 0, 0, 1, 0, 0]), ([0.2, 0.9, 0.5, 1, 0, 0.1], [1, 0.8, 0.4, 0.9, 0, 0.7])]
+
+
+def mean_wealth(kernel: ModuleType, baseline: list[float], candidate: list[float], up: bool) -> float:
+    """The mean, over all orders of a list, of what bets beside predictions against the truth come to at the end."""
+    made = []
+    old, new = np.array(baseline, float), np.array(candidate, float)
+    mean, total = float(np.mean(new - old)) * (1 if up else -1), len(old)
+    for order in map(list, permutations(range(total))):
+        b, path = old[order], (new - old)[order]
+        features = np.ascontiguousarray(np.column_stack([np.ones(total), 2 * b - 1]))
+        sums, told = np.hstack([0.5 * np.eye(2), np.zeros((2, 1))]), np.empty((total, 4))
+        for start in range(total):
+            kernel.predict(path, max(start - 1, 0), start, start + 1, b, features, sums, np.empty((2, 3)), told)
+        path, told = (path, told) if up else (-path, mirrored(told))
+        made.append(kernel.bet_above(path, told, 0, float(total), mean, 1e9, mean < 0, 0.0, new_state())[1])
+    return float(np.mean(made))
+
+
+def worst(kernel: ModuleType) -> float:
+    return max(mean_wealth(kernel, *(rows if k else rows[::-1]), up) for rows in SMALL for k in (0, 1) for up in (0, 1))
+
+
+def test_over_all_orders_the_mean_wealth_beside_predictions_is_at_most_1() -> None:
+    assert 0.9 < worst(lists) <= 1 + 1e-12
+
+
+MISTAKES = {
+    "a prediction that saw the item": (
+        "for s in range(counted, start):",
+        "for s in range(counted + (start > 0), min(start + 1, len(path))):",
+    ),
+    "the baseline's mean on items seen": (
+        "total += score - baseline[s]",
+        "total += score - (sum(baseline[:start]) / start if start else baseline[s])",
+    ),
+    "the most of the current item alone": ("most, least = max(most, score), min(least, score)", "most = least = score"),
+    "predictions of items that are gone": (
+        "told[s, 0], told[s, 1], told[s, 2], told[s, 3] = score - baseline[s], total, most, 1 - least",
+        "told[s, 0], told[s, 1], told[s, 2], told[s, 3] = score - baseline[s], total - score + baseline[s], most, 1 - least",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_in_predictions_is_seen_over_all_orders(name: str) -> None:
+    assert worst(mutant_of(lists, MISTAKES[name])) > 1.001
+
+
+def rows(rng: np.random.Generator, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A baseline, a candidate and three older rows, right or wrong, of items that are harder or easier for all."""
+    ease = rng.random(total)
+    drawn = (rng.random((5, total)) < np.clip(ease * 1.6 - 0.3, 0, 1)).astype(float)
+    return drawn[0], drawn[1], drawn[2:]
+
+
+def test_the_truth_is_refuted_with_probability_at_most_delta() -> None:
+    """Both sides, at Δ itself, with predictions from three older rows and from none."""
+    rng, runs, wrong = np.random.default_rng(6), 200, np.zeros(2, int)
+    old, new, older = rows(rng, 150)
+    more, mean = directions(old, older), float(np.mean(new - old)) + 1e-12
+    for run in range(runs):
+        order = rng.permutation(150)
+        path = np.ascontiguousarray((new - old)[order])
+        told = Predictions(old[order], more[order] if run % 2 else None).extend(path)
+        ends = (path, told, mean), (-path, mirrored(told), -mean + 2e-12)
+        wrong += [0 <= bet_above(d, 150.0, x, 5.0, x < 0, t, PLAIN)[0] < 150 for d, t, x in ends]
+    assert wrong.min() > 0
+    assert wrong.max() <= most_allowed(runs, 0.2)
+
+
+def needed(path: np.ndarray, told: np.ndarray, plain: float) -> int:
+    """Items until a verdict at a margin of .03 and δ = .05."""
+    ends = (path, told, -0.03), (-path, mirrored(told), 0.0)
+    found = [bet_above(d, float(len(d)), x, 20.0, x < 0, t, plain)[0] for d, t, x in ends]
+    return min(len(path) if after < 0 else after for after in found)
+
+
+def ratios(tables: list[str], pairs: int, orders: int) -> np.ndarray:
+    """Mean items needed over those without predictions, for pairs of rows drawn at random: by the baseline, and by all rows."""
+    rng, found = np.random.default_rng(11), []
+    for name in tables:
+        values = read_table(DATA / f"{name}.csv.gz").values
+        means = values.mean(axis=1)
+        near = np.argwhere((np.abs(means[:, None] - means) <= 0.1) & ~np.eye(len(means), dtype=bool))
+        for i, j in near[rng.choice(len(near), pairs, replace=False)].tolist():
+            old, apart, more = values[i], values[j] - values[i], directions(values[i], np.delete(values, [i, j], 0))
+            items = []
+            for k in range(orders):
+                order = np.random.default_rng([13, k, i, j]).permutation(len(old))
+                path = np.ascontiguousarray(apart[order])
+                told = [Predictions(old[order], some).extend(path) for some in (None, more[order])]
+                items.append([needed(path, UNKNOWN, 1.0), *(needed(path, one, PLAIN) for one in told)])
+            mean = np.mean(items, axis=0)
+            found.append(mean[1:] / mean[0])
+    return np.array(found)
+
+
+HELD = ["lcb_execution_cot", "lcb_testgen", "aslib_QBF-2016", "prompts_Llama-3.1-8B", "prompts_Qwen2-7B"]
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs the tables of real scores")
+@pytest.mark.parametrize(
+    ("tables", "pairs", "orders"),
+    [(HELD[1:3], 3, 8), pytest.param([*HELD, "aslib_CSP-MZN-2013"], 4, 24, marks=pytest.mark.slow)],
+)
+def test_known_rows_need_fewer_items(tables: list[str], pairs: int, orders: int) -> None:
+    found = ratios(tables, pairs, orders)
+    assert np.median(found[:, 0]) <= 0.92
+    assert np.median(found[:, 1]) <= 0.85
+    assert found.max() <= (1.15 if orders > 20 else 1.3), "few orders are noisy"
+
+
+@pytest.mark.parametrize(("better", "worse", "wrong"), [(32, 20, "passed"), (20, 32, "passed"), (25, 25, "failed")])
+def test_equivalence_is_wrong_as_rarely_as_delta_allows(better: int, worse: int, wrong: str) -> None:
+    """Means of ±.11 at a margin of .1 are not the same; a mean of 0 is not different."""
+    path, rng, runs = np.repeat([1.0, -1.0, 0.0], [better, worse, 110 - better - worse]), np.random.default_rng(3), 200
+    found = [judge(rng.permutation(path)[:100], 110.0, 0.1, 0.3, equivalent=True) for _ in range(runs)]
+    times = sum(getattr(one, wrong) is not None for one in found)
+    assert times <= most_allowed(runs, 0.3)
+    right = "failed" if wrong == "passed" else "passed"
+    assert sum(getattr(one, right) is not None for one in found) > 60
+
+
+def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
+    """80 % of candidates are worse than allowed, by the least that 400 items can show; the others are better by .03."""
+    rng, passes, wrong = np.random.default_rng(8), np.zeros(2, int), np.zeros(2, int)
+    for number in range(1, 1001):
+        null = rng.random() < 0.8
+        better, worse = (29, 50) if null else (46, 34)
+        path = rng.permutation(np.repeat([1.0, -1.0, 0.0], [better, worse, 400 - better - worse]))
+        for k, level in enumerate((0.05 * share(number) * (1 + passes[0]), 0.05)):
+            passed = (
+                bet_above(path, 400.0, -0.05, 1 / level, True)[0] >= 0 or not null
+            )  # at the end of the list for certain
+            passes[k], wrong[k] = passes[k] + passed, wrong[k] + (passed and null)
+    assert wrong[0] <= 0.05 * passes[0]
+    assert wrong[1] > 0.05 * passes[1], "δ for each is not enough"
+
+
+def test_predictions_are_the_same_look_by_look() -> None:
+    """Row t is made from the items before it, whatever comes later."""
+    old, new, older = rows(np.random.default_rng(2), 60)
+    more, path, grown = directions(old, older), new - old, Predictions(old, directions(old, older))
+    whole = Predictions(old, more).extend(path)
+    for t in (1, 7, 8, 9, 40, 60):
+        assert np.array_equal(grown.extend(path[:t]), whole[:t])
+        assert np.array_equal(Predictions(old, more).extend(path[:t]), whole[:t])
+    assert evidence.EVERY == 8
