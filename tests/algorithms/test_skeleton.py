@@ -19,6 +19,7 @@ IN_COPY = (
     "tests/algorithms",
     "tests/agreement",
     "tests/evidence",
+    "tests/calling.py",
     "tests/one_pair.py",
     "pyproject.toml",
 )
