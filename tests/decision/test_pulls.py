@@ -62,10 +62,9 @@ def test_a_later_file_extends_an_earlier_one(verdict: Verdict) -> None:
         assert earlier.lines[:-2] == later.lines[: len(earlier.lines) - 2]
 
 
-def test_the_verifier_is_short_and_needs_python_alone() -> None:
+def test_the_verifier_needs_python_alone() -> None:
     for name in ("surest_verify.py", "surest_verify_lists.py"):
         text = (Path(surest_verify.__file__).parent / name).read_text(encoding="utf-8")
-        assert len(text.splitlines()) <= 500
         imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
         roots = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
         roots |= {str(node.module) for node in imports if isinstance(node, ast.ImportFrom)}
