@@ -16,7 +16,7 @@ from surest.result.known import agreeing
 from surest.result.making import listed_of, result_of
 from surest.search.desk import Hook
 from surest.search.tickets import Cell
-from surest.search.watching import Looks, points_of
+from surest.search.watching import Looks
 
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
@@ -85,7 +85,12 @@ def searched(
     listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
     standing = lookup(problem.algorithm).standing
     found = result_of(
-        running, problem, standing=standing, history=points_of(looks), stopped=stopped, evaluations=int(used.sum())
+        running,
+        problem,
+        standing=standing,
+        history=() if looks is None else tuple(looks.points),
+        stopped=stopped,
+        evaluations=int(used.sum()),
     )
     wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]
     return replace(found, listed=listed, wanted_cells=tuple(wanted))

@@ -101,19 +101,6 @@ def checked_command(command: Command) -> Command:
     return command
 
 
-def commands_for(labels: Sequence[str], words: Sequence[str]) -> list[Command]:
-    """One command for every arm, with the arm's name in the place of {arm}.
-
-    >>> [command.line(1) for command in commands_for(["a", "b"], ["echo", "{arm}"])]
-    [['echo', 'a'], ['echo', 'b']]
-    """
-    if not words:
-        raise SourceError("there is no command; write one after --, as in: -- ./evaluate {arm} {seed}")
-    if len(labels) > 1 and not any("{arm}" in word for word in words):
-        raise SourceError(f"{shlex.join(words)}: the command must say {{arm}} somewhere, or all arms would be the same")
-    return [checked_command(Command(label, tuple(words))) for label in labels]
-
-
 def parse_commands(texts: Sequence[str]) -> list[Command]:
     """Several arms, all with names of their own."""
     commands = [parse_command(text) for text in texts]

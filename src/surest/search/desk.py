@@ -104,19 +104,8 @@ class SessionDesk:
 
 
 class Failures:
-    """Decides what becomes of each failed evaluation.
+    """Decides what becomes of each failed evaluation: retried, `retries` times; then recorded as `on_failure`, or an error.
 
-    Parameters
-    ----------
-    bounds : (float, float)
-        The range of the rewards.
-    retries : int, optional
-        How often an evaluation is retried, default 3.
-    on_failure : float, optional
-        The reward recorded after the last retry. Without it, the run ends with an error.
-
-    Examples
-    --------
     >>> failures = Failures((0, 1), retries=1, on_failure=0.0)
     >>> ticket = Ticket(0, 0, "a")
     >>> failures.count(ticket, OSError("no answer")), failures.count(ticket, OSError("no answer"))
@@ -126,11 +115,12 @@ class Failures:
     def __init__(
         self, bounds: tuple[float, float], retries: int | None = None, on_failure: float | None = None
     ) -> None:
-        self.retries = checked_retries(retries)
+        if retries is not None and retries < 0:
+            raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
         low, high = bounds
         if on_failure is not None and not low <= on_failure <= high:
             raise UsageError(f"a failure is to count as {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
-        self.on_failure = on_failure
+        self.retries, self.on_failure = RETRIES if retries is None else retries, on_failure
         self._by_ticket: Counter[int] = Counter()
 
     def count(self, ticket: Ticket, error: BaseException, on: str = "") -> float | None:
@@ -143,15 +133,12 @@ class Failures:
         if failed <= self.retries:
             return None
         if self.on_failure is None:
-            raise exhausted(ticket, failed, error, on) from error
+            raise EvaluationError(
+                f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed "
+                f"{'once' if failed == 1 else f'{failed} times'}; fix the arm, allow more retries, or say which reward a failure "
+                f"counts as (on_failure). The last time: {described(error)}"
+            ) from error
         return self.on_failure
-
-
-def checked_retries(retries: int | None) -> int:
-    """How often to retry a failed evaluation."""
-    if retries is not None and retries < 0:
-        raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
-    return RETRIES if retries is None else retries
 
 
 def failing(on_failure: float | None, retries: int | None) -> dict[str, Any]:
@@ -168,14 +155,6 @@ def kind_of(error: BaseException) -> str:
     return "timed out" if isinstance(error, TimeoutError) else "failed"
 
 
-def exhausted(ticket: Ticket, failed: int, error: BaseException, on: str = "") -> EvaluationError:
-    """What to say when an evaluation cannot be retried any more."""
-    return EvaluationError(
-        f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed {_times(failed)}; fix the arm, allow more "
-        f"retries, or say which reward a failure counts as (on_failure). The last time: {described(error)}"
-    )
-
-
 def described(error: BaseException) -> str:
     """An exception in words.
 
@@ -184,7 +163,3 @@ def described(error: BaseException) -> str:
     """
     name, text = type(error).__name__, str(error).strip()
     return f"{name}: {text}" if text else name
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"

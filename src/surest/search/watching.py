@@ -187,8 +187,3 @@ def history() -> Looks:
     alone, so that a seed gives the same record again; only in a long one it depends on the time that they take.
     """
     return Looks(growth=1.5, share=0.05, free=1.0)
-
-
-def points_of(looks: Looks | None) -> tuple[Point, ...]:
-    """What was seen over time; nothing where nobody looked."""
-    return () if looks is None else tuple(looks.points)
