@@ -9,7 +9,7 @@ import pytest
 
 from surest.algorithms import REGISTRY
 from surest.algorithms.questions import wager_top
-from surest.algorithms.wager import ahead, wager
+from surest.algorithms.wager import sampling, wager
 from surest.errors import TranscriptError
 from surest.study import following
 from surest.study.study import Study, open_study
@@ -61,7 +61,7 @@ def ended_with_tickets_out(storage: str, **asked: object) -> Study:
 def other_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (wager, wager_top):
         monkeypatch.setattr(module, "FIRST", 3)
-    monkeypatch.setattr(ahead, "PORTION", 8)
+    monkeypatch.setattr(sampling, "PORTION", 8)
 
 
 def later_end(monkeypatch: pytest.MonkeyPatch) -> None:
