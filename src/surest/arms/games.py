@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from surest.arms.files import Columns, CsvFile, text_lines
-from surest.core.duels import pair_number
+from surest.core.duels import TIES, pair_number
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 
-TIES = ("tie", "draw", "tied", "drawn", "1/2", "½", "1/2-1/2")
-"""What a winner is called where there is none."""
 PGN_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 TAG = re.compile(r'\[(White|Black|Result)\s+"((?:[^"\\]|\\.)*)"\]\s*$')
 Game = tuple[str, str, float]

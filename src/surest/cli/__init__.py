@@ -57,6 +57,7 @@ def check_command(name: str, known: Collection[str], ctx: click.Context) -> None
 COMMANDS = {
     "identify": "Find the best arm of a source.",
     "evaluate": "Find the best arm on a list of items: a table of scores, or commands.",
+    "duel": "Find who beats all others head to head, from judgements of pairs or recorded duels.",
     "fastest": "Find the fastest of several commands, by measuring.",
     "gate": "Decide whether a candidate is worse than a baseline, for a build.",
     "plan": "Simulate how many evaluations a search will need, before the first one.",

@@ -20,6 +20,7 @@ from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.streams import say
+from surest.core.duels import DUELS
 from surest.core.problem import SETTINGS, default_algorithm
 from surest.core.scale import Scale
 from surest.errors import UsageError
@@ -99,7 +100,12 @@ def _tell_how_to_go_on(study: Study, storage: str, told: int) -> None:
 def check_words(study: Study, words: Sequence[str]) -> None:
     """Refuse a command that would evaluate all arms, or all items, alike."""
     said = {place for place in PLACES for word in words if f"{{{place}}}" in word}
-    if len(study.labels) > 1 and "arm" not in said:
+    pairs = study.settings.problem.algorithm == DUELS
+    if pairs and not ("arm" in said or {"first", "second"} <= said):
+        raise UsageError(
+            f"the command {' '.join(words)!r} must say {{first}} and {{second}} somewhere: the study is of duels"
+        )
+    if len(study.labels) > 1 and "arm" not in said and not pairs:
         raise UsageError(f"the command {' '.join(words)!r} must say {{arm}} somewhere, or all arms would be the same")
     if study.items and "item" not in said:
         raise UsageError(

@@ -140,13 +140,20 @@ def problem_options(command: Command) -> Command:
     return _with_options(command, [name for name in SETTINGS if name not in ITEMS_ONLY])
 
 
+def some_options(names: Sequence[str]) -> Callable[[Command], Command]:
+    """The same for a command that takes some settings, and no options of an algorithm."""
+    return lambda command: _with_options(command, names, own=False)
+
+
 def item_problem_options(command: Command) -> Command:
     """The same for a command that works on a list of items."""
     return _with_options(command, [name for name in SETTINGS if name != "repeats"], ALGORITHMS["best"][True])
 
 
-def _with_options(command: Command, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"]) -> Command:
-    command = option_option(command)
+def _with_options(
+    command: Command, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"], *, own: bool = True
+) -> Command:
+    command = option_option(command) if own else command
     for name in reversed(names):
         meta = SETTINGS[name]
         default = algorithm if name == "algorithm" else DEFAULTS[name]

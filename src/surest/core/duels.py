@@ -11,6 +11,8 @@ from surest.errors import UsageError
 DUELS = "duels"
 """The algorithm."""
 VERSUS = " vs "
+TIES = ("tie", "draw", "tied", "drawn", "1/2", "½", "1/2-1/2")
+"""What a winner is called where there is none."""
 
 
 def pair_labels(players: Sequence[Any]) -> list[str]:
@@ -54,6 +56,8 @@ def with_pairs(arms: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
     players = [str(i) for i in range(arms)] if isinstance(arms, int) else [str(arm) for arm in arms]
     if len(players) < 2:
         raise UsageError("a duel needs two: give at least two arms")
+    if any(VERSUS in player for player in players):
+        raise UsageError(f"a label of the duels has {VERSUS!r} in it, which stands between two labels; write it otherwise")
     if len(set(players)) < len(players):
         raise UsageError("two arms of the duels have the same label; labels must differ")
     return pair_labels(players), {**given, "options": {**options, "players": players}}

@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from surest.core.costs import Scored, parted
+from surest.core.duels import TIES, VERSUS
 from surest.core.scale import Scale
 from surest.errors import RewardError, SourceError, UsageError
 
@@ -25,7 +26,7 @@ KEPT = 2000
 """Characters of a failed run's error output that are kept: its end, where the reason is."""
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """What a shell would understand and a program would take for an argument."""
-PLACES = ("arm", "item", "seed")
+PLACES = ("arm", "first", "second", "item", "seed")
 """What may stand in braces in a command."""
 PRIVATE = ("SUREST_STORAGE", "SUREST_TOKEN")
 """An environment variable that is ours alone: it may hold a password."""
@@ -58,6 +59,7 @@ class Command:
         ['solve', '--with=fast', 'a {seed} b', '7', '{x}']
         """
         values = {"arm": self.label, "item": "{item}" if item is None else item, "seed": str(seed)}
+        values["first"], _, values["second"] = self.label.partition(VERSUS)
         place = "{(" + "|".join(PLACES) + ")}"
         return [re.sub(place, lambda found: values[found[1]], word) for word in self.words]
 
@@ -130,6 +132,19 @@ def last_number(output: str) -> Scored:
     return parted((number, *cost, None)[:2], "a run")
 
 
+def winner_in(output: str, command: Command) -> Scored | None:
+    """The first player's score in a duel, where the last line names the winner or a tie.
+
+    >>> winner_in("b is shorter\\nb\\n", Command("a vs b", ("judge",)))
+    Scored(value=0.0, cost=None)
+    """
+    first, duel, second = command.label.partition(VERSUS)
+    last = next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "")
+    scores = {**dict.fromkeys(TIES, 0.5), first: 1.0, second: 0.0}
+    known = last if last in (first, second) else last.lower()
+    return Scored(scores[known], None) if duel and known in scores else None
+
+
 @dataclass
 class Runner:
     """Runs commands, from any number of threads; `stop` ends all that still run, and so does the end of this process."""
@@ -160,7 +175,7 @@ class Runner:
         given = item + "\n" if item is not None and command.reads_item else None
         try:
             output = self._output(command, command.line(seed, item), given)
-            number, cost = last_number(output)
+            number, cost = winner_in(output, command) or last_number(output)
             return Scored(self.scale.number(number, "a run"), cost)
         except RewardError:
             raise RewardError(

@@ -167,7 +167,7 @@ def work_of_duels(
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
         first, second = (int(place) for place in players_of(np.int64(ticket.arm), n))  # type: ignore[arg-type]
-        drawn = () if items is None else (items[Random(seed_of(seed, ticket)).randrange(len(items))],)
+        drawn = () if items is None else (Random(seed_of(seed, ticket)).choice(items),)
         return judge, players[first], players[second], *drawn
 
     return work

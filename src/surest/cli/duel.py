@@ -1,0 +1,135 @@
+"""``surest duel``: who beats all others head to head, by a command that judges two, or from recorded duels."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from random import Random
+from typing import Any
+
+import click
+import msgspec
+
+from surest.cli.decision import check_decision
+from surest.cli.output import check_drawn, show_result
+from surest.cli.progress import Watch, status_of
+from surest.cli.settings import command_options, output_options, settings_given, some_options
+from surest.cli.streams import say
+from surest.core.duels import DUELS
+from surest.core.scale import Scale
+from surest.result.data import Result
+
+SETTINGS = ("delta", "epsilon", "top", "budget", "seed", "note")
+COLUMNS = ("first", "second", "score", "winner", "item")
+
+
+@click.command()
+@click.argument("source", required=False, metavar="[DUELS]")
+@some_options(SETTINGS)
+@click.option("--strict", is_flag=True, help="Show also that somebody beats all others.")
+@click.option("--rank", is_flag=True, help="Tell every pair apart: a full ranking.")
+@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
+@click.option(
+    "--judge",
+    metavar="COMMAND",
+    help="Judges two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
+    "label, tie, or the first's score from 0 to 1.",
+)
+@click.option("--items", metavar="FILE", help="What duels are on, drawn anew for each: lines of text, .jsonl or .csv.")
+@click.option(
+    "--column", "columns", multiple=True, metavar="OURS=THEIRS", help="Another name of a column: first=model_a."
+)
+@command_options
+@output_options
+def duel(**given: Any) -> int:
+    """Find who beats all others head to head.
+
+    DUELS is a CSV file (columns first, second, and score or winner), or a PGN file of games: each is used once, in order.
+    Without it, the --judge compares two --arm at a time.
+
+    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
+    """
+    settings = settings_given({**given, "options": ()})
+    for name in (*SETTINGS, "options"):
+        given.pop(name, None)
+    flags = {name: True for name in ("strict", "rank") if given.pop(name)}
+    check_decision(given["decision"], DUELS)
+    if given["source"] is not None:
+        wrong = next((name for name in ("judge", "labels", "items", "workers", "study") if given[name]), None)
+        if wrong is not None:
+            raise click.UsageError(f"--{'arm' if wrong == 'labels' else wrong} goes without a file of duels")
+        return _recorded(given, settings, flags)
+    if given["judge"] is None or len(given["labels"]) < 2:
+        raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
+    return _judged(given, settings, flags)
+
+
+def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+    from surest.search.duel import duel as search
+
+    wrong = next((text for text in given["columns"] if text.partition("=")[0] not in COLUMNS or "=" not in text), None)
+    if wrong is not None:
+        raise click.UsageError(f"--column {wrong}: write one of {', '.join(COLUMNS)}, =, and what the file calls it")
+    columns = dict(text.split("=", 1) for text in given["columns"])
+    record, history = given["decision"] is not None, check_drawn(given)
+    result = search(
+        given["source"], columns=columns, record=record, history=history, progress=False, **settings, **flags
+    )
+    show_result(result, given, lines=_next(result))
+    return status_of(result, None)
+
+
+def _next(result: Result) -> list[str]:
+    return (
+        [] if result.certified or result.duels is None else [f"{result.duels.open:,} pairs are to be told apart yet."]
+    )
+
+
+def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+    from surest.arms.files import read_items
+    from surest.cli.searches import kept
+    from surest.search.call import seed_of
+    from surest.search.commands import Command, Runner, checked_command
+    from surest.search.desk import failing
+    from surest.search.executor import drive
+    from surest.search.run import Run
+    from surest.search.tickets import Ticket
+
+    scale, workers = Scale(clip=given["clip"]), given["workers"] or 1
+    try:
+        words = tuple(shlex.split(given["judge"]))
+    except ValueError as error:
+        raise click.UsageError(f"--judge {given['judge']!r}: {error}") from None
+    if not any("{first}" in word for word in words) or not any("{second}" in word for word in words):
+        raise click.UsageError("--judge must say {first} and {second} somewhere, or all duels would be the same")
+    checked_command(Command("judge", words))
+    texts = None
+    if given["items"] is not None:
+        values = [item.value for item in read_items(given["items"])]
+        texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    runner, players = Runner(scale, given["timeout"]), tuple(given["labels"])
+    asked = {**settings, **flags, "algorithm": DUELS}
+    if given["on_failure"] is not None:
+        asked |= failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])
+    history, record = check_drawn(given), given["decision"] is not None
+    watch = Watch(players, scale, quiet=given["quiet"], kept=True)
+    with kept(given, players, workers, asked) as study, ThreadPoolExecutor(workers) as pool:
+        problem = msgspec.structs.replace(study.settings.problem, labels=players)
+
+        def work(ticket: Ticket) -> tuple[Any, ...]:
+            seed = seed_of(problem.seed, ticket)
+            item = () if texts is None else (Random(seed).choice(texts),)
+            return watch.counted(partial(runner.run, Command(ticket.label, words))), seed, *item
+
+        with Run(study, problem, watch, history=history, record=record, retries=given["retries"]) as run:
+            try:
+                drive(run.desk, work, pool, workers)
+            finally:
+                runner.stop()
+                pool.shutdown()
+        result = run.found()
+        show_result(result, given, {"last_failures": runner.said})
+    for label, last in runner.said.items():
+        say(f"surest: a duel of {label} failed: {last}", err=True)
+    return status_of(result, watch.stopped_by)
