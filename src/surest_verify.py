@@ -406,6 +406,8 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
             if at == 1:
                 if line.get("algorithm") in ["race", "race-top", "gate"]:
                     CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
+                if line.get("algorithm") == "duels":
+                    CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third
                 known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
                 require(known, "this is not a decision file, or its algorithm is not known here")
                 make, more, kinds = CHECKERS[line["algorithm"]]

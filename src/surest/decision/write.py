@@ -3,14 +3,16 @@
 from os import PathLike
 from typing import Any
 
+from surest.core.duels import DUELS
 from surest.decision.chain import Chain
+from surest.decision.duels import decision_on_duels
 from surest.decision.lists import decision_on_items
 from surest.decision.pulls import decision_on_pulls
 from surest.errors import UsageError
 from surest.result.data import LEFT_OVER, Result, algorithm_name
 
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
-CHECKABLE = ON_PULLS + ON_ITEMS
+CHECKABLE = (*ON_PULLS, *ON_ITEMS, DUELS)
 """Algorithms whose decisions surest-verify checks."""
 
 
@@ -23,6 +25,8 @@ def decision_of(result: Result) -> Chain:
         raise UsageError(f"nothing is certified: {LEFT_OVER}; there is no decision to write")
     if result.transcript is None:
         raise UsageError("this search kept no record of its rewards; run it with record=True (--decision FILE)")
+    if result.duels is not None:
+        return decision_on_duels(result)
     return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)
 
 
