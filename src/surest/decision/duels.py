@@ -4,12 +4,12 @@ from collections import Counter
 
 import numpy as np
 
-from surest.algorithms.duels import NO_WINNER
 from surest.core.duels import players_of
 from surest.core.protocol import Pull
 from surest.decision.chain import Chain, check_apart, header_of
 from surest.evidence.duels import Tournament
 from surest.result.data import Result
+from surest.result.duels import NO_WINNER
 from surest_verify_duels import duels_sentence
 
 
