@@ -25,6 +25,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     "margin": ("soon", -3, 0.1, True),
     "error": ("soon", -3, True),
     "budget": ("soon", -3, 1.5, True),
+    "estimate": ("soon", -3, 0, 1.5, True),
     "cost": ("soon", -3, True, {"a": 1}, {"a": 1, "b": -1}, float("inf")),
     "budget_cost": ("soon", -3, float("inf"), True),
     "cost_unit": (-3, True, "two\nlines"),

@@ -12,6 +12,7 @@ import numpy as np
 from surest.algorithms.entry import Entry as Entry
 from surest.algorithms.entry import Option, Script, check_options
 from surest.algorithms.entry import Task as Task
+from surest.algorithms.honest import honest
 from surest.core.problem import Problem
 from surest.core.protocol import Answer, Procedure, checked_delta
 from surest.core.question import BEST, Question
@@ -234,7 +235,7 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
     own = inspect.signature(start).parameters.keys() & problem.options.keys()
     if own:
         raise UsageError(f"{', '.join(sorted(own))} cannot be an option of an algorithm; leave it out")
-    return start(
+    procedure = start(
         problem.algorithm,
         len(problem.labels),
         problem.delta,
@@ -248,6 +249,9 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
         question=problem.question,
         **problem.options,
     )
+    if problem.estimate is None:
+        return procedure
+    return honest(procedure, problem.estimate, problem.delta, problem.items, problem.target == "population")
 
 
 def _check(entry: Entry, n: int, epsilon: float, budget: int | None) -> None:

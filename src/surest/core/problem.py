@@ -72,6 +72,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = None
     budget_cost: Annotated[float | None, _said("The most to spend, in the unit of the costs.", "C")] = None
     cost_unit: Annotated[str, _said("What costs are counted in: $, tokens, s.", "UNIT")] = ""
+    estimate: Annotated[
+        int | None, _said("Estimate the winner's mean on so many further evaluations, after the verdict.", "K")
+    ] = None
     algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
         DEFAULT_ALGORITHM
     )
@@ -210,6 +213,8 @@ def checked(problem: Problem) -> Problem:
             raise UsageError(f"{name} is {text!r:.60} ({type(text).__name__}); give a text")
     if len(problem.cost_unit) > 20 or not problem.cost_unit.isprintable():
         raise UsageError(f"cost_unit is {problem.cost_unit!r:.60}; give a word, such as $ or tokens")
+    if problem.estimate is not None:
+        _check_estimate(problem)
     if problem.cost is not None:
         problem = msgspec.structs.replace(problem, cost=checked_prices(problem.cost, problem.labels))
     return msgspec.structs.replace(
@@ -341,6 +346,16 @@ def _budget(budget: Any) -> int:
     if not 0 <= value < math.inf or value != int(value):
         raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")
     return int(value)
+
+
+def _check_estimate(problem: Problem) -> None:
+    k = plain(problem.estimate)
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise UsageError(f"estimate is {problem.estimate!r:.60}; give a number of evaluations, from 1 on")
+    if problem.top is not None or problem.above is not None or problem.control is not None:
+        raise UsageError("estimate goes with the question for one best arm; leave out top, above and control")
+    if {"group", "weights"} & problem.options.keys():
+        raise UsageError("estimate goes with items that count alike: leave out group and weights")
 
 
 def _budget_cost(budget: Any) -> float:

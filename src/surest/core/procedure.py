@@ -87,6 +87,11 @@ class Running(Generic[R]):
         return self.unanswered is not None
 
     @property
+    def settled(self) -> Any:
+        """What the procedure returned, or has to say already while it goes on."""
+        return self.value if self.value is not None or self.request is None else self.request.so_far
+
+    @property
     def means(self) -> FloatArray:
         """Every arm's mean reward so far; NaN where nothing is known."""
         with np.errstate(invalid="ignore"):
@@ -140,7 +145,7 @@ class Running(Generic[R]):
             check_announced(self.request.ahead, request, self.name)
         beyond = self.budget is not None and self.pulls + request.total > self.budget
         if beyond or (not self.costs.told and self.costs.beyond(request.arms, self._times(request))):
-            self.request, self.unanswered = None, request
+            self.request, self.unanswered, self.value = None, request, request.so_far
             self._status = request.status() if request.status is not None else None
             self._procedure.close()
         else:

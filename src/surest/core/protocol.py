@@ -147,6 +147,8 @@ class Answer:
     """The arms that may still be right, at level δ, where the procedure can say it."""
     verdicts: tuple[int, ...] | None
     """A verdict an arm (1, −1 or 0), where the question asks something of each: see `core.question`."""
+    estimate: tuple[float, float, float, int] | None
+    """The mean of the arm, its bounds, and on how many evaluations after the verdict it rests, where that was asked for."""
 
     def __init__(
         self,
@@ -156,6 +158,7 @@ class Answer:
         status: Status | None = None,
         contenders: Sequence[int] | None = None,
         verdicts: Sequence[int] | None = None,
+        estimate: tuple[float, float, float, int] | None = None,
     ) -> None:
         chosen = (int(arms),) if isinstance(arms, int | np.integer) else tuple(int(arm) for arm in arms)
         if contenders is None and status is not None:
@@ -169,6 +172,7 @@ class Answer:
             ("status", status),
             ("contenders", None if contenders is None else tuple(int(arm) for arm in contenders)),
             ("verdicts", None if verdicts is None else tuple(int(verdict) for verdict in verdicts)),
+            ("estimate", estimate),
         ):
             object.__setattr__(self, name, value)
 
@@ -187,9 +191,11 @@ class Pull:
 
     `ahead` are the requests that follow this one, unless the procedure ends, whatever the replies are. A driver with idle workers
     may evaluate them beforehand; whether it does makes no difference to the algorithm.
+
+    `so_far` is what the procedure has to say if the request is never answered, where it has reached its verdict.
     """
 
-    __slots__ = ("ahead", "arms", "evidence", "statistic", "status", "times")
+    __slots__ = ("ahead", "arms", "evidence", "so_far", "statistic", "status", "times")
 
     def __init__(
         self,
@@ -199,6 +205,7 @@ class Pull:
         status: Callable[[], Status] | None = None,
         ahead: Sequence["Pull"] = (),
         evidence: Callable[[], tuple[float, float]] | None = None,
+        so_far: Answer | None = None,
     ) -> None:
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         often = np.asarray(times, dtype=np.int64)
@@ -206,7 +213,7 @@ class Pull:
         self.statistic = statistic
         self.status = status
         self.ahead = tuple(ahead)
-        self.evidence = evidence
+        self.evidence, self.so_far = evidence, so_far
 
     def __repr__(self) -> str:
         return f"Pull(arms={self.arms.tolist()}, times={self.times.tolist()}, {self.statistic})"
@@ -243,7 +250,7 @@ class Cells:
     Cells(arms=[0, 2], items=[7])
     """
 
-    __slots__ = ("ahead", "arms", "items", "status")
+    __slots__ = ("ahead", "arms", "items", "so_far", "status")
 
     def __init__(
         self,
@@ -251,11 +258,12 @@ class Cells:
         items: npt.ArrayLike,
         ahead: npt.ArrayLike = (),
         status: Callable[[], Status] | None = None,
+        so_far: Answer | None = None,
     ) -> None:
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         self.items: IntArray = np.atleast_1d(np.asarray(items, dtype=np.int64))
         self.ahead: IntArray = np.asarray(ahead, dtype=np.int64)
-        self.status = status
+        self.status, self.so_far = status, so_far
 
     def __repr__(self) -> str:
         return f"Cells(arms={self.arms.tolist()}, items={self.items.tolist()})"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -37,6 +37,16 @@ Kind = Literal["leads", "intervals", "pulls", "evidence"]
 Event = tuple[str, int, int, int | None]
 """What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
 where there is one."""
+
+
+class Estimate(NamedTuple):
+    """The mean of the arm that was named, estimated on evaluations that did not choose it, with bounds at 1 − δ."""
+
+    mean: float
+    low: float
+    high: float
+    evaluations: int
+    """Those after the verdict; 0 where all were known."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -99,6 +109,8 @@ class Result:
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
     evaluations: int = 0
     """Rewards taken, those included that wait for others before they count."""
+    estimated: Estimate | None = None
+    """The honest mean of the chosen arm, where an `estimate` was asked for."""
     cost_by_arm: FloatArray | None = None
     """What was spent on each arm, where costs are known."""
     cost_of_all: float | None = None

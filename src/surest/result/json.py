@@ -79,6 +79,7 @@ class Document(msgspec.Struct):
     history: list[tuple[Whole, Evidence | None, Threshold]] = []
     warnings: list[str] = []
     health: dict[str, dict[str, int]] | None = None
+    estimated: tuple[float, float, float, Whole] | None = None
     cost_by_arm: list[Annotated[float, msgspec.Meta(ge=0)]] | None = None
     cost_of_all: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
@@ -177,6 +178,7 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "evaluations": result.evaluations,
         "pulls_per_arm": result.pulls_per_arm.tolist(),
         "rounds": result.rounds,
+        **({} if result.estimated is None else {"estimated": list(result.estimated)}),
         **_costs(result),
         "seconds": finite(result.seconds),
         "achieved_delta": result.achieved_delta,
@@ -198,6 +200,12 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "history": [[at, finite(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
+
+
+def _estimate(told: tuple[float, float, float, int]) -> Any:
+    from surest.result.data import Estimate
+
+    return Estimate(*told)
 
 
 def _costs(result: "Result") -> dict[str, Any]:
@@ -288,6 +296,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         "differences_told": None if listed else _differences(data.differences_low, data.differences_high),
         "cost_by_arm": None if data.cost_by_arm is None else np.array(data.cost_by_arm),
         "cost_of_all": data.cost_of_all,
+        "estimated": None if data.estimated is None else _estimate(data.estimated),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
     return _of_table(fields, msgspec.convert(raw, _Cells)) if listed else fields

@@ -8,8 +8,9 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
+from surest.core.scale import Scale
 from surest.result.advice import warnings_of
-from surest.result.data import Event, Result
+from surest.result.data import Estimate, Event, Result
 from surest.result.duels import on_players
 from surest.result.listed import Listed
 
@@ -30,7 +31,7 @@ def result_of(
 
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
-    answer, state, scale = running.value, status_of(running), problem.scale
+    answer, state, scale = running.settled, status_of(running), problem.scale
     duels = None if state is None else state.duels
     problem = on_players(problem)
     labels = problem.labels
@@ -73,9 +74,16 @@ def result_of(
         warnings=warnings_of(running, problem),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
+        estimated=None if answer is None or answer.estimate is None else estimated_of(scale, answer.estimate),
         cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
         cost_of_all=running.costs.of_all(problem.items) if problem.items else None,
     )
+
+
+def estimated_of(scale: Scale, told: tuple[float, float, float, int]) -> Estimate:
+    """An estimate in the user's units."""
+    mean, *ends = (scale.from_unit(value) for value in told[:3])
+    return Estimate(mean, min(ends), max(ends), told[3])
 
 
 def listed_of(
@@ -92,13 +100,15 @@ def listed_of(
 
 def status_of(running: Running[Answer]) -> Status | None:
     """The procedure's own word on its state, where it gives one."""
-    return running.status if running.value is None else running.value.status
+    answer = running.settled
+    return running.status if answer is None else answer.status
 
 
 def _chosen(running: Running[Answer], problem: Problem, state: Status | None) -> tuple[int, ...]:
     """The arms that answer the question, or would as things stand."""
-    if running.value is not None:
-        return running.value.arms
+    answer: Answer | None = running.settled
+    if answer is not None:
+        return answer.arms
     if state is None:
         return (_leader(running),)
     return (state.leader,) if problem.question.kind == "best" else state.chosen

@@ -10,6 +10,8 @@ from surest.text import count, percent, shortened, visible
 
 SHOWN = 6
 """Arms in the table of the leading ones."""
+SO_FAR = "mean so far"
+"""What a mean is called that rests on rewards which decided when to stop: a winner's tends to be too high."""
 LONGEST = 40
 """Letters of a label in it."""
 
@@ -33,9 +35,9 @@ class ArmTable:
     >>> table["a"].mean, table[1].pulls, len(table)
     (0.25, 110, 2)
     >>> table
-    arm    mean  95 % interval    pulls  share
-    b    0.5000  0.4000 – 0.6000    110  55.0%
-    a    0.2500  0.2000 – 0.3000     90  45.0%
+    arm  mean so far  95 % interval    pulls  share
+    b         0.5000  0.4000 – 0.6000    110  55.0%
+    a         0.2500  0.2000 – 0.3000     90  45.0%
     """
 
     rows: tuple[ArmRow, ...]
@@ -90,7 +92,12 @@ class ArmTable:
         bounded = any(not math.isnan(row.low) for row in self.rows) and not exact
         notes = self._notes()
         total = max(sum(row.pulls for row in self.rows), 1)
-        heads = ["arm", "mean", *([f"{percent(1 - self.delta)} interval"] if bounded else []), self.counted]
+        heads = [
+            "arm",
+            "mean" if exact else SO_FAR,
+            *([f"{percent(1 - self.delta)} interval"] if bounded else []),
+            self.counted,
+        ]
         heads += [*([] if exact else ["share"]), *([] if self.costs is None else ["spent"])]
         rows = []
         for i in self.leading(most):
@@ -121,7 +128,7 @@ class ArmTable:
 
     def __repr__(self) -> str:
         heads, rows = self.cells()
-        lines = aligned([heads, *rows], right={"mean", self.counted, "share", "spent"})
+        lines = aligned([heads, *rows], right={"mean", SO_FAR, self.counted, "share", "spent"})
         if len(self.rows) > len(rows):
             lines.append(f"… {len(self.rows) - len(rows):,} more")
         return "\n".join(lines)

@@ -44,7 +44,23 @@ def after_verdict(result: "Result") -> list[str]:
     """What follows a verdict, wherever it stands: the lead, what else a table says, and what it cost."""
     if result.duels is not None:
         return after_duels(result)
-    return [*filter(None, [lead_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)])]
+    said = [lead_words(result), estimate_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)]
+    return [*filter(None, said)]
+
+
+def estimate_words(result: "Result") -> str:
+    """The winner's honest mean in a sentence; empty where none was asked for, or it is not there yet."""
+    told = result.estimated
+    if told is None:
+        return ""
+    number, on, name = result.arms.number, where(result), visible(str(result.chosen[0]))
+    if told.low == told.high:
+        return f"The mean of {name}{on} is {number(told.mean)}, exactly."
+    what = "evaluations" if result.listed is None else "items"
+    return (
+        f"The mean of {name}{on} is about {number(told.mean)} ({number(told.low)} to {number(told.high)}, "
+        f"{percent(1 - result.delta)}), estimated on {told.evaluations:,} further {what} that did not choose it."
+    )
 
 
 def _beside(result: "Result") -> str:
