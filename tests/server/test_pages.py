@@ -110,9 +110,9 @@ def test_what_is_long_leaves_room_for_the_rest(storage: str, visitor: Visitor) -
 
 def test_a_study_that_is_idle_tells_no_speed(storage: str, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     told(made(storage, "idle"), 6)
-    assert "rewards a second" in visitor.get(path("idle")).words
+    assert "rewards per second" in visitor.get(path("idle")).words
     monkeypatch.setattr("surest.server.events.IDLE_SECONDS", -1.0)
-    assert "rewards a second" not in visitor.get(path("idle")).words
+    assert "rewards per second" not in visitor.get(path("idle")).words
 
 
 def test_a_link_to_a_check_leads_to_one(storage: str, visitor: Visitor) -> None:
