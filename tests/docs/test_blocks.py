@@ -61,6 +61,7 @@ def samples(folder: Path) -> None:
         "totals.csv": "arm,successes,trials\na,90,100\nb,20,100\n",
         "daily.csv": "variant,successes,trials\na,45,50\nb,10,50\na,45,50\nb,10,50\n",
         "questions.txt": "".join(f"question {i}\n" for i in range(30)),
+        "older.csv": "item,value\n" + "".join(f"q{i},{i % 2}\n" for i in range(200)),
         "baseline.csv": "item,value\n" + "".join(f"q{i},1\n" for i in range(200)),
         "candidate.csv": "item,value\n" + "".join(f"q{i},1\n" for i in range(200)),
         "FILE": "".join(f"{rng.random()}\n" for _ in range(20_000)),

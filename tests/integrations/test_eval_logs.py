@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import surest
@@ -262,3 +263,20 @@ def test_promptfoo_on_one_prompt_names_providers(tmp_path: Path) -> None:
     data["results"]["results"][0].update(error="no answer", failureReason=2, score=0)
     (tmp_path / "one.json").write_text(json.dumps(data))
     assert len(logs([tmp_path / "one.json"]).table.items) == 1
+
+
+def test_the_gate_reads_what_evaluate_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [tmp_path / "old", tmp_path / "new"]
+    for folder, right in zip(folders, (40, 25), strict=True):
+        lm_eval(folder, folder.name, {i: {"acc": float(i < right)} for i in range(60)})
+    assert run(["gate", *map(str, folders), "--margin=.1"]) == 4
+    assert "15 items right → wrong, 0 wrong → right." in capsys.readouterr().out
+    runs = logs([HERE / "promptfoo_echo.json"]).table.labels
+    assert surest.gate(runs[0], runs[1], 0.5, table=HERE / "promptfoo_echo.json").exact
+    wide = pd.DataFrame({"question": ["a", "b", "c"], "v1": [1, 1, 0], "v2": [1, 0, 0]})
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    for source in (wide, str(tmp_path / "wide.csv")):
+        assert surest.gate("v1", "v2", 0.1, table=source).flips == (("b",), ())
+    assert run(["gate", str(tmp_path / "wide.csv"), "--baseline=v1", "--candidate=v2", "--margin=.1"]) == 4
+    found = surest.gate({f"{i}": 1.0 for i in range(60)}, folders[1], 0.1, history=folders[0])
+    assert (found.failed, found.share) == (True, 0.3)
