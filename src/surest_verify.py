@@ -157,7 +157,7 @@ W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part
 WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # its other bets α_k, with weights
 TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
 BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
-WITNESS: Line = {"arms": [COUNT], "slot": (int, 1, 2**53), "line": COUNT, "levels": [PART], "bets": (int, 1, 400)}
+WITNESS: Line = {"arms": [COUNT], "slot": COUNT, "line": COUNT, "levels": [PART], "bets": (int, 1, 400)}
 WITNESS |= {"accuracy": (float, 0, 1e15), "nats": REAL}
 PULLS: Line = {
     "rewards": {"arms": [COUNT], "values": [[REAL]], "times": [[(int, 1, 2**50)]]},
@@ -165,6 +165,11 @@ PULLS: Line = {
     "nomination": {"slot": COUNT, "arms": [COUNT], "on": [[BET]], "against": [[BET]]},
     "addition": {"labels": [str]},
     "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]},
+}
+PAIRED: Line = PULLS | {
+    "stakes": {"arms": [COUNT], "on": [COUNT], "stakes": [(float, 0, 0.99)]},
+    "nomination": PULLS["nomination"] | {"moved": [PART]},
+    "addition": {"labels": [str], "paired": (float, 0, 0.99)},
 }
 
 
@@ -208,16 +213,24 @@ class Pulls:
         self.slots: list[tuple[int, Line]] = []  # nominations, with their lines
         self.bets: Line = {}
         self.added: list[int] = []  # the lines of additions
-        self.add(header["labels"], 1 - header.get("reserve", 0.0))
+        self.accounts: list[
+            list[tuple[int, float, float]]
+        ] = []  # of each arm: line, its account (log), what was rounded
+        self.rest: list[float] = []  # the part of the prior that is not for paired bets, for each arm
+        self.carried: list[dict[int, float]] = []  # of each slot, what was moved to it from the accounts of arms (log)
+        self.placed: Line = {}  # paired bets on the rewards that come next
+        self.add(header["labels"], 1 - header.get("reserve", 0.0), header.get("paired", 0.0))
         require(1 <= self.top <= len(self.labels), "top is not a number of arms")
 
-    def add(self, labels: list[str], part: float) -> None:
-        """Take in arms, with their part of δ."""
+    def add(self, labels: list[str], part: float, paired: float) -> None:
+        """Take in arms, with their part of δ, and the part of the prior that paired bets against them have."""
         self.labels += labels
         Work.spend(len(self.labels))
         require(labels != [] and len(set(self.labels)) == len(self.labels), "a label comes twice, or there is none")
         self.seen += [[] for _ in labels]
         self.parts += [part] * len(labels)
+        self.rest += [1 - paired] * len(labels)
+        self.accounts += [[(0, math.log(paired) if paired else -math.inf, 0.0)] for _ in labels]
 
     def different(self, arms: list[int], many: int | None = None) -> list[int]:
         """Arms, all different and known."""
@@ -227,13 +240,22 @@ class Pulls:
 
     def take(self, at: int, kind: str, line: Line) -> None:
         """Take in a line between the first and the conclusion."""
-        if kind == "rewards":
+        require(not self.placed or kind == "rewards", "stakes come right before the rewards that they are on")
+        if kind == "stakes":
+            same = len(self.different(line["arms"])) == len(line["on"]) == len(line["stakes"])
+            require(
+                same and all(map(operator.ne, line["arms"], line["on"])), "stakes on other lists, or on an arm itself"
+            )
+            self.placed = line
+        elif kind == "rewards":
             arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
             times = line["times"] or [array("q", [1]) * len(some) for some in values]
             require(len(arms) == len(values) and [*map(len, values)] == [*map(len, times)], "lists of other lengths")
             require(all(low <= value <= high for some in values for value in some), "a reward is outside of the bounds")
             for arm, some, often in zip(arms, values, times, strict=True):
                 self.seen[arm].append((at, array("d", some), array("q", often)))
+            if self.placed:
+                self.settle(at, arms)
         elif kind == "bets":
             complete = at == 2 and len(line["weights"]) == len(line["grid"]) ** 2 > 0
             require(complete, "bets are not the second line, or lack weights")
@@ -246,10 +268,56 @@ class Pulls:
             require(lengths == [self.top] * 2 + [len(self.labels)] * 2 * self.top, "lists of other lengths")
             require(self.different(line["arms"], self.top) == sorted(line["arms"]), "the arms are not in order")
             self.slots.append((at, line))
+            self.carried.append(self.move(at, line) if "moved" in line else {})
         else:  # arms that come later share a part of δ of their own
             require(self.header.get("reserve", 0) > 1e-9, "nothing of δ was kept for arms that come later")
             self.added.append(at)
-            self.add(line["labels"], self.header["reserve"] / (len(self.added) * (len(self.added) + 1)))
+            part = self.header["reserve"] / (len(self.added) * (len(self.added) + 1))
+            self.add(line["labels"], part, line.get("paired", 0.0))
+
+    def settle(self, at: int, arms: list[int]) -> None:
+        """Let the paired bets win or lose on the rewards of a line, in their order."""
+        in_order = dict[int, list[float]]()
+        for arm in {*self.placed["arms"], *self.placed["on"]}:
+            require(arm in arms, "stakes on other arms than the rewards are of")
+            _, rewards, times = self.seen[arm][-1]
+            Work.spend(10 * sum(times))
+            found = [
+                abs(r - self.worst) / self.width for r, often in zip(rewards, times, strict=True) for _ in range(often)
+            ]
+            in_order[arm] = found
+        for arm, other, stake in zip(*(self.placed[name] for name in ("arms", "on", "stakes")), strict=True):
+            own, its = in_order[arm], in_order[other]
+            groups = min(len(own), len(its))
+
+            def mean(of: list[float], g: int, groups: int = groups) -> float:
+                some = of[g * len(of) // groups : (g + 1) * len(of) // groups]
+                return math.fsum(some) / len(some)
+
+            won = [stake * (mean(its, g) - mean(own, g)) for g in range(groups)]
+            logs = [*map(math.log1p, won)]
+            _, account, rounded = self.accounts[arm][-1]
+            more = math.fsum(map(abs, logs)) + 10 * math.fsum(map(abs, won)) + abs(account) + groups  # won ≥ −0.99
+            self.accounts[arm].append((at, account + math.fsum(logs), rounded + 8 * U * more))
+        self.placed = {}
+
+    def move(self, at: int, nomination: Line) -> dict[int, float]:
+        """Move a part of each account to the slot of a nomination, but of the nominee's; what was moved (log)."""
+        found, parts = dict[int, float](), nomination["moved"]
+        require(len(parts) == len(self.labels) and parts[nomination["arms"][0]] == 0, "lists of other lengths")
+        for arm, part in enumerate(parts):
+            _, account, rounded = self.accounts[arm][-1]
+            if part > 0 and account > -math.inf:
+                found[arm] = account + math.log(part) - rounded - 8 * U * (abs(account) + 1)
+                left = account + math.log1p(-part) if part < 1 else -math.inf
+                self.accounts[arm].append((at, left, rounded + 8 * U * (abs(account) + 1)))
+        return found
+
+    def account(self, arm: int, until: int) -> float:
+        """The logarithm of an account after a line, less what rounding may have added."""
+        Work.spend(len(self.accounts[arm]))
+        _, account, rounded = [entry for entry in self.accounts[arm] if entry[0] <= until][-1]
+        return account - rounded
 
     def counts(self, arm: int, after: int, until: int) -> Counter[float]:
         """The rewards of an arm in lines after one and until another, and how often each came."""
@@ -269,6 +337,11 @@ class Pulls:
         """Compute C(i, j) of docs/wager.md where a witness says that it was enough; the arms of its slot."""
         (i, j), slot, until = self.different(witness["arms"], 2), witness["slot"], witness["line"]
         Work.spend(len(self.added) + len(self.slots) + 100)
+        account, goal = self.account(j, until), -math.log(self.header["delta"]) - math.log(self.parts[j])
+        if slot == 0:  # paired bets alone
+            require(witness["levels"] == [] and witness["accuracy"] == 0, "paired bets have no levels")
+            self.enough(witness, account, goal, len(self.accounts[j]))
+            return []
         after, nomination = self.slots[slot - 1] if slot <= len(self.slots) else (0, {"arms": [], "on": [[]]})
         arms, later = nomination["arms"], self.slots[slot][0] if slot < len(self.slots) else 2**53
         holds = after <= until < later and not any(after < at <= until for at in self.added)  # an addition ends it
@@ -280,6 +353,8 @@ class Pulls:
         its_own = [k for k, (_, of) in enumerate(self.slots[:slot], 1) if of["arms"] == [j] and not self.is_top]
         own = sum(prior(k)[0] for k in its_own)  # slots whose nominee is j itself
         base, share, n = math.log((1 - W) + W * prior(slot)[1] + W * own), math.log(W * prior(slot)[0]), len(grid)
+        level_part = math.log(self.rest[j])
+        kept = math.exp(self.carried[slot - 1].get(j, -math.inf) - level_part - share)  # beside what does not bet
         wide = [(alpha, math.log(q / self.top)) for alpha, q in WIDE[: witness["bets"]]]
         total = sum(times for _, times in before + since + nominee)
         Work.spend(3 * ((len(before) + len(since)) * len(wide) + len(nominee) * n + len(since) * n + n * n + 99))
@@ -287,8 +362,8 @@ class Pulls:
 
         def value(x: float) -> tuple[float, float, float]:
             rest = float(end - Fraction(x))  # 1 − ε − x
-            early = [math.log(WAIT), *(log + wealth(before, rest, alpha) for alpha, log in wide)]
-            full = [early[0], *(log + wealth(since, rest, wide[k][0]) for k, log in enumerate(early[1:]))]
+            early = [math.log(WAIT + kept), *(log + wealth(before, rest, alpha) for alpha, log in wide)]
+            full = [math.log(WAIT), *(log + wealth(since, rest, wide[k][0]) for k, log in enumerate(early[1:]))]
             ups, downs = [wealth(nominee, x, bet) for bet in mine], [wealth(since, rest, bet) for bet in others]
             parts = [math.exp(log - max(downs)) for log in downs]
             rows = [math.fsum(map(operator.mul, weights[k : k + n], parts)) for k in range(0, n * n, n)]
@@ -302,12 +377,19 @@ class Pulls:
         ordered = len(levels) == 5 and min(y - x for x, y in pairwise(levels)) > 1e-9
         require(ordered, "the levels are not three, in order")
         found = convex_bound([value(x) for x in levels[1:4]], levels[4])
-        goal = -math.log(self.header["delta"]) - math.log(self.parts[j])
-        said = f"the evidence against {self.labels[j]} is {found:.6f} nats"
-        require(found >= goal, f"{said} after line {until}, and {goal:.6f} are needed")
-        close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * total
-        require(close, f"{said} after line {until}, not {witness['nats']:.6f}")
+        if account > -math.inf:
+            found = log_sum([found + level_part, account]) - 8 * U * (abs(found) + abs(account) + 9)
+        self.enough(witness, found, goal, total)
         return list(arms)
+
+    def enough(self, witness: Line, found: float, goal: float, rewards: int) -> None:
+        """Refuse a witness whose evidence is less than is needed, or another than it says."""
+        said = (
+            f"the evidence against {self.labels[witness['arms'][1]]} is {found:.6f} nats after line {witness['line']}"
+        )
+        require(found >= goal, f"{said}, and {goal:.6f} are needed")
+        close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * rewards
+        require(close, f"{said}, not {witness['nats']:.6f}")
 
     def conclude(self, line: Line) -> list[str]:
         """Check what the file concludes; what was checked, in words."""
@@ -336,8 +418,9 @@ class Pulls:
         return [f"{sum(line['counted'])} rewards of {n} arms; {slots}", enough]
 
 
-CHECKERS: dict[str, tuple[Any, Line, Line]] = {
+CHECKERS: dict[Any, tuple[Any, Line, Line]] = {
     "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS),
+    ("wager", 2): (Pulls, {"reserve": (float, 0, 0.99), "version": (int, 2, 2), "paired": (float, 0, 0.99)}, PAIRED),
     "wager-top": (Pulls, {"top": COUNT}, PULLS),
 }
 """What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
@@ -408,9 +491,11 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
                     CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
                 if line.get("algorithm") == "duels":
                     CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third
-                known = kind == "surest decision" and line.get("algorithm") in [*CHECKERS]
+                name = line.get("algorithm")
+                name = ("wager", 2) if (name, line.get("version")) == ("wager", 2) else name
+                known = kind == "surest decision" and name in [*CHECKERS]
                 require(known, "this is not a decision file, or its algorithm is not known here")
-                make, more, kinds = CHECKERS[line["algorithm"]]
+                make, more, kinds = CHECKERS[name]
                 check(line, HEADER | (more(line) if callable(more) else more))
                 ends = line["bounds"]
                 require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")

@@ -33,7 +33,7 @@ def _asked_and_told(session: surest.Session, draw: Callable[[int], float], until
 def made(kind: str, seed: int) -> surest.Result:
     """A search of some kind, with its record."""
     rng = np.random.default_rng([seed, len(kind)])
-    n = int(rng.integers(2, 6))
+    n = int(rng.integers(2, 6)) + (5 if kind == "best" else 0)  # more than there are paired bets for
     means = np.sort(rng.uniform(0.1, 0.6, n))
     means[-1] += 0.25 if "contenders" not in kind else 0.05
     rng.shuffle(means)
@@ -42,6 +42,7 @@ def made(kind: str, seed: int) -> surest.Result:
     draws: dict[str, Callable[[int], float]] = {
         "coins": lambda arm: float(rng.random() < means[arm]),
         "continuous": lambda arm: float(rng.beta(4 * means[arm], 4 * (1 - means[arm]))),
+        "narrow": lambda arm: float(rng.beta(60 * means[arm], 60 * (1 - means[arm]))),
         "seconds": lambda arm: round(60 * (1 - float(rng.beta(8 * means[arm], 8 * (1 - means[arm])))), 1),
     }
     draw, later = draws["coins"], 0
@@ -50,8 +51,10 @@ def made(kind: str, seed: int) -> surest.Result:
             settings["epsilon"] = 0.1
         case "contenders":
             settings["budget"] = int(rng.integers(40, 300))
-        case "continuous":
-            draw = draws["continuous"]
+        case "few":
+            settings["batch"] = 3 * n
+        case "continuous" | "narrow":
+            draw = draws[kind]
         case "seconds":
             draw = draws["seconds"]
             settings |= {"bounds": (0, 60), "minimise": True, "epsilon": float(rng.choice([0.0, 3.0]))}
@@ -74,7 +77,7 @@ def made(kind: str, seed: int) -> surest.Result:
     return session.result()
 
 
-KINDS = ("best", "epsilon", "contenders", "continuous", "seconds", "top", "top contenders", "growing")
+KINDS = ("best", "few", "narrow", "epsilon", "contenders", "continuous", "seconds", "top", "top contenders", "growing")
 
 
 @cache

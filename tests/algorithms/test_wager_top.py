@@ -173,7 +173,7 @@ def test_many_workers_get_plans_ahead_and_a_script_is_heeded() -> None:
     done = simulate(start("wager-top", 5, 0.1, seed=1, question=top(2), workers=8), arms.simulate(1), record=True)
     assert set(done.value.arms) == {1, 3}
     assert any(len(request.ahead) > 1 for request, _ in done.transcript)
-    recorded = [(request.arms, request.times) for request, _ in done.transcript]
+    recorded = [(request.arms, request.times, "atoms") for request, _ in done.transcript]
     again = start("wager-top", 5, 0.1, seed=99, question=top(2), script=recorded)
     assert set(replay(again, done.transcript).arms) == {1, 3}
     with pytest.raises(UsageError, match="workers of wager-top is 0"):

@@ -57,7 +57,7 @@ def test_json_has_the_hash_and_a_report_the_command(run: Run) -> None:
 
 def test_a_study_has_its_decision_while_it_runs(run: Run) -> None:
     study = surest.open_study("sqlite:///s.db", "s", ["a", "b"], seed=1, retries=0, on_failure=0.0)
-    for k in range(20):
+    for k in range(10):
         for ticket in study.ask():
             if k % 9:
                 study.tell(ticket.id, 1.0 - ticket.arm)

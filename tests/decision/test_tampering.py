@@ -14,7 +14,7 @@ from decisions import Lines, lines_of, linked, parsed, rechained
 from surest_verify import sentence
 
 Verdict = Callable[..., str]
-SAMPLES = {"best": 0, "epsilon": 1, "contenders": 3, "top": 2, "growing": 0, "seconds": 1}
+SAMPLES = {"best": 0, "few": 1, "narrow": 2, "epsilon": 1, "contenders": 3, "top": 2, "growing": 0, "seconds": 1}
 """Decisions that are tampered with, by seed: together they have every kind of line."""
 WRONG = ("1e999", "-1e999", "NaN", "Infinity", str(2**80), "true", "null", '"0.5"', "[0.5]", "{}", "-1e-9e", "0x10")
 """What may stand where a number should."""
@@ -289,6 +289,7 @@ SEEN: dict[str, Callable[[Lines], Any]] = {
     "a reserve that was not kept": set_to("surest decision", "reserve", new=0.5),
     "another algorithm": set_to("surest decision", "algorithm", new="lucb"),
     "another version": set_to("surest decision", "version", new=2),
+    "a version that is not known": set_to("surest decision", "version", new=3),
     "a label twice": set_to("surest decision", "labels", 1, new="arm 0"),
     "an arm less": lambda lines: lines[0]["labels"].pop(),
     "the winner renamed": lambda lines: set_to(
@@ -354,6 +355,33 @@ def test_a_change_that_matters_is_seen_though_the_chain_was_made_anew(name: str,
         ("top", "another set", lambda lines: lines[place(lines, "nomination", -1)]["arms"].reverse()
             or lines[place(lines, "nomination", -1)]["arms"].__setitem__(0, 4)),
         ("top", "a pair left out", lambda lines: conclusion(lines)["witnesses"].pop(0)),
+        ("few", "stakes changed", set_to("stakes", "stakes", new=lambda stakes: [more(stake) for stake in stakes])),
+        ("few", "a stake too large", set_to("stakes", "stakes", 0, new=1.0)),
+        ("few", "a stake dropped", drop_line("stakes", 3)),
+        ("few", "a stake twice", double_line("stakes", 3)),
+        ("few", "a stake later", move("stakes", 1)),
+        ("few", "a stake on the arm itself", lambda lines: lines[place(lines, "stakes")].update(
+            on=list(lines[place(lines, "stakes")]["arms"])
+        )),
+        ("few", "a stake against an arm twice", lambda lines: lines[place(lines, "stakes")].update(
+            arms=[0, 0], on=[1, 1], stakes=[0.1, 0.1]
+        )),
+        ("few", "a stake on an arm that is not there", set_to("stakes", "on", 0, new=99)),
+        ("few", "another opponent", lambda lines: [
+            line.update(on=[max({0, 1, 2} - {j, o}) for j, o in zip(line["arms"], line["on"], strict=True)])
+            for line in lines if line["kind"] == "stakes"
+        ]),
+        ("few", "rewards in another order", lambda lines: [
+            some.sort() for line in lines if line["kind"] == "rewards" for some in line["values"]
+        ]),
+        ("few", "more for paired bets", set_to("surest decision", "paired", new=0.98)),
+        ("few", "the first version", lambda lines: [lines[0].pop("paired"), lines[0].update(version=1)]),
+        ("few", "an account at another line", witness("line", lambda line: line - 2)),
+        ("few", "an account with levels", witness("levels", lambda levels: [0.1, 0.2, 0.3])),
+        ("narrow", "more is moved", set_to("nomination", "moved", new=lambda parts: [1.0 * (p > 0) for p in parts])),
+        ("narrow", "less is moved", set_to("nomination", "moved", new=lambda parts: [p / 2 for p in parts])),
+        ("narrow", "the nominee's account is moved", set_to("nomination", "moved", new=lambda parts: [0.9] * len(parts))),
+        ("narrow", "nothing is said of what is moved", set_to("nomination", "moved", new=[])),
         ("growing", "an addition dropped", drop_line("addition")),
         ("growing", "an addition later", move("addition", 1)),
         ("growing", "two arms of one name", set_to("addition", "labels", 0, new="arm 0")),

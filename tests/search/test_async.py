@@ -15,7 +15,7 @@ SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
 
 
 def transcript(result: Result) -> list[tuple[object, ...]]:
-    return [(q.arms.tolist(), q.times.tolist(), r.values.tolist(), r.counts.tolist()) for q, r in result.transcript]
+    return [(q.arms.tolist(), q.times.tolist(), r.tolist()) for q, r in result.transcript]
 
 
 def run(arms: object, **settings: object) -> Result:

@@ -30,16 +30,7 @@ def run(executor: Executor | Callable[[], Executor] | None, arms=ARMS, **setting
 
 
 def transcript(result: Result) -> list[tuple[object, ...]]:
-    return [
-        (
-            request.arms.tolist(),
-            request.times.tolist(),
-            reply.start.tolist(),
-            reply.values.tolist(),
-            reply.counts.tolist(),
-        )
-        for request, reply in result.transcript
-    ]
+    return [(request.arms.tolist(), request.times.tolist(), reply.tolist()) for request, reply in result.transcript]
 
 
 @pytest.fixture(scope="module")

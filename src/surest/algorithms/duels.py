@@ -44,7 +44,7 @@ def duels(
 
     for k in count():
         if k < len(task.script):
-            pairs, times = task.script[k]
+            pairs, times, _ = task.script[k]
         else:
             ended = _answer(book, rank, status)
             if ended is not None:

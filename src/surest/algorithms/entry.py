@@ -119,8 +119,8 @@ def spent(procedure: Procedure[int]) -> Procedure[Answer]:
     return Answer((yield from procedure), certified=False, reason="fixed budget")
 
 
-Script = Sequence[tuple[IntArray, IntArray]]
-"""Requests that were made in the past: of each the arms, and how often each of them was pulled."""
+Script = Sequence[tuple[IntArray, IntArray, str]]
+"""Requests that were made in the past: of each the arms, how often each of them was pulled, and the statistic asked for."""
 
 
 @dataclass(frozen=True)

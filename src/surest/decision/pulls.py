@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surest.algorithms.questions.wager_top import SetLedger
-from surest.algorithms.wager.ledger import Ledger, W, slot_share, unused_share
+from surest.algorithms.wager.ledger import PAIRED, Ledger, W, slot_share, unused_share
 from surest.core.problem import Problem
 from surest.core.procedure import Exchange
-from surest.core.protocol import Atoms, FloatArray, Pull, Status
+from surest.core.protocol import Atoms, FloatArray, Pull, Reply, Statistic, Status
 from surest.core.scale import Scale
 from surest.decision.chain import Chain, header_of
 from surest.kernels.bets import Rows, wide_bets
-from surest.kernels.certificates import Evidence, certificate, log_value
+from surest.kernels.certificates import Evidence, certificate, log_sum, log_value
 from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
 from surest.result.data import Event
 from surest_verify import convex_bound, sentence
@@ -42,6 +42,9 @@ class Slot(NamedTuple):
     against: list[list[float]]
 
 
+NO_SLOT = Slot(0, [], [], [])
+
+
 def decision_on_pulls(
     problem: Problem, transcript: Sequence[Exchange], additions: Sequence[tuple[int, int]], events: Iterable[Event]
 ) -> Chain:
@@ -49,16 +52,20 @@ def decision_on_pulls(
 
     `additions` says how many arms were added, and how many requests had been answered then.
     """
-    writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions))
+    first = transcript[0][0] if transcript else None
+    may_pair = (
+        not isinstance(first, Pull) or first.statistic is not Statistic.ATOMS
+    )  # a study of an earlier version has none
+    writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions), may_pair)
     waiting, counted, pending = list(additions), Counter[int](), list(events)
     for place, (request, reply) in enumerate(transcript):
         while waiting and waiting[0][0] < place:
             writer.grow(waiting.pop(0)[1])
         assert isinstance(request, Pull)
         counted.update(dict(zip(request.arms.tolist(), request.times.tolist(), strict=True)))
+        writer.stake(request)
         writer.note(event for event in pending if event[1] < counted[event[2]])
         pending = [event for event in pending if event[1] >= counted[event[2]]]
-        assert isinstance(reply, Atoms)
         writer.count(request, reply)
     while waiting and waiting[0][0] < len(transcript):
         writer.grow(waiting.pop(0)[1])
@@ -69,20 +76,25 @@ def decision_on_pulls(
 class _Writer:
     """Replays a search into the lines of its decision."""
 
-    def __init__(self, problem: Problem, start: int) -> None:
+    def __init__(self, problem: Problem, start: int, may_pair: bool) -> None:
         question, self.problem, self.labels = problem.question, problem, [str(label) for label in problem.labels]
         epsilon, self.chain = problem.epsilon / problem.scale.width, Chain()
         self.sets = SetLedger(start, question.top, problem.delta, epsilon) if question.kind == "top" else None
         reserve = problem.options.get("reserve", 0.0)
-        self.book = Ledger(start, problem.delta, epsilon, reserve) if self.sets is None else self.sets.book
+        if self.sets is None:
+            self.book = Ledger(start, problem.delta, epsilon, reserve, may_pair=may_pair)
+        else:
+            self.book = self.sets.book
         self.slot: Slot | None = None  # the latest nomination, if it still holds
         self.before, self.since = [Counter[float]() for _ in range(start)], [Counter[float]() for _ in range(start)]
         self.found: dict[
             tuple[int, ...], Found
         ] = {}  # of each set that was nominated; of all together, where that counts
         self.events = Counter[str]()
-        more = {"reserve": reserve} if self.sets is None else {"top": question.top}
-        self.header = header_of(problem, self.labels[:start], **more)
+        more = {"top": question.top} if self.sets is not None else {"reserve": reserve}
+        if self.book.paired:
+            more |= {"version": 2, "paired": PAIRED}
+        self.header = header_of(problem, self.labels[:start]) | more
         self.chain.add("surest decision", **self.header)
         self.chain.add("bets", **_bets())
 
@@ -92,8 +104,28 @@ class _Writer:
         self.book.grow(more)
         self.before += [Counter[float]() for _ in range(more)]
         self.since += [Counter[float]() for _ in range(more)]
-        self.chain.add("addition", labels=self.labels[known : known + more])
+        self.chain.add(
+            "addition", labels=self.labels[known : known + more], **self._part("paired", self._paired_part(known))
+        )
         self.slot = None
+
+    def _part(self, name: str, value: Any) -> dict[str, Any]:
+        """A field that lines have where there are paired bets."""
+        return {name: value} if "paired" in self.header else {}
+
+    def _paired_part(self, arm: int) -> float:
+        """The part of the prior that paired bets against an arm have."""
+        return PAIRED if self.book.accounts[arm] > -math.inf else 0.0
+
+    def stake(self, request: Pull) -> None:
+        """Write the paired bets on a request, if there are any."""
+        if not self.book.paired:
+            return
+        opponents, stakes = self.book.stakes(request.arms, request.times)
+        placed = stakes > 0
+        if placed.any():
+            on, often = opponents[placed].tolist(), stakes[placed].tolist()
+            self.chain.add("stakes", arms=request.arms[placed].tolist(), on=on, stakes=often)
 
     def note(self, events: Iterable[Event]) -> None:
         """Write down what was imputed or retried among the rewards that come next."""
@@ -101,22 +133,24 @@ class _Writer:
             self.chain.add("event", what=what, arm=arm, times=times)
             self.events[what] += times
 
-    def count(self, request: Pull, reply: Atoms) -> None:
+    def count(self, request: Pull, reply: Reply) -> None:
         """Take in the answer to a request, and write what follows from it."""
+        ledger, answer = self.book if self.sets is None else self.sets, reply
+        if not isinstance(reply, Atoms):  # one by one
+            reply = Atoms(np.append(0, np.cumsum(request.times)), reply, np.ones(len(reply), np.int64))
         ends, times = reply.start.tolist(), reply.counts.tolist()
         own, parts = in_own_units(self.problem.scale, reply.values), list(pairwise(ends))
         repeated = [] if max(times, default=1) == 1 else [times[a:b] for a, b in parts]
         arms = request.arms.tolist()
         at = self.chain.add("rewards", arms=arms, values=[own[a:b] for a, b in parts], times=repeated)
         for arm, (a, b) in zip(arms, parts, strict=True):
-            self.since[arm].update(dict(zip(reply.values[a:b].tolist(), times[a:b], strict=True)))
-        ledger = self.book if self.sets is None else self.sets
-        ledger.count(request.arms, reply)
+            for value, often in zip(reply.values[a:b].tolist(), times[a:b], strict=True):
+                self.since[arm][value] += often
+        ledger.count(request.arms, answer, request.times)
         ledger.nominate_if_due()
         self._see_nomination()
         ledger.refute()
-        if self.slot is not None:
-            self._see_refuted(self.slot, max(at, len(self.chain.lines)))
+        self._see_refuted(max(at, len(self.chain.lines)))
 
     def _see_nomination(self) -> None:
         """Write a nomination, if there is a new one."""
@@ -128,22 +162,39 @@ class _Writer:
         arms = [book.nominees[-1]] if nominated is None else nominated.tolist()
         on, against = (book.guesses_nominee, book.guesses) if sets is None else (sets.guesses_nominee, sets.guesses)
         self.slot = Slot(number, arms, np.atleast_2d(on).tolist(), np.atleast_2d(against).tolist())
-        self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against)
+        moved = self._part("moved", self.book.moved(arms[0]).tolist())
+        self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against, **moved)
         for before, since in zip(self.before, self.since, strict=True):
             before.update(since)
             since.clear()
 
-    def _see_refuted(self, slot: Slot, at: int) -> None:
+    def _see_refuted(self, at: int) -> None:
         """Note at which line arms were refuted."""
-        found, goal = self._found(slot), self.book.goal
-        certified = self.book.certified[None, :] if self.sets is None else self.sets.certified
+        book, slot, goal = self.book, self.slot, self.book.goal
+        found = self._found(slot or NO_SLOT)
+        for j in np.flatnonzero(book.accounts - book.prices >= goal).tolist():
+            if (ANY, j) not in found:
+                found[ANY, j] = self._by_account(j, at)
+        if slot is None:
+            return
+        certified = book.certified[None, :] if self.sets is None else self.sets.certified
         for row, j in np.argwhere(certified >= goal).tolist():
             i = slot.arms[row]
             key = (i if self.sets is not None else ANY, j)
             if j not in slot.arms and key not in found:
                 witness = self._witness(slot, i, j, at, self.problem.epsilon)
-                if not 0 < goal + self.book.prices[j] - witness["nats"] < ROUNDED:  # else the next rewards will do
-                    found[key] = witness
+                if not 0 < goal + book.prices[j] + self._level_part(j) - witness["nats"] < ROUNDED:
+                    found[key] = witness  # else the next rewards will do
+
+    def _level_part(self, arm: int) -> float:
+        """The logarithm of the part of the prior that levels have against an arm: the unit of the ledger's accounts."""
+        return math.log1p(-self._paired_part(arm))
+
+    def _by_account(self, j: int, at: int) -> dict[str, Any]:
+        """What shows that paired bets alone refute an arm."""
+        nats = float(self.book.accounts[j]) + self._level_part(j)
+        said = {"arms": [int(j == 0), j], "slot": 0, "line": at, "levels": []}
+        return {**said, "bets": 1, "accuracy": 0.0, "nats": nats}
 
     def _found(self, slot: Slot) -> Found:
         """The witnesses that count beside those of a slot: for sets and with ε > 0, those that speak for the same arms."""
@@ -166,9 +217,11 @@ class _Writer:
             np.array([slot.on[row][j]]),
             np.array([slot.against[row][j]]),
             float(len(slot.arms)),
+            carried=book.carried[[j]],
         )
         starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
         levels, nats = witness_of(evidence, float(starts[j]), accuracy / self.problem.scale.width)
+        nats = log_sum(nats, float(book.accounts[j])) + self._level_part(j)
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
 

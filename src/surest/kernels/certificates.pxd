@@ -10,7 +10,7 @@ cdef double[:, ::1] JOINT
 
 cdef class Evidence:
     cdef Py_ssize_t nominee
-    cdef double[::1] prices, base, guesses_nominee, guesses
+    cdef double[::1] prices, base, guesses_nominee, guesses, accounts, carried
     cdef int64_t[::1] bets
     cdef Rows before, since
     cdef double share, among
@@ -34,10 +34,12 @@ cpdef (double, double) certificate(double start, double goal, double epsilon, Ev
 cpdef (double, double, double) meeting(Point left, Point right, double end) noexcept
 @cython.locals(total=double)
 cpdef bint countable(Rows rows, Py_ssize_t i) noexcept
+@cython.locals(price=double, account=double, lacking=double)
 cpdef (double, double) against(
     Py_ssize_t j, double start, double goal, double epsilon, Evidence evidence, bint is_quick
 ) noexcept
-@cython.locals(most=double)
+cpdef double log_sum(double x, double y) noexcept
+@cython.locals(most=double, reached=double)
 cpdef double most_reached(
     int64_t[::1] arms, double[::1] starts, double level, double epsilon, Evidence evidence
 ) noexcept

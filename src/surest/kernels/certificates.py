@@ -42,10 +42,14 @@ class Evidence:
         guesses_nominee: FloatArray,
         guesses: FloatArray,
         among: float = 1.0,
+        accounts: FloatArray | None = None,
+        carried: FloatArray | None = None,
     ) -> None:
         self.nominee, self.prices, self.before, self.since, self.bets = nominee, prices, before, since, bets
         self.base, self.share, self.guesses_nominee, self.guesses = base, share, guesses_nominee, guesses
         self.among = among
+        self.accounts = np.full(len(prices), -np.inf) if accounts is None else accounts
+        self.carried = np.zeros(len(prices)) if carried is None else carried
         self.work = np.empty((6, JOINT_BETS))
 
 
@@ -69,8 +73,8 @@ def log_value(x: float, epsilon: float, evidence: Evidence, j: int) -> tuple[flo
     before, since, nominee = evidence.before, evidence.since, evidence.nominee
     y = x + epsilon
     # B^before and B, by one pass over the bets
-    early_top, early, early_slope, early_doubt = libm.log(WAIT), 1.0, 0.0, 0.0
-    full_top, full, full_slope, full_doubt = early_top, 1.0, 0.0, 0.0
+    early_top, early, early_slope, early_doubt = libm.log(WAIT + evidence.carried[j]), 1.0, 0.0, 0.0
+    full_top, full, full_slope, full_doubt = libm.log(WAIT), 1.0, 0.0, 0.0
     log_share, alpha = libm.log((1.0 - WAIT) * (1.0 - DECAY) / evidence.among), ALPHA
     log_decay = libm.log(DECAY)
     for _ in range(evidence.bets[j]):
@@ -213,19 +217,35 @@ def countable(rows: Rows, i: int) -> bool:
 def against(
     j: int, start: float, goal: float, epsilon: float, evidence: Evidence, is_quick: bool
 ) -> tuple[float, float]:
-    """The certificate of the nominee against arm j, less the arm's price. Quick: −∞ if a look at `start` shows that it fails."""
-    price = evidence.prices[j]
-    if is_quick and log_value(start, epsilon, evidence, j)[0] < goal + price:
+    """The certificate of the nominee against arm j, with the arm's account, less its price.
+
+    Quick: −∞ if a look at `start` shows that it fails.
+    """
+    price, account = evidence.prices[j], evidence.accounts[j]
+    if account >= goal + price:
+        return account - price, start
+    lacking = goal + price + libm.log1p(-libm.exp(account - goal - price)) if goal < libm.inf else goal
+    if is_quick and log_value(start, epsilon, evidence, j)[0] < lacking:
         return -libm.inf, start  # a good start next time too
-    bound, minimiser = certificate(start, goal + price, epsilon, evidence, j)
-    return bound - price, minimiser
+    bound, minimiser = certificate(start, lacking, epsilon, evidence, j)
+    return log_sum(bound, account) - price, minimiser
+
+
+def log_sum(x: float, y: float) -> float:
+    """log(exp x + exp y), less what rounding may have added; x itself if y is −∞."""
+    top, low = max(x, y), min(x, y)
+    if low == -libm.inf:
+        return top
+    total = top + libm.log1p(libm.exp(low - top))
+    return total - 8.0 * UNIT * (abs(top) + abs(low) + 1.0)
 
 
 def most_reached(arms: IntArray, starts: FloatArray, level: float, epsilon: float, evidence: Evidence) -> float:
     """What the smallest certificate against these arms can be at most, by one look each; −∞ as soon as one is below `level`."""
     most = libm.inf
     for j in arms:
-        most = min(most, log_value(starts[j], epsilon, evidence, j)[0] - evidence.prices[j])
+        reached = log_sum(log_value(starts[j], epsilon, evidence, j)[0], evidence.accounts[j])
+        most = min(most, reached - evidence.prices[j])
         if most < level:
             return -libm.inf
     return most

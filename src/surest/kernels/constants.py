@@ -51,6 +51,21 @@ def _joint_weights() -> FloatArray:
 JOINT = _joint_weights()
 """The weight of each pair (bet on the nominee, bet on the challenger); the rest, IDLE, bets nothing."""
 
+# --- paired bets: kernels/pairs.py ---------------------------------------------------------------------------------------
+
+LARGEST_STAKE = 0.9
+"""Below 1, so that no single pair of rewards can ruin."""
+POOLED = 4.0
+"""An arm's variance is estimated as if it had so many rewards more, of the variance of all arms together."""
+MANY_GAPS = 27
+GAPS = 2.0 ** (-np.arange(MANY_GAPS) / 2)
+"""Gaps between two means, in standard deviations of the difference of two rewards …"""
+LIKELIEST, SMALLER, LARGER = 0.1, 0.75, 2.0
+"""… of which this is the likeliest; smaller and larger ones are less likely by these powers."""
+GAP_PRIOR = -np.where(GAPS < LIKELIEST, -SMALLER, LARGER) * np.log(GAPS / LIKELIEST)
+ROUNDED = 2.0**-50
+"""A bound of what each step adds to a sum of logarithms by rounding, as a part of it."""
+
 # --- bars and differences: evidence/bars.py, evidence/apart.py -----------------------------------------------------------
 
 BAR_ALPHA, BAR_DECAY, BAR_IDLE = 0.8, 0.88, 0.01

@@ -287,7 +287,7 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     A request names arms that are known, and each arm is pulled as soon as it is: no version has ever asked otherwise.
 
     >>> script_of([Recorded(0, 4, "atoms", "[[0,1,2]]"), Recorded(4, 3, "atoms", "[[1,2,1],[0,0,1]]")], [0, 0, 4])
-    [(array([0, 1]), array([2, 2])), (array([1, 2, 0]), array([1, 1, 1]))]
+    [(array([0, 1]), array([2, 2]), 'atoms'), (array([1, 2, 0]), array([1, 1, 1]), 'atoms')]
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
@@ -300,7 +300,7 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
                 f"ticket {request.first}: the log says {request}, but then there were {int(known.sum())} arms, each to be pulled "
                 "at once. The log was changed"
             )
-        script.append((arms, times))
+        script.append((arms, times, request.statistic))
     return script
 
 

@@ -22,7 +22,7 @@ from surest.algorithms.wager.ledger import (
 )
 from surest.algorithms.wager.sampling import plan_ahead
 from surest.algorithms.wager.wager import FIRST
-from surest.core.protocol import Answer, Atoms, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status
+from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Reply, Statistic, Status
 from surest.evidence.pulls.apart import lead_of, runner_up
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.certificates import Evidence
@@ -53,7 +53,7 @@ def wager_top(
     planned = [np.full(len(arms), FIRST)]
     for k in count():
         requests = [(np.flatnonzero(times), times[times > 0]) for times in planned]
-        pulled, often = script[k] if k < len(script) else requests[0]
+        pulled, often = script[k][:2] if k < len(script) else requests[0]
         ahead = [Pull(arms[others], times, Statistic.ATOMS) for others, times in requests[1:]]
         reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status, ahead)
         ledger.count(pulled, reply)
@@ -107,7 +107,7 @@ class SetLedger:
     """Rewards, the sets nominated so far, and the certificates of every pair of each."""
 
     def __init__(self, n: int, m: int, delta: float, epsilon: float = 0.0) -> None:
-        self.book, self.m, self.epsilon = Ledger(n, delta, epsilon), m, epsilon
+        self.book, self.m, self.epsilon = Ledger(n, delta, epsilon, may_pair=False), m, epsilon
         self.goal = math.log(1 / delta)
         self.kept: dict[tuple[int, ...], FloatArray] = {}  # of each set: its certificates, a row an arm inside
         self.nominations = 0
@@ -131,10 +131,10 @@ class SetLedger:
         """Whether every arm of the leading set is certified against every other arm."""
         return self.settled and bool((self.certified >= self.goal).all())
 
-    def count(self, arms: IntArray, rewards: Atoms) -> None:
+    def count(self, arms: IntArray, rewards: Reply, times: IntArray | None = None) -> None:
         """Take in the rewards of a batch."""
         book = self.book
-        book.count(arms, rewards)
+        book.count(arms, rewards, times)
         update_optimistic(self.pessimistic, arms, book.counts, 1 - book.means, book.spreads)
         self.leading = largest(book.empirical, self.m)
         if self.nominated is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surest.algorithms.wager.sampling import Seen, plan, plan_many
-from surest.core.protocol import Atoms, FloatArray, IntArray, Leads, Status
+from surest.core.protocol import Atoms, FloatArray, IntArray, Leads, Reply, Statistic, Status
 from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
 from surest.evidence.pulls.betting import confidence_sequence
@@ -19,6 +19,7 @@ from surest.evidence.pulls.digest import Digests
 from surest.kernels.bets import wide_bets
 from surest.kernels.certificates import most_reached, raise_certificates, raise_weakest, smallest_epsilon
 from surest.kernels.constants import ALPHA, NARROWEST
+from surest.kernels.pairs import place, settle
 from surest.kernels.sampling import best_bets, separations, update_optimistic
 
 W = 0.95
@@ -46,6 +47,14 @@ FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 """π_1 and π_2: most searches need one nomination only, and of the others most need two."""
 NEAR, NEAR_ARMS = 1.0, 20
 """The end is near when every open arm may be within so many nats of being refuted, and so few are open."""
+FEW = 6
+"""Up to so many arms there are paired bets, and all arms in play are pulled equally often."""
+PAIRED = 0.95
+"""The part of the prior that paired bets have then; the rest is Wager's levels'."""
+MOVED = 0.9
+"""The part of an account that a nomination moves to its slot where both arms are narrow: there levels serve better than pairs."""
+MOST_ROUNDS = 2**15
+"""Rounds of one request, at most: rewards of paired bets come one by one."""
 MANY = 2_000
 """Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
@@ -78,10 +87,14 @@ def needed(pulls: float, spreads: FloatArray) -> FloatArray:
 class Ledger:
     """What Wager knows: rewards before and since the latest nomination, and the certificates reached."""
 
-    def __init__(self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0) -> None:
+    def __init__(
+        self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0, *, may_pair: bool = True
+    ) -> None:
         self.goal = math.log(1 / delta)
         self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
-        self.prices = np.full(n, -math.log(1 - reserve))  # evidence beyond the goal, for an arm's part of δ
+        self.may_pair = may_pair and epsilon == 0 and n <= FEW
+        self.prices, self.accounts = np.zeros(0), np.zeros(0)
+        self._price(n, -math.log(1 - reserve))
         self.additions = 0
         self.live = False  # whether the latest nomination still holds
         self.before, self.since = Digests(n), Digests(n)
@@ -90,7 +103,7 @@ class Ledger:
         self.minimisers = np.full(n, 0.5)
         self.nominees: list[int] = []
         self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
-        self.guesses_nominee, self.guesses, self.assumed = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.guesses_nominee, self.guesses, self.assumed, self.carried = np.zeros((4, n))
         self.optimistic = np.ones(n)
         self.leader = 0
         self.rounds = 0
@@ -108,14 +121,44 @@ class Ledger:
         return len(self.counts) >= CROWD
 
     @property
+    def paired(self) -> bool:
+        """Whether there are paired bets on what is pulled next."""
+        return self.may_pair and len(self.certified) <= FEW
+
+    @property
+    def statistic(self) -> Statistic:
+        """What it needs to know of rewards."""
+        return Statistic.REWARDS if self.paired else Statistic.ATOMS
+
+    @property
     def decided(self) -> bool:
-        """Whether every arm but the leader is refuted, with a leader that was nominated."""
+        """Whether every arm but the leader is refuted, with a leader that was nominated where there are no paired bets."""
         others = self.certified >= self.goal
         others[self.leader] = True
-        return self.leader == self.nominee and bool(others.all())
+        return (self.paired or self.leader == self.nominee) and bool(others.all())
 
-    def count(self, arms: IntArray, rewards: Atoms) -> None:
-        """Take in the rewards of a batch."""
+    def _price(self, more: int, price: float) -> None:
+        """Set the terms for new arms: log of the account, and the evidence that refutes them beyond the goal.
+
+        Both are in units of what Wager's levels begin with, which is all of the prior where there are no paired bets.
+        """
+        paired = self.may_pair and len(self.prices) + more <= FEW
+        account = math.log(PAIRED / (1 - PAIRED)) if paired else -np.inf
+        self.prices = np.append(self.prices, np.full(more, price - (math.log(1 - PAIRED) if paired else 0.0)))
+        self.accounts = np.append(self.accounts, np.full(more, account))
+
+    def stakes(self, arms: IntArray, times: IntArray) -> tuple[IntArray, FloatArray]:
+        """The paired bets on a request to come: the opponent of each of its arms, and the stake; none against refuted ones."""
+        sums = self.before.sums + self.since.sums
+        return place(arms, times, self.counts, sums, self.squares, self.certified < self.goal)
+
+    def count(self, arms: IntArray, rewards: Reply, times: IntArray | None = None) -> None:
+        """Take in the rewards of a batch. Where they come one by one, paired bets were on them: `times` says how many an arm."""
+        if not isinstance(rewards, Atoms):
+            assert times is not None
+            settle(self.accounts, arms, times, *self.stakes(arms, times), rewards)
+            start = np.append(0, np.cumsum(times))
+            rewards = Atoms(start, rewards, np.ones(len(rewards), np.int64))
         (self.since if self.nominees else self.before).add_atoms(arms, rewards)
         self.squares[arms] += np.add.reduceat(rewards.counts * rewards.values**2, rewards.start[:-1])
         self._describe()
@@ -141,8 +184,8 @@ class Ledger:
         self.additions += 1
         k = self.additions
         price = math.log(k * (k + 1) / self.reserve) if self.reserve > 0 else np.inf  # without a reserve: never refuted
+        self._price(more, price)
         for name, value in (
-            ("prices", price),
             ("squares", 0.0),
             ("certified", -np.inf),
             ("minimisers", 0.5),
@@ -150,6 +193,7 @@ class Ledger:
             ("guesses_nominee", 0.0),
             ("guesses", 0.0),
             ("assumed", 0.0),
+            ("carried", 0.0),
             ("optimistic", 1.0),
         ):
             setattr(self, name, np.append(getattr(self, name), np.full(more, value)))
@@ -209,8 +253,24 @@ class Ledger:
         self.shares[arm] += slot_share(len(self.nominees))
         self.before.take(self.since)
         self._place_bets(arm)
+        self._carry(arm)
         if self.is_crowd:
             self.settled = self._evidence().settled()
+
+    def moved(self, arm: int) -> FloatArray:
+        """The parts of all accounts that a nomination moves to its slot: nearly all where both arms are narrow.
+
+        All of it where arms were added until there are too many for paired bets."""
+        narrow = np.minimum(self.spreads, self.spreads[arm]) > NARROWEST
+        parts = np.where(narrow, MOVED, 0.0) if self.paired else np.ones(len(narrow))
+        parts[arm] = 0.0
+        return parts
+
+    def _carry(self, arm: int) -> None:
+        parts = self.moved(arm)
+        with np.errstate(divide="ignore"):
+            self.carried = parts * np.exp(self.accounts) / (W * slot_share(len(self.nominees)))
+            self.accounts += np.log1p(-parts)
 
     def gaps(self, a: int) -> FloatArray:
         """An arm's lead over each other, or the standard error of it where that is larger."""
@@ -245,6 +305,11 @@ class Ledger:
     def refute(self) -> None:
         """Compute certificates where they may reach the goal."""
         self.missing = np.inf
+        if self.paired:
+            self.certified = np.maximum(self.certified, self.accounts - self.prices)
+            left = self.certified < self.goal
+            left[self.leader] = False
+            self.missing = self.goal - float((self.accounts - self.prices)[left].min(initial=np.inf))
         if self.leader != self.nominee:
             return
         everywhere = self.rounds % EVERYWHERE == 0
@@ -256,7 +321,7 @@ class Ledger:
             raise_alike(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence, self.settled)
         else:
             raise_certificates(self.certified, self.minimisers, todo, self.goal, self.epsilon, evidence.kernel())
-        self.missing = self._missing(evidence)
+        self.missing = min(self.missing, self._missing(evidence))
 
     def _missing(self, evidence: Evidence) -> float:
         """The nats by which the weakest certificate misses the goal, at least; infinite where the end is not near."""
@@ -282,6 +347,8 @@ class Ledger:
             W * slot_share(used),
             self.guesses_nominee,
             self.guesses,
+            accounts=self.accounts if self.may_pair else None,
+            carried=self.carried if self.may_pair else None,
         )
 
     def _seen(self, pending: IntArray | None = None) -> Seen:
@@ -298,6 +365,8 @@ class Ledger:
 
     def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
         """How often to pull each arm in the next `size` pulls, after those that are still pending."""
+        if self.paired:
+            return self._rounds(size, pending)
         leader = int(self.optimistic.argmax())
         if self.epsilon > 0 and self.leader == self.nominee:
             leader = self.leader  # it need not be the best: see that it is good enough
@@ -308,20 +377,34 @@ class Ledger:
         given = leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared
         return plan_many(self.states[0], *given) if self.is_crowd else plan(*given)
 
+    def _rounds(self, size: int, pending: IntArray) -> IntArray:
+        """The same with paired bets: all arms in play equally often, and the leader. Refuted ones, which may be better than
+        they looked, are pulled so often that they have as large a part of the leader's pulls as they are likely to be better."""
+        playing = self.certified < self.goal
+        playing[self.leader] = True
+        rounds = min(-(-size // int(playing.sum())), MOST_ROUNDS)
+        planned = self.counts + pending
+        lacking = planned[self.leader] * np.exp(-self.apart) - planned
+        return np.where(playing, rounds, np.clip(lacking, 0, rounds)).astype(np.int64)
+
     def weakest(self) -> tuple[float, float]:
         """The evidence, in nats, where it is weakest, and how much a decision needs: what a status says of them, no more."""
         arm, certified, _ = self._as_they_stand()
         return float(np.delete(certified, arm).min()), self.goal
+
+    @property
+    def _spoken_for(self) -> int:
+        """The arm that evidence speaks for: the nominee, or the leader if there is none, or if paired bets speak for any."""
+        return self.leader if self.paired or self.nominee is None else self.nominee
 
     def _as_they_stand(self) -> tuple[int, FloatArray, FloatArray]:
         """The nominee, or leader, and the certificates against all others now, and their minimisers.
 
         The latter are copies: to look must change nothing, not even where the next search for a minimiser starts.
         """
-        n = len(self.counts)
-        arm = self.leader if self.nominee is None else self.nominee
+        n, arm = len(self.counts), self._spoken_for
         others = np.arange(n) != arm
-        certified, starts = self.certified.copy(), self.minimisers.copy()
+        certified, starts = np.maximum(self.certified, self.accounts - self.prices), self.minimisers.copy()
         if self.live:
             evidence, todo = self._evidence(), np.flatnonzero(others & (certified < self.goal))
             kinds, firsts = self._kinds(todo, evidence)
@@ -377,7 +460,7 @@ class Ledger:
         At ε = 0 any one best arm is among them at all times with probability at least 1 − δ; with ε > 0 an arm within ε of
         the best is.
         """
-        arm = self.leader if self.nominee is None else self.nominee
+        arm = self._spoken_for
         return tuple(np.flatnonzero((self.certified < self.goal) | (np.arange(len(self.certified)) == arm)).tolist())
 
     def _forecast(self, arm: int, weakest: float) -> float | None:
@@ -390,7 +473,7 @@ class Ledger:
     def _smallest_epsilon(self, starts: FloatArray) -> float:
         """The smallest ε, from the requested one on, for which the nominee is certified ε-optimal at δ."""
         arm = self.nominee
-        if arm is None:
+        if arm is None or (self.paired and arm != self.leader):
             return 1.0
         doubtful = np.argsort(self._separations(arm))
         doubtful = doubtful[(doubtful != arm) & (self.certified[doubtful] < self.goal)]

@@ -102,6 +102,6 @@ def plan_ahead(
     growth = GROWTH * min(1.0, max(missing, NEAREST) ** 2)
     size, most = batch_size(least, workers, pulls, growth), window(workers, pulls)
     pending = sum(planned, np.zeros(len(counts), np.int64))
-    while not planned or pending.sum() + size <= most:
+    while not planned or pending.sum() + max(size, int(planned[-1].sum())) <= most:
         planned.append(next_batch(size, pending))
         pending += planned[-1]

@@ -41,7 +41,10 @@ def wager(
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     if workers < 1:
         raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, from 1 on")
-    ledger = Ledger(len(arms), delta, epsilon, reserve)
+    before_pairs = (
+        len(script) > 0 and script[0][2] == Statistic.ATOMS
+    )  # a search of a version that had none goes on without
+    ledger = Ledger(len(arms), delta, epsilon, reserve, may_pair=not before_pairs)
     planning = workers > 1 and reserve == 0  # else arms may be added before the next request: it cannot be announced
     if workers > 1 and not (planning and len(script) == 0):
         batch, workers = max(batch, 2 * workers), 1
@@ -53,11 +56,11 @@ def wager(
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
             planned = [np.where(ledger.counts == 0, FIRST, 0)]
-        pulled, often = script[k] if k < len(script) else _sparse(planned[0])
+        pulled, often = script[k][:2] if k < len(script) else _sparse(planned[0])
         k += 1
-        ahead = [Pull(arms[others], times, Statistic.ATOMS) for others, times in map(_sparse, planned[1:])]
-        reply = yield Pull(arms[pulled], often, Statistic.ATOMS, ledger.status, ahead, ledger.weakest)
-        ledger.count(pulled, reply)
+        ahead = [Pull(arms[others], times, ledger.statistic) for others, times in map(_sparse, planned[1:])]
+        reply = yield Pull(arms[pulled], often, ledger.statistic, ledger.status, ahead, ledger.weakest)
+        ledger.count(pulled, reply, often)
         ledger.nominate_if_due()
         ledger.refute()
         decided = ledger.decided

@@ -51,6 +51,10 @@ class Evidence(NamedTuple):
     """… and those on the challenger around this."""
     among: float = 1.0
     """How many arms share the wide mixture: 1 where the best arm is asked for, m where the m best are."""
+    accounts: FloatArray | None = None
+    """The logarithms of the accounts of paired bets against each arm, where there are any, …"""
+    carried: FloatArray | None = None
+    """… and what the nomination moved from them to its slot, as a part of w·π_k."""
 
     def kernel(self) -> certificates.Evidence:
         """The same as kernels take it."""
@@ -61,7 +65,9 @@ class Evidence(NamedTuple):
         """What does not change until the next nomination: equal numbers for arms in which all of that is equal."""
         own = np.where(self.before.size > FEW_ATOMS, np.arange(len(self.base)), -1)
         every = np.arange(len(self.base))
-        return kinds_of(own, *_atoms(self.before, every), self.prices, self.base, self.guesses_nominee, self.guesses)[0]
+        paired = [column for column in (self.accounts, self.carried) if column is not None]
+        bets = (self.prices, self.base, self.guesses_nominee, self.guesses, *paired)
+        return kinds_of(own, *_atoms(self.before, every), *bets)[0]
 
 
 def raise_alike(
