@@ -347,3 +347,10 @@ def test_the_algorithm_refuses_players_that_do_not_fit() -> None:
 def test_other_doors_name_this_one() -> None:
     with pytest.raises(UsageError, match=r"surest\.duel"):
         surest.identify({"a": float, "b": float}, algorithm="duels")
+
+
+def test_duels_that_cannot_be_in_random_order_are_refused_or_shuffled() -> None:
+    rows = [("a", "b", 1.0)] * 60 + [("a", "b", 0.0)] * 20
+    with pytest.raises(SourceError, match="random order"):
+        surest.duel(rows)
+    assert surest.duel(rows, shuffle=1).best == "a"

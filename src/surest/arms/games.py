@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from surest.arms.files import Columns, CsvFile, text_lines
-from surest.core.duels import TIES, pair_number
+from surest.arms.order import check_order
+from surest.core.duels import TIES, VERSUS, pair_number
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 
@@ -57,8 +59,10 @@ def score_of(given: Any, first: Any, second: Any) -> Any:
         ) from None
 
 
-def games_of(source: Any, columns: Columns | None = None) -> Games:
+def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = None) -> Games:
     """Duels from a CSV file (first, second, and score or winner), a PGN file, a data frame, or rows (first, second, score).
+
+    Those of a pair are refused where they cannot be in random order; `shuffle` is the seed of a random order for all.
 
     >>> games_of([("a", "b", 1), ("b", "a", "b"), ("a", "b", "tie")]).scores
     [array([1. , 0.5]), array([1.])]
@@ -66,7 +70,7 @@ def games_of(source: Any, columns: Columns | None = None) -> Games:
     if isinstance(source, str | Path):
         path = Path(source)
         pgn = path.name.lower().removesuffix(".gz").endswith(".pgn")
-        return _pgn(path) if pgn else _csv(path, columns)
+        return _pgn(path, shuffle) if pgn else _csv(path, columns, shuffle)
     if hasattr(source, "columns"):
         named = {name: (columns or {}).get(name, name) for name in ("first", "second", "score", "winner", "item")}
         last = next((name for name in ("score", "winner") if named[name] in source.columns), "score")
@@ -77,11 +81,11 @@ def games_of(source: Any, columns: Columns | None = None) -> Games:
             )
         rows = zip(*(source[named[name]].tolist() for name in ("first", "second", last)), strict=True)
         items = source[named["item"]].tolist() if named["item"] in source.columns else ()
-        return _gathered(((f"row {i}", *row) for i, row in enumerate(rows)), items)
-    return _gathered((f"duel {i}", *row) for i, row in enumerate(source))
+        return _gathered(((f"row {i}", *row) for i, row in enumerate(rows)), items, shuffle=shuffle)
+    return _gathered(((f"duel {i}", *row) for i, row in enumerate(source)), shuffle=shuffle)
 
 
-def _csv(path: Path, columns: Columns | None) -> Games:
+def _csv(path: Path, columns: Columns | None, shuffle: int | None) -> Games:
     items: list[str] = []
     with CsvFile(path) as file:
         calls = {name: (columns or {}).get(name, name).lower() for name in ("score", "winner")}
@@ -95,10 +99,10 @@ def _csv(path: Path, columns: Columns | None) -> Games:
                 for row, (a, b, s) in enumerate(zip(*three, strict=True)):
                     yield batch.where(row), a.strip(), b.strip(), s
 
-        return _gathered(rows(), items)
+        return _gathered(rows(), items, shuffle=shuffle)
 
 
-def _pgn(path: Path) -> Games:
+def _pgn(path: Path, shuffle: int | None) -> Games:
     """The results of games. Those that did not end are left out, and counted."""
     found: list[tuple[str, str, str, float]] = []
     tags: dict[str, str] = {}
@@ -119,11 +123,15 @@ def _pgn(path: Path) -> Games:
     if not found:
         raise SourceError(f"{path} holds no game with White, Black and a Result of 1-0, 0-1 or 1/2-1/2")
     note = f"{unfinished:,} games without a result were left out" if unfinished else ""
-    return _gathered(found, notes=(note,) if note else ())
+    return _gathered(found, notes=(note,) if note else (), shuffle=shuffle)
 
 
 def _gathered(
-    rows: Iterable[tuple[str, Any, Any, Any]], items: Iterable[Any] = (), notes: tuple[str, ...] = ()
+    rows: Iterable[tuple[str, Any, Any, Any]],
+    items: Iterable[Any] = (),
+    notes: tuple[str, ...] = (),
+    *,
+    shuffle: int | None = None,
 ) -> Games:
     games: list[Game] = []
     players: dict[str, int] = {}
@@ -144,14 +152,21 @@ def _gathered(
         games.append((a, b, score))
     if not games:
         raise SourceError("there are no duels; give at least one row: first, second, and score or winner")
+    shared = _shared(games, list(items))
+    if shuffle is not None:
+        Random(shuffle).shuffle(games)
     n = len(players)
     scores: list[list[float]] = [[] for _ in range(n * (n - 1))]
+    both: dict[tuple[str, str], list[float]] = {}
     sides: list[list[list[int]]] = [[[] for _ in range(n)] for _ in range(n)]
     for first, second, score in games:
         i, j = players[first], players[second]
         scores[int(pair_number(np.int64(i), np.int64(j), n))].append(score)  # type: ignore[arg-type]
         sides[min(i, j)][max(i, j)].append(int(i < j))
-    return Games(tuple(players), [np.array(of, float) for of in scores], sides, (*notes, *_shared(games, list(items))))
+        both.setdefault((min(first, second), max(first, second)), []).append(score if first < second else 1 - score)
+    if shuffle is None:
+        check_order([VERSUS.join(pair) for pair in both], [np.array(of, float) for of in both.values()])
+    return Games(tuple(players), [np.array(of, float) for of in scores], sides, (*notes, *shared))
 
 
 def _shared(games: list[Game], items: list[Any]) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @click.option(
     "--column", "columns", multiple=True, metavar="OURS=THEIRS", help="Another name of a column: first=model_a."
 )
+@click.option("--shuffle", type=int, metavar="SEED", help="Put recorded duels, whose order was lost, in a random one.")
 @command_options
 @output_options
 def duel(**given: Any) -> int:
@@ -74,7 +75,14 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
     columns = dict(text.split("=", 1) for text in given["columns"])
     record, history = given["decision"] is not None, check_drawn(given)
     result = search(
-        given["source"], columns=columns, record=record, history=history, progress=False, **settings, **flags
+        given["source"],
+        columns=columns,
+        shuffle=given["shuffle"],
+        record=record,
+        history=history,
+        progress=False,
+        **settings,
+        **flags,
     )
     show_result(result, given, lines=_next(result))
     return status_of(result, None)

@@ -10,8 +10,9 @@ from rich.text import Text
 from surest.cli.console import Output
 from surest.cli.decision import write_decision
 from surest.cli.streams import print_json
-from surest.report.terminal import arm_table, emphasised, next_table
+from surest.report.terminal import arm_table, emphasised, next_table, wins_table
 from surest.result.data import Result
+from surest.result.duels import wins_note
 from surest.result.words import after_verdict, cost, health_line, verdict
 from surest.text import shell_line
 
@@ -61,6 +62,10 @@ def show_result(
         console.print(next_table(suggestions, len(result.wanted)))
     console.print()
     console.print(arm_table(result.arms))
+    if result.duels is not None and result.pulls:
+        console.print()
+        console.print(wins_table(result))
+        console.print(Text(wins_note(result), style="dim"))
     if result.health is not None:
         console.print(Text(f"\n{health_line(result.health)}"))
     console.print(Text(f"\nalgorithm {result.algorithm} ({result.standing}), seed {result.seed}", style="dim"))

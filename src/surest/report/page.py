@@ -16,6 +16,7 @@ from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
+from surest.result.duels import wins_note, wins_of
 from surest.result.questions import leading
 from surest.result.table import ArmTable
 from surest.result.words import after_verdict, verdict
@@ -215,6 +216,7 @@ def to_markdown(report: Report) -> str:
         f"# {_m(heading)}",
         *map(_m, [*first, *summary(report)]),
         *_md_leads(report),
+        *_md_duels(report.result),
         "## Intervals by arm, and allocation",
         *filter(None, [_m(overlap_note(report.result))]),
         _md_table(head, (cells for _, cells in rows)) + (f"\n\n… {rest:,} more arms" if rest else ""),
@@ -234,6 +236,21 @@ def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     names = list(head)
     lines = [names, ["---", *("---:" for _ in names[1:])], *([_m(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _md_duels(result: Result) -> list[str]:
+    if result.duels is None:
+        return []
+    labels, cells = wins_of(result)
+    rows = [
+        [
+            f"{i + 1} {label}",
+            *("" if i == j else "·" if s is None else f"{100 * s:.0f}" for j, (s, _) in enumerate(row)),
+        ]
+        for i, (label, row) in enumerate(zip(labels, cells, strict=True))
+    ]
+    table = _md_table(["score of", *(str(i + 1) for i in range(len(labels)))], rows)
+    return ["## Who beats whom", _m(wins_note(result)), table]
 
 
 def _md_leads(report: Report) -> list[str]:

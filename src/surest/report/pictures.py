@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from surest.core.protocol import Point
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
+from surest.result.duels import wins_note, wins_of
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import KNOWN
@@ -237,6 +238,8 @@ def evidence_text(result: Result) -> str:
 
 def evaluated(result: Result) -> str:
     """What evaluations are called: of a list they are not pulls."""
+    if result.duels is not None:
+        return "duels"
     return "pulls" if result.listed is None else "evaluations"
 
 
@@ -270,18 +273,63 @@ def allocation_note(result: Result) -> str:
     return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
 
 
+class Square(NamedTuple):
+    """Who scored how much against whom."""
+
+    x: float
+    y: float
+    text: str
+    won: float
+    """From −1, all lost, to 1, all won."""
+    told: bool
+    title: str
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A table of wins, in the order found."""
+
+    side: float
+    labels: list[tuple[float, str, str, bool]]
+    """Of each row: where it is, its place, its player, and whether that one is named."""
+    squares: list[Square]
+    bottom: float
+
+
+def heat_map(result: Result) -> HeatMap:
+    """Where the squares of a table of wins go."""
+    names_, cells = wins_of(result)
+    side, chosen = min(40.0, (RIGHT - LEFT) / len(names_)), {visible(str(label)) for label in result.chosen}
+    squares = [
+        Square(
+            round(LEFT + side * j, 1), round(22 + side * i, 1), "·" if score is None else f"{100 * score:.0f}",
+            0.0 if score is None else round(2 * score - 1, 2), told,
+            f"{names_[i]} against {names_[j]}: {'never met' if score is None else f'{100 * score:.1f} %'}"
+            + (", told apart" if told else ""),
+        )
+        for i, row in enumerate(cells) for j, (score, told) in enumerate(row) if i != j
+    ]  # fmt: skip
+    labels = [
+        (22 + side * (i + 0.5), str(i + 1), shortened(name, LONGEST - 3), name in chosen)
+        for i, name in enumerate(names_)
+    ]
+    return HeatMap(side, labels, squares, 26 + side * len(names_))
+
+
 class Picture(NamedTuple):
     """A picture with its words."""
 
     heading: str
     note: str
-    drawn: ArmPicture | Curve | None
+    drawn: ArmPicture | Curve | HeatMap | None
 
 
 def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
     """The pictures of a result, what a verdict rests on first; with `live` those that are still to come have their place."""
-    arms, shown = result.arms, intervals(result.arms)
+    arms, shown = result.arms, intervals(result.arms) if result.duels is None else None
     found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
+    if result.duels is not None:
+        found = [Picture("Who beats whom", wins_note(result), heat_map(result))]
     ahead = leads_of(result)
     if ahead is not None:
         found.insert(0 if result.certified else 1, Picture(ahead.heading, ahead.note, leads(arms, ahead)))

@@ -13,6 +13,7 @@ from surest.errors import MissingPackageError, UsageError
 from surest.report.pictures import MOST, tick_text
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
+from surest.result.duels import wins_of
 from surest.result.table import ArmTable
 from surest.text import count, percent, shortened, visible
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from surest.search.plan import Plan
 
-Kind = Literal["leads", "intervals", "pulls", "evidence"]
+Kind = Literal["leads", "intervals", "pulls", "evidence", "duels"]
 SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
@@ -40,6 +41,8 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
         raise UsageError("no evidence over time was kept; give history=True, and an algorithm that tells it")
     if kind == "leads" and leads is None:
         raise UsageError("there are no bounds of leads: nothing is decided yet, or the algorithm does not tell them")
+    if kind == "duels" and result.duels is None:
+        raise UsageError("there is no table of wins: this was no search by duels")
     if ax is None:
         height = 3.2 if kind == "evidence" else _height(arms)
         ax = _pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]
@@ -50,6 +53,8 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
             draw_intervals(ax, arms, overlap_note(result))
         case "pulls":
             draw_pulls(ax, arms)
+        case "duels":
+            draw_duels(ax, result)
         case "evidence":
             draw_evidence(ax, history, arms.counted)
     return ax
@@ -62,6 +67,12 @@ def figure(result: Result, title: str = "") -> "Figure":
     from matplotlib.figure import Figure
 
     arms, history, leads = result.arms, result.history, leads_of(result) if result.certified else None
+    if result.duels is not None:
+        page = Figure(figsize=(6.4, 5.6), layout="constrained")
+        FigureCanvasAgg(page)
+        draw_duels(page.add_subplot(), result)
+        page.suptitle(_plain(title), fontsize="medium", wrap=True)
+        return page
     heights = [*([_height(arms)] if leads else []), _height(arms), *([2.6] if history else [])]
     page = Figure(figsize=(9.6, sum(heights) + 0.4), layout="constrained")
     FigureCanvasAgg(page)
@@ -134,6 +145,25 @@ def draw_intervals(ax: "Axes", arms: ArmTable, note: str = "") -> None:
     label = f"{what}, {percent(1 - arms.delta)} interval of each arm{hollow}"
     ax.set_xlabel(_with_note(label, note) if bounded else what)
     ax.margins(x=0.04)
+
+
+def draw_duels(ax: "Axes", result: Result) -> None:
+    """Who beats whom, in the order found: wins warm, losses cold, what is told apart bold."""
+    labels, cells = wins_of(result)
+    scores = [
+        [float("nan") if score is None or i == j else score for j, (score, _) in enumerate(row)]
+        for i, row in enumerate(cells)
+    ]
+    ax.imshow(scores, cmap="PuOr_r", vmin=-0.6, vmax=1.6)
+    for i, row in enumerate(cells):
+        for j, (score, told) in enumerate(row):
+            if i != j:
+                said = "·" if score is None else f"{100 * score:.0f}"
+                ax.text(j, i, said, ha="center", va="center", size=8, weight="bold" if told else "normal")
+    ax.set_yticks(range(len(labels)), [f"{_short_label(label)}  {i + 1}" for i, label in enumerate(labels)])
+    ax.set_xticks(range(len(labels)), [str(i + 1) for i in range(len(labels))])
+    ax.set_title("Who beats whom: score in percent, bold where told apart", loc="left", fontsize="small")
+    _bare(ax)
 
 
 def draw_pulls(ax: "Axes", arms: ArmTable) -> None:

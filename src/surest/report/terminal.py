@@ -18,6 +18,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.result.data import Result
+from surest.result.duels import wins_of
 from surest.result.questions import names
 from surest.result.table import SHOWN, ArmTable
 from surest.result.words import arm_name, verdict
@@ -48,6 +49,28 @@ def arm_table(arms: ArmTable, most: int = SHOWN) -> Table:
     if len(arms) > len(rows):
         table.add_row(Text(f"… {len(arms) - len(rows):,} more", style="dim"))
     return table
+
+
+def wins_table(result: Result) -> Table:
+    """Who beats whom, in the order found: wins warm, losses cold, what is told apart bold."""
+    labels, cells = wins_of(result)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("score of", no_wrap=True)
+    for place in range(len(labels)):
+        table.add_column(str(place + 1), justify="right", no_wrap=True)
+    for i, (label, row) in enumerate(zip(labels, cells, strict=True)):
+        shown = [
+            Text("" if i == j else "·" if score is None else f"{100 * score:.0f}", style=_won(score, told))
+            for j, (score, told) in enumerate(row)
+        ]
+        table.add_row(Text(f"{i + 1} {shortened(label, 24)}"), *shown)
+    return table
+
+
+def _won(score: float | None, told: bool) -> str:
+    if score is None or score == 0.5:
+        return "dim"
+    return f"{'bold ' if told else ''}{'yellow' if score > 0.5 else 'blue'}"
 
 
 def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:

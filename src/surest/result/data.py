@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEFT_OVER = "the rows left over speak against it"
 """Why recorded rewards do not certify what those at their beginning say."""
-Kind = Literal["leads", "intervals", "pulls", "evidence"]
+Kind = Literal["leads", "intervals", "pulls", "evidence", "duels"]
 """The pictures there are of a result."""
 Event = tuple[str, int, int, int | None]
 """What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
@@ -333,7 +333,7 @@ class Result:
 
         Parameters
         ----------
-        kind : {"leads", "intervals", "pulls", "evidence"}, optional
+        kind : {"leads", "intervals", "pulls", "evidence", "duels"}, optional
             The lead over each arm, which a verdict rests on; the leading arms' means and intervals, their share of the pulls, or
             evidence over time, for which the search must have been told to keep a ``history``. By default the leads of what is
             decided, where they are known, else the intervals.
@@ -346,7 +346,9 @@ class Result:
         """
         plots = import_module("surest.report.plots")  # found when asked, as pandas finds its plotting backend
         known = self.certified and leads_of(self) is not None
-        drawn: Axes = plots.draw(kind or ("leads" if known else "intervals"), self, ax)
+        drawn: Axes = plots.draw(
+            kind or ("duels" if self.duels is not None else "leads" if known else "intervals"), self, ax
+        )
         return drawn
 
     def report(self, path: "str | PathLike[str]") -> None:

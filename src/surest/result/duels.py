@@ -121,6 +121,36 @@ def ranking(labels: Sequence[Any], duels: Duels) -> str:
     return "; ".join(said)
 
 
+SHOWN = 20
+"""Players in a table of wins: more cannot be read."""
+
+
+def wins_of(result: "Result") -> tuple[list[str], list[list[tuple[float | None, bool]]]]:
+    """The leading players in the order found; of each against each the score, None if they never met, and whether it is told."""
+    duels = result.duels
+    assert duels is not None
+    shown = duels.order[:SHOWN]
+    cells = [
+        [(float(duels.score[a, b] / duels.games[a, b]) if duels.games[a, b] else None, bool(duels.told[a, b] or duels.told[b, a]))
+         for b in shown] for a in shown
+    ]  # fmt: skip
+    return [visible(str(result.labels[player])) for player in shown], cells
+
+
+def wins_note(result: "Result") -> str:
+    """What a table of wins shows, and what is open."""
+    duels, n = result.duels, len(result.labels)
+    assert duels is not None
+    pairs, met = n * (n - 1) // 2, int((np.triu(duels.games, 1) > 0).sum())
+    told = int(np.triu(duels.told | duels.told.T, 1).sum())
+    rest = f" The first {SHOWN} of {n:,} are shown." if n > SHOWN else ""
+    left = f" {count(duels.open)} {'pair is' if duels.open == 1 else 'pairs are'} open." if duels.open else ""
+    return (
+        f"Each row's score against each column, in percent, in the order found. {count(told)} of {count(pairs)} pairs are told "
+        f"apart (framed; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
+    )
+
+
 def duels_json(result: "Result") -> dict[str, Any]:
     """The same as plain data."""
     duels = result.duels

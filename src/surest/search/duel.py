@@ -38,6 +38,7 @@ def duel(
     rank: bool = False,
     seed: int | None = None,
     columns: Columns | None = None,
+    shuffle: int | None = None,
     executor: Workers | None = None,
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
@@ -74,6 +75,9 @@ def duel(
         ``on_failure=0.5`` the duel then counts as a tie.
     columns : mapping, optional
         Other names of the columns: ``{"first": "model_a", "second": "model_b"}``.
+    shuffle : int, optional
+        Put recorded duels in a random order first, drawn from this seed: where they are an independent sample whose order was
+        lost. Choose it beforehand. Without it, duels of a pair that cannot be in random order are refused.
     batch : int
         Duels asked for at a time, at least; default 1.
 
@@ -99,7 +103,7 @@ def duel(
             raise UsageError(
                 "recorded duels need no items, executor, retries, on_failure, storage or name; leave them out"
             )
-        return _recorded(games_of(arms, columns), asked, seed, progress, on_request, history, record)
+        return _recorded(games_of(arms, columns, shuffle), asked, seed, progress, on_request, history, record)
     if iscoroutinefunction(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
     with _begun(

@@ -1,0 +1,48 @@
+"""The table of wins, wherever it is shown."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import surest
+from surest.errors import UsageError
+from surest.report.pictures import heat_map, pictures_of
+from surest.result.duels import wins_note
+
+LABELS = ["good", "<b>&bad", "worse"]
+
+
+@pytest.fixture(scope="module")
+def result() -> surest.Result:
+    rng = random.Random(1)
+    return surest.duel(
+        LABELS, lambda a, b: rng.random() < (0.9 if LABELS.index(a) < LABELS.index(b) else 0.1), seed=1, rank=True
+    )
+
+
+def test_the_heat_map_is_in_the_order_found(result: surest.Result) -> None:
+    drawn = heat_map(result)
+    assert [label for _, _, label, _ in drawn.labels] == LABELS
+    assert [chosen for *_, chosen in drawn.labels] == [True, False, False]
+    assert len(drawn.squares) == 6
+    assert all(square.told for square in drawn.squares)
+    assert drawn.squares[0].won > 0 > drawn.squares[2].won
+    assert pictures_of(result)[0].heading == "Who beats whom"
+    assert "3 of 3 pairs are told apart" in wins_note(result)
+
+
+def test_pages_and_notebooks_show_it_with_labels_escaped(result: surest.Result, tmp_path: Path) -> None:
+    for name in ("r.html", "r.md"):
+        result.report(tmp_path / name)
+        assert "Who beats whom" in (tmp_path / name).read_text()
+    assert "<b>&bad" not in (tmp_path / "r.html").read_text()
+    assert "&lt;b&gt;" in (tmp_path / "r.html").read_text()
+    assert "<svg" in result._repr_html_()
+
+
+def test_matplotlib_draws_it(result: surest.Result) -> None:
+    ax = result.plot()
+    assert [text.get_text().split()[0] for text in ax.get_yticklabels()] == ["good", "<b>&bad", "worse"]
+    with pytest.raises(UsageError, match="no search by duels"):
+        surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).plot("duels")
