@@ -3,13 +3,17 @@
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from statistical.list_tables import most_allowed
 from statistical.race_mutants import mutant_of
+from surest.algorithms.race import race
 from surest.arms.tables import read_table
+from surest.core.protocol import Answer
+from surest.core.question import Question
 from surest.evidence.lists import gate as evidence
 from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored, new_state
 from surest.kernels import lists
@@ -166,3 +170,63 @@ def test_predictions_are_the_same_look_by_look() -> None:
         assert np.array_equal(grown.extend(path[:t]), whole[:t])
         assert np.array_equal(Predictions(old, more).extend(path[:t]), whole[:t])
     assert evidence.EVERY == 8
+
+
+def ended(table: np.ndarray, rng: np.random.Generator, **asked: Any) -> Answer:
+    """What a race on a table comes to."""
+    procedure, reply = race(np.arange(len(table)), 0.3, items=table.shape[1], rng=rng, **asked), None
+    try:
+        while True:
+            request = procedure.send(reply)
+            reply = table[np.ix_(request.arms, request.items)]
+    except StopIteration as end:
+        return cast(Answer, end.value)
+
+
+def test_a_known_control_is_as_right_as_delta_allows() -> None:
+    """One arm is as good as the control, and not better; one is better by just more than the margin."""
+    ease = np.random.default_rng(1).random(80)
+    control = (ease < 0.5).astype(float)
+    same = (np.roll(ease, 7) < 0.5).astype(float)
+    better = same.copy()
+    better[np.flatnonzero(same == 0)[:9]] = 1.0
+    table, runs, wrong, right = np.array([control, same, better]), 200, 0, 0
+    for seed in range(runs):
+        question = Question("control", margin=8.5 / 80)
+        found = ended(table, np.random.default_rng(seed), question=question, known=control.tolist())
+        reason = "exact" not in found.reason
+        wrong += reason and (found.verdicts[1] == 1 or found.verdicts[2] == -1)
+        right += found.verdicts == (0, -1, 1)
+    assert wrong <= most_allowed(runs, 0.3)
+    assert right > 0.6 * runs
+
+
+@pytest.mark.parametrize("equivalent", [False, True])
+def test_a_race_for_a_gate_ends_when_all_items_so_far_decide(equivalent: bool) -> None:
+    """One look at a time, or all at once: the same verdict after the same number of items."""
+    rng, total = np.random.default_rng(5), 150
+    for k in range(6):
+        old, new, older = rows(rng, total)
+        new = np.where(rng.random(total) < 0.6, old, new) if k % 2 else new * (rng.random(total) < 0.7)
+        path = new - old
+        told = Predictions(old, directions(old, older)).extend(path)
+        found = judge(path, float(total), 0.1, 0.3, told, PLAIN, equivalent=equivalent)
+        after = min(at for at in (found.passed, found.failed, total) if at is not None)
+        asked = {
+            "known": old.tolist(),
+            "older": older.tolist(),
+            "gate": True,
+            "shuffled": True,
+            "equivalent": equivalent,
+        }
+        procedure = race(
+            np.arange(2), 0.3, items=total, rng=rng, question=Question("control", control=1, margin=0.1), **asked
+        )
+        count, reply = 0, None
+        try:
+            while True:
+                request = procedure.send(reply)
+                assert request.arms.tolist() == [1]
+                reply, count = new[request.items][None], count + 1
+        except StopIteration:
+            assert count == after

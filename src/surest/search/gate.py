@@ -382,6 +382,11 @@ def _asked(
 
 RUN = ("retries", "on_failure", "storage", "name", "progress")
 """How functions are run, as `evaluate` takes it."""
+for _door in (gate, agate):  # help and completion see all keywords
+    _shown = [p for p in inspect.signature(_door).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    _more = [p for p in inspect.signature(_asked).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    _run = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in RUN]
+    setattr(_door, "__signature__", inspect.Signature([*_shown, *_more, *_run], return_annotation=Gate))  # noqa: B010
 
 
 def _given(
