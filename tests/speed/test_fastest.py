@@ -21,7 +21,7 @@ from calling import Run, transcript
 from surest.cli.streams import plain
 from surest.errors import EvaluationError, Stop, UsageError
 from surest.speed import run as driver
-from surest.speed.evidence import PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
+from surest.speed.evidence import EARLY, PILOT, Comparisons, clip_range, median_interval, nominee_weights, pair_ranges
 from surest.speed.procedure import Block
 from surest.speed.result import Timings, comparisons, table, verdict
 from surest.speed.timing import Run as Timed
@@ -75,7 +75,7 @@ def test_the_fastest_is_named_with_its_factors() -> None:
     assert verdict(timings) == "fast is the fastest: wrong with probability at most 0.05."
     assert comparisons(timings)[0].startswith("fast is 1.6")
     assert comparisons(timings)[0].endswith(").")
-    assert [len(command.uncounted) for command in timings.commands] == [PILOT] * 3
+    assert [len(command.uncounted) for command in timings.commands] == [PILOT, PILOT, EARLY]
 
 
 def test_equal_commands_are_equal_within_the_tolerance() -> None:
@@ -176,7 +176,7 @@ def test_stopped_before_anything_counts() -> None:
     timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
     assert (timings.best, timings.certified) == ("a", False)
     assert comparisons(timings) == []
-    assert table(timings)[1][0][1:5] == ["– ± –", "– … –", "0", "1.00"]
+    assert table(timings)[1][0][1:7] == ["– ± –", "– … –", "–", "–", "0", "1.00"]
     json.dumps(plain(timings.to_dict()), allow_nan=False)
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from surest.cli.decision import check_decision, decision_option, write_decision
 from surest.cli.evaluate import as_csv
-from surest.cli.settings import check_bounds, columns_given, parse_bounds
+from surest.cli.settings import check_bounds, columns_given, parse_bounds, part
 from surest.cli.streams import print_json, say
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
@@ -25,7 +26,9 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
-@click.option("--margin", type=float, default=0.0, metavar="D", help="How much worse is allowed.  [default: 0]")
+@click.option(
+    "--margin", type=part, default="0", metavar="D", help="How much worse is allowed: 0.03 or 3%.  [default: 0]"
+)
 @click.option(
     "--delta",
     type=float,
@@ -89,6 +92,9 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.option("--show", is_flag=True, help="List the gates of the --ledger, and judge nothing.")
 @click.option("--flips", metavar="FILE", help="Write the items that went from right to wrong or back, as CSV.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
+@click.option("--speed", is_flag=True, help="BASELINE and CANDIDATE are commands: is the new one slower?  [margin: 5%]")
+@click.option("--by", type=click.Choice(["wall", "cpu"]), default="wall", help="With --speed: the time that decides.")
+@click.option("--max-runs", type=click.IntRange(1), metavar="N", help="With --speed: at most N runs.  [default: 315]")
 @decision_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def gate(**given: Any) -> int:
@@ -106,6 +112,9 @@ def gate(**given: Any) -> int:
     for path in filter(None, (given["markdown"], given["flips"])):
         if not Path(path).resolve().parent.is_dir():
             raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
+    if given["speed"]:
+        status: int = import_module("surest.speed.cli").judge(given)
+        return status
     check_decision(given["decision"])
     found = judged(*_sides(given), **_settings(given))
     written = write_decision(found, given["decision"])

@@ -196,3 +196,18 @@ def settings_given(params: dict[str, Any]) -> dict[str, Any]:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def part(text: str) -> float:
+    """A part, or so many per cent.
+
+    >>> part("2%"), part("0.05"), part("1.5 %")
+    (0.02, 0.05, 0.015)
+    """
+    number, percent, rest = text.partition("%")
+    try:
+        if not rest.strip():
+            return float(number) / (100 if percent else 1)
+    except ValueError:
+        pass
+    raise click.BadParameter(f"{text!r} is not a part; write 2% or 0.02")

@@ -1,6 +1,7 @@
 """``surest fastest``: which command is the fastest, by measuring."""
 
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import click
 
 from surest.cli import SIGNALLED
-from surest.cli.streams import plain
+from surest.cli.settings import part
+from surest.cli.streams import plain, print_json, say
 from surest.errors import Stop, UsageError
 from surest.speed.result import Timings, markdown
 
@@ -20,6 +22,7 @@ from surest.speed.result import Timings, markdown
 )
 @click.option(
     "--tolerance",
+    type=part,
     default="2%",
     show_default=True,
     metavar="T",
@@ -66,6 +69,12 @@ from surest.speed.result import Timings, markdown
     help="What runs the commands: a shell, 'default' (sh) or 'none'. Its start is subtracted.  [default: none, or sh if a "
     "command needs it]",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["wall", "cpu"]),
+    default="wall",
+    help="The time that decides: on the clock, or user and system.",
+)
 @click.option("-N", "no_shell", is_flag=True, help="The same as --shell none.")
 @click.option("-i", "--ignore-failure", is_flag=True, help="Count runs with a nonzero exit status.")
 @click.option(
@@ -96,7 +105,7 @@ def fastest(**given: Any) -> int:
             raise click.UsageError(f"-N is --shell none; it conflicts with --shell {given['shell']}")
         given["shell"] = "none"
     settings: dict[str, Any] = {name: list(given[name]) or None for name in ("setup", "prepare", "cleanup")}
-    for name in ("delta", "warmup", "min_runs", "max_runs", "shell", "ignore_failure", "seed"):
+    for name in ("delta", "warmup", "min_runs", "max_runs", "shell", "ignore_failure", "by", "seed"):
         settings[name] = given[name]
     if given["runs"] is not None:
         if given["max_runs"] is not None:
@@ -105,7 +114,7 @@ def fastest(**given: Any) -> int:
     view = FastestView(list(commands), quiet=given["quiet"])
     with view.watching():
         try:
-            found = find_fastest(commands, tolerance=parse_tolerance(given["tolerance"]), on_block=view, **settings)
+            found = find_fastest(commands, tolerance=given["tolerance"], on_block=view, **settings)
         except Stop:
             raise view.interrupt() from None
     export(found, given)
@@ -113,21 +122,6 @@ def fastest(**given: Any) -> int:
     if found.certified:
         return 0
     return 3 if view.stopped_by is None else SIGNALLED + view.stopped_by
-
-
-def parse_tolerance(text: str) -> float:
-    """A part, or so many per cent.
-
-    >>> parse_tolerance("2%"), parse_tolerance("0.05"), parse_tolerance("1.5 %")
-    (0.02, 0.05, 0.015)
-    """
-    number, percent, rest = text.partition("%")
-    try:
-        if not rest.strip():
-            return float(number) / (100 if percent else 1)
-    except ValueError:
-        pass
-    raise click.BadParameter(f"{text!r} is not a part; write 2% or 0.02", param_hint="--tolerance")
 
 
 def checked_exports(given: Mapping[str, Any]) -> None:
@@ -148,3 +142,22 @@ def export(found: Timings, given: Mapping[str, Any]) -> None:
                 Path(given[name]).write_text(text, encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"{given[name]} cannot be written: {error.strerror or error}") from None
+
+
+def judge(given: Mapping[str, Any]) -> int:
+    """``surest gate --speed OLD NEW``: found by name, so that other gates do not load this house."""
+    from surest.speed.gate import speed_gate
+
+    if len(given["files"]) != 2:
+        raise click.UsageError("give two commands: surest gate --speed './old' './new' --margin 5%")
+    settings = {name: given[name] for name in ("delta", "by", "max_runs")}
+    seed = None if given["seed"] is None else zlib.crc32(given["seed"].encode())
+    old, new = given["files"]
+    found = speed_gate(old, new, given["margin"] or 0.05, seed=seed, **settings)
+    if given["as_json"]:
+        print_json(found.to_dict())
+    else:
+        say(str(found))
+    if given["markdown"] is not None:
+        Path(given["markdown"]).write_text(f"{found}\n", encoding="utf-8")
+    return {"pass": 0, "fail": 4, "undecided": 3}[found.verdict]

@@ -27,7 +27,14 @@ LEAST_MARGIN = 0.03
 MOMENT = 1e-9
 """Seconds that never matter: two commands of no measurable time are equal."""
 STAKES = 0.95 * 0.5 ** np.arange(6)
-"""The constant stakes, in parts of the largest that one block cannot ruin. Each begins with the same part of the wealth."""
+"""The constant stakes, in parts of the largest that one block cannot ruin."""
+LOG_SHARES = np.log([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+"""Which part of the wealth each begins with: half of it for commands that are far apart, which should not run long."""
+FASTER = 0.8
+"""The part of the error that is kept for "faster"; the rest is for "close"."""
+EARLY, FAR = 3, 2.0
+"""A command whose first EARLY runs of the pilot were all more than FAR times as long as the longest of the quickest one needs no
+more of them."""
 OFTEN, MOSTLY = 10, 0.6
 """The machine has changed when in more than the part MOSTLY of the blocks both times of a pair lay beyond its range, at the same
 end. That is looked at every OFTEN blocks."""
@@ -41,8 +48,9 @@ def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider
     >>> clip_range(np.array([0.875, 1.25, 1.0, 0.75, 1.0]), 0.02)
     (0.5, 2.0)
     """
-    middle, ordered = float(np.median(pilot)), np.sort(pilot)
-    spread = wider * float(min(ordered[-1] - ordered[0], INNER * (ordered[-2] - ordered[1])))
+    ordered = np.sort(pilot[~np.isnan(pilot)])
+    middle, inner = float(np.median(ordered)), INNER if len(ordered) == PILOT else math.inf
+    spread = wider * float(min(ordered[-1] - ordered[0], inner * max(ordered[-2] - ordered[1], MOMENT)))
     least = (LEAST_MARGIN + tolerance) * middle + 1.5 * slack
     return max(middle - max(BELOW * spread, least), 0.0), middle + max(ABOVE * spread, least)
 
@@ -50,9 +58,17 @@ def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider
 def pair_ranges(
     pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run."""
+    """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run.
+
+    Against a command that is far slower, the range ends at the shortest time of its pilot: what it takes beyond that does not
+    matter, and in a narrow range few blocks tell.
+    """
     ends = np.array([clip_range(column, tolerance, slack, wider) for column in pilot.T])
-    return np.minimum.outer(ends[:, 0], ends[:, 0]), np.maximum.outer(ends[:, 1], ends[:, 1])
+    high, far = np.maximum.outer(ends[:, 1], ends[:, 1]), cut_short(pilot)
+    narrow = np.maximum.outer(ends[:, 1], np.nanmin(pilot, axis=0))
+    high = np.where(~far[:, np.newaxis] & far, narrow, high)
+    high = np.where(far[:, np.newaxis] & ~far, narrow.T, high)
+    return np.minimum.outer(ends[:, 0], ends[:, 0]), high
 
 
 def nominee_weights(pilot: FloatArray) -> FloatArray:
@@ -65,7 +81,7 @@ def nominee_weights(pilot: FloatArray) -> FloatArray:
     ranks = np.arange(2.0, n + 1)
     by_rank = np.append(FIRST, (1 - FIRST) / (ranks * (ranks - 1)) / (1 - 1 / n))
     weights = np.empty(n)
-    weights[np.argsort(np.median(pilot, axis=0), kind="stable")] = by_rank
+    weights[np.argsort(np.nanmedian(pilot, axis=0), kind="stable")] = by_rank
     return weights
 
 
@@ -97,20 +113,38 @@ def both_beyond(times: FloatArray, low: FloatArray, high: FloatArray) -> BoolArr
 
 
 def log_mixture(log_wealth: FloatArray) -> FloatArray:
-    """The logarithm of the mean wealth over the stakes (the last axis).
+    """The logarithm of the wealth over all stakes (the last axis), each with its share.
 
-    >>> bool(np.isclose(log_mixture(np.log(np.arange(1.0, 7.0))), np.log(3.5)))
+    >>> bool(np.isclose(log_mixture(np.log(np.arange(1.0, 7.0))), np.log(0.5 * 1 + 0.1 * 20)))
     True
     """
-    mixture: FloatArray = np.logaddexp.reduce(log_wealth, axis=-1) - math.log(len(STAKES))
+    mixture: FloatArray = np.logaddexp.reduce(log_wealth + LOG_SHARES, axis=-1)
     return mixture
 
 
 def evidence_needed(pilot: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """From how many nats on "i is faster than j" is said, and "i is close to j". Each kind has half of δ."""
-    n, half = pilot.shape[1], delta / 2
-    faster = np.log((n - 1) / (half * nominee_weights(pilot)))
-    return np.broadcast_to(faster[:, np.newaxis], (n, n)), np.full((n, n), math.log(n * (n - 1) / half))
+    """From how many nats on "i is faster than j" is said, and "i is close to j"."""
+    n = pilot.shape[1]
+    faster = np.log((n - 1) / (FASTER * delta * nominee_weights(pilot)))
+    return np.broadcast_to(faster[:, np.newaxis], (n, n)), np.full(
+        (n, n), math.log(n * (n - 1) / ((1 - FASTER) * delta))
+    )
+
+
+def cut_short(pilot: FloatArray) -> BoolArray:
+    """Which commands did not run in all of a pilot."""
+    return np.asarray(np.isnan(pilot).any(axis=0))
+
+
+def hopeless(pilot: FloatArray) -> BoolArray:
+    """Which commands were far slower than the quickest one in all runs of a pilot so far.
+
+    >>> hopeless(np.array([[1.0, 2.0, 5.0], [1.1, 1.6, 5.0], [1.0, 2.0, 4.0]]))
+    array([False, False,  True])
+    """
+    longest = pilot[:, np.median(pilot, axis=0).argmin()].max()
+    found: BoolArray = pilot.min(axis=0) > FAR * longest
+    return found
 
 
 class Comparisons:
@@ -139,6 +173,8 @@ class Comparisons:
         wider: float = 1.0,
     ) -> None:
         n = pilot.shape[1]
+        self.hopeless = cut_short(pilot)
+        """Commands that were far slower than another one in the pilot: they run only until that is certain."""
         self.pilot, self.delta, self.tolerance, self.slack = pilot, delta, tolerance, slack + MOMENT
         self.level = delta * share
         """The part of δ that is at stake here; the rest is kept for other stretches of blocks."""

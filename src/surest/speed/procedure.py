@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.speed.evidence import PILOT, Comparisons, fewest_blocks
+from surest.speed.evidence import EARLY, PILOT, Comparisons, fewest_blocks, hopeless
 from surest.speed.result import TimesAnswer
 
 FIRST_STRETCH = 0.8
@@ -49,15 +49,16 @@ def fastest(
     ...         reply = rng.normal([0.2, 0.1], 0.005)[block.arms]
     ... except StopIteration as end:
     ...     print(end.value.arm, end.value.reason, end.value.pairs.runs)
-    1 certified [12 12]
+    1 certified [9 9]
     """
     made = 0
     for stretch in count(1):
         share = FIRST_STRETCH if stretch == 1 else (1 - FIRST_STRETCH) / (stretch * (stretch - 1))
         wider = (1 + stretch) / 2  # a machine that keeps changing leaves wider ranges less often
-        pilot = np.empty((PILOT, n))
-        for row in pilot:
-            order = rng.permutation(n)
+        pilot = np.full((PILOT, n), np.nan)
+        for k, row in enumerate(pilot):
+            playing = np.arange(n) if k < EARLY else np.flatnonzero(~hopeless(pilot[:EARLY]))
+            order = rng.permutation(playing)
             row[order] = yield Block(order, None)
         pairs, made = Comparisons(pilot, delta, tolerance, slack, share, wider), made + PILOT
         fewest = max(fewest_blocks(n, pairs.level), min_runs - made)
@@ -77,7 +78,7 @@ def _stretch(
     while True:
         candidates = unbeaten(pairs)
         named = candidates[pairs.settled[candidates].all(axis=1)]
-        if len(named) and pairs.runs.min() >= fewest:
+        if len(named) and (pairs.runs[~pairs.hopeless] >= fewest).all():
             return TimesAnswer(leader(pairs, named), True, "certified", pairs)
         if most is not None and len(pairs.blocks) >= most:
             return undecided(pairs, "max runs reached")
@@ -103,7 +104,7 @@ def undecided(pairs: Comparisons, reason: str) -> TimesAnswer:
 
 def in_play(pairs: Comparisons, candidates: IntArray, fewest: int) -> IntArray:
     """The commands to run in the next block: those that may be named, and those that one of them is not yet compared with."""
-    playing = ~pairs.settled[candidates].all(axis=0) | (pairs.runs < fewest)
+    playing = ~pairs.settled[candidates].all(axis=0) | ((pairs.runs < fewest) & ~pairs.hopeless)
     playing[candidates] = True
     found: IntArray = np.flatnonzero(playing)
     return found
@@ -111,7 +112,7 @@ def in_play(pairs: Comparisons, candidates: IntArray, fewest: int) -> IntArray:
 
 def leader(pairs: Comparisons, among: IntArray) -> int:
     """The command to name of several: that with the smallest mean of clipped times, or in the pilot while nothing counts."""
-    times = pairs.times if len(pairs.blocks) else pairs.pilot
+    times = pairs.times if len(pairs.blocks) else pairs.pilot[:EARLY]
     times = times[:, among]
     times = times[~np.isnan(times).any(axis=1)]
     low, high = pairs.low[np.ix_(among, among)].min(), pairs.high[np.ix_(among, among)].max()

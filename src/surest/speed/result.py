@@ -44,8 +44,10 @@ class Timed:
     command: str
     times: tuple[float, ...]
     uncounted: tuple[float, ...]
+    wall: float
+    """Mean time of a run on the clock."""
     user: float
-    """Mean processor time of a run, its own and the system's; NaN for functions."""
+    """Mean processor time of a run, its own and the system's."""
     system: float
     exit_codes: tuple[int, ...]
 
@@ -96,6 +98,8 @@ class Timings:
     shell: str | None = None
     shell_seconds: float = 0.0
     """What the start of the shell takes, fixed before the pilot: subtracted from every time."""
+    by: str = "wall"
+    """The time that decides: on the clock, or "cpu", the processor's."""
 
     @property
     def best(self) -> str:
@@ -143,7 +147,7 @@ class Timings:
             )
         for j, command in enumerate(self.commands):
             name, part = visible(command.label), self.clipped(j)
-            if part > OFTEN_CLIPPED:
+            if part > OFTEN_CLIPPED and not self.answer.pairs.hopeless[j]:
                 found.append(
                     f"{part:.0%} of the runs of {name} lay outside the range that the first {PILOT} suggested, and count as its "
                     f"nearer end. The plain means are in the table; more --warmup may help."
@@ -175,6 +179,7 @@ class Timings:
             "seed": self.seed,
             "shell": self.shell,
             "shell_seconds": self.shell_seconds,
+            "by": self.by,
             "commands": [self._row(j) for j in range(len(self.commands))],
             "warnings": list(self.warnings),
         }
@@ -183,6 +188,7 @@ class Timings:
         low, middle, high = self.ratio(j)
         return {
             **self.commands[j].to_dict(),
+            "wall": self.commands[j].wall,
             "line": self.commands[j].command,
             "verdict": self.answer.verdict(j),
             "relative": middle,
@@ -249,10 +255,11 @@ def claim(found: Timings) -> str:
     shown = ", ".join(f"{low / size:.3g} to {high / size:.3g} {unit}" for low, high in ranges[:3]) + (
         ", …" if len(ranges) > 3 else ""
     )
+    times = "times" if found.by == "wall" else "processor times"
     included = ", of times that include the start of the shell" if found.shell else ""
     return (
-        f"The verdict is about mean times, for each pair over the blocks until it was decided, clipped to the range that {PILOT} "
-        f"runs of each command fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are "
+        f"The verdict is about mean {times}, for each pair over the blocks until decided, clipped to the range that {PILOT} "
+        f"runs of each fixed beforehand ({shown}). Equal means within {percent(pairs.tolerance)}{included}. Factors are "
         f"medians over blocks; all their bounds hold together, {percent(1 - pairs.delta)}, as long as medians stay as they are."
     )
 
@@ -288,12 +295,17 @@ def table(found: Timings) -> tuple[list[str], list[list[str]]]:
                 visible(command.label),
                 f"{shown(command.mean)} ± {shown(command.stddev)}",
                 f"{shown(low)} … {shown(high)}",
+                *([shown(command.wall)] if found.by == "cpu" else []),
+                shown(command.user),
+                shown(command.system),
                 f"{len(command.times):,}",
                 relative(found, j),
                 found.answer.verdict(j),
             ]
         )
-    return ["command", f"mean ± σ [{unit}]", f"range [{unit}]", "runs", "relative", ""], rows
+    measured, wall = ("mean", []) if found.by == "wall" else ("cpu", ["wall"])
+    heads = ["command", f"{measured} ± σ [{unit}]", f"range [{unit}]", *wall, "user", "system", "runs", "relative", ""]
+    return heads, rows
 
 
 def relative(found: Timings, j: int) -> str:

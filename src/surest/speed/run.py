@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import os
 import secrets
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ Jobs = Job | Sequence[Job] | None
 _Runs = list[tuple[Comparisons | None, Run]]
 """The runs of one command, each with the comparisons in which it counts; None in a pilot."""
 SEED_BITS = 31
+BY = ("wall", "cpu")
 
 
 def fastest(
@@ -43,6 +45,7 @@ def fastest(
     cleanup: Jobs = None,
     shell: str | None = None,
     ignore_failure: bool = False,
+    by: str = "wall",
     seed: int | None = None,
     clock: Callable[[], float] = time.perf_counter,
     on_block: Callable[[Block], None] | None = None,
@@ -67,6 +70,8 @@ def fastest(
         What runs command lines; "default" is sh, "none" no shell. Unless told, sh if one of the commands needs a shell.
     ignore_failure : bool
         Let runs that fail count like others.
+    by : {"wall", "cpu"}
+        The time that decides: on the clock, or of the processor (user and system), which other programs disturb less.
     seed : int, optional
         Makes the order of the commands within blocks repeatable.
     clock : callable
@@ -89,16 +94,16 @@ def fastest(
     ...     return work
     >>> found = surest.fastest({"old": takes(3), "new": takes(2)}, clock=lambda: now[0], seed=1)
     >>> found.best, found.certified, found.runs
-    ('new', True, 30)
+    ('new', True, 26)
     """
     given = labelled(commands)
-    _check(len(given), delta, tolerance, warmup, max_runs)
+    _check(len(given), delta, tolerance, warmup, max_runs, by)
     if seed is not None and not (isinstance(seed, int) and seed >= 0):
         raise UsageError(f"seed is {seed!r:.60}; give a whole number ≥ 0, such as 7")
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)
     began = time.perf_counter()
-    with _laboratory(given, shell, ignore_failure, clock) as lab:
+    with laboratory(given, shell, ignore_failure, clock) as lab:
         befores, prepares, afters = (
             lab.helpers(jobs, what) for jobs, what in ((setup, "setup"), (prepare, "prepare"), (cleanup, "cleanup"))
         )
@@ -113,18 +118,18 @@ def fastest(
                 delta,
                 tolerance=tolerance,
                 rng=rng,
-                slack=tolerance * lab.start.seconds,
+                slack=tolerance * judged(lab.start, by),
                 min_runs=min_runs,
                 max_runs=max_runs,
             )
-            answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block)
+            answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block, by)
     timed = tuple(
-        _timed(label, job, found, answer.pairs) for (label, job), found in zip(given.items(), runs, strict=True)
+        _timed(label, job, found, answer.pairs, by) for (label, job), found in zip(given.items(), runs, strict=True)
     )
-    return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, lab.start.seconds)
+    return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, judged(lab.start, by), by)
 
 
-def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | None) -> None:
+def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | None, by: str) -> None:
     """Refuse what makes no sense, before anything runs."""
     if n < 2:
         raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
@@ -135,12 +140,14 @@ def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | 
         raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
     if tolerance == 0 and max_runs is None:
         raise UsageError("with a tolerance of 0, two equal commands would never be told apart; set max_runs")
+    if by not in BY:
+        raise UsageError(f"by is {by!r:.60}; give 'wall' or 'cpu'")
     if warmup < 0:
         raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
 
 
 @dataclass
-class _Laboratory:
+class Laboratory:
     """Where commands are run and timed."""
 
     jobs: Mapping[str, Job]
@@ -167,9 +174,10 @@ class _Laboratory:
         if isinstance(job, str):
             words = words_of(job, self.shell)
             return less(self.stopwatch.run(label, words, ignore_failure=self.ignore_failure), self.start)
-        began = self.stopwatch.clock()
+        began, before = self.stopwatch.clock(), os.times()
         job()
-        return Run(self.stopwatch.clock() - began, math.nan, math.nan, 0)
+        seconds, after = self.stopwatch.clock() - began, os.times()
+        return Run(seconds, after.user - before.user, after.system - before.system, 0)
 
     def helpers(self, jobs: Jobs, what: str) -> list[Callable[[], object] | None]:
         """What is run beside the commands, one for each of them."""
@@ -191,12 +199,13 @@ class _Laboratory:
 
 
 @contextmanager
-def _laboratory(
-    jobs: Mapping[str, Job], shell: str | None, ignore_failure: bool, clock: Callable[[], float]
-) -> Iterator[_Laboratory]:
+def laboratory(
+    jobs: Mapping[str, Job], shell: str | None, ignore_failure: bool, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[Laboratory]:
+    """A laboratory, closed at the end."""
     stopwatch = Stopwatch(clock)
     try:
-        yield _Laboratory(jobs, stopwatch, shell, ignore_failure)
+        yield Laboratory(jobs, stopwatch, shell, ignore_failure)
     finally:
         stopwatch.close()
 
@@ -224,6 +233,7 @@ def _driven(
     measured: Callable[[int], Run],
     n: int,
     on_block: Callable[[Block], None] | None,
+    by: str,
 ) -> tuple[TimesAnswer, list[_Runs]]:
     """Run blocks until the procedure ends, or is stopped; a block that is broken off does not count."""
     runs: list[_Runs] = [[] for _ in range(n)]
@@ -237,7 +247,7 @@ def _driven(
             found = [measured(int(j)) for j in block.arms]
             for j, run in zip(block.arms, found, strict=True):
                 runs[j].append((block.pairs, run))
-            reply = np.array([run.seconds for run in found])
+            reply = np.array([judged(run, by) for run in found])
     except StopIteration as end:
         return end.value, runs
     except Stop as stop:
@@ -246,13 +256,23 @@ def _driven(
         return undecided(pairs, str(stop)), runs
 
 
-def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons) -> Timed:
+def judged(run: Run, by: str) -> float:
+    """The time of a run that counts.
+
+    >>> judged(Run(0.5, 0.25, 0.125, 0), "wall"), judged(Run(0.5, 0.25, 0.125, 0), "cpu")
+    (0.5, 0.375)
+    """
+    return run.seconds if by == "wall" else run.user + run.system
+
+
+def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons, by: str) -> Timed:
     counted = [run for where, run in runs if where is pairs]
     return Timed(
         label,
         job if isinstance(job, str) else label,
-        tuple(run.seconds for run in counted),
-        tuple(run.seconds for where, run in runs if where is not pairs),
+        tuple(judged(run, by) for run in counted),
+        tuple(judged(run, by) for where, run in runs if where is not pairs),
+        fmean([run.seconds for run in counted] or [math.nan]),
         fmean([run.user for run in counted] or [math.nan]),
         fmean([run.system for run in counted] or [math.nan]),
         tuple(run.status for run in counted),
