@@ -23,6 +23,8 @@ BAD: dict[str, tuple[Any, ...]] = {
     "above": ("soon", -3, 7, True),
     "control": ("nobody", -3),
     "margin": ("soon", -3, 0.1, True),
+    "cheapest": ("soon", -3, 7, True, 0.1),
+    "slack": ("soon", -3, 0.1, True),
     "error": ("soon", -3, True),
     "budget": ("soon", -3, 1.5, True),
     "estimate": ("soon", -3, 0, 1.5, True),

@@ -28,6 +28,8 @@ MODULES = {
     "race-above": "algorithms.race",
     "race-control": "algorithms.race",
     "gate": "algorithms.race",
+    "race-cheapest": "algorithms.questions.cheapest",
+    "wager-cheapest": "algorithms.questions.cheapest",
     "vd-best-arm-id": "algorithms.paper.vd_best_arm_id",
     "vd-best-arm-id-star": "algorithms.paper.expected_time",
     "naive-best-arm": "algorithms.paper.naive",
@@ -296,7 +298,11 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None)
     other = "fresh pulls" if items is not None else "items"
     able = [e.name for e in all_entries() if question.kind in e.answers and e.works_on != other]
     asked = {"best": "which arm is the best", "top": f"which are the {question.top} best arms"}
-    asked |= {"above": "which arms lie above a bar", "control": "which arms beat a control"}
+    asked |= {
+        "above": "which arms lie above a bar",
+        "control": "which arms beat a control",
+        "cheapest": "which arm is the cheapest that is good enough",
+    }
     raise UsageError(
         f"{entry.name} does not answer {asked[question.kind]}; for this question use {' or '.join(able) or 'another one'}"
     )

@@ -97,6 +97,6 @@ ENTRY = Entry(
     reference="docs/questions/totals.md",
     summary="What totals say, where the order of the rewards is not known. It pulls nothing.",
     options={"trials": Option("value", "how many trials of each arm there are")},
-    answers=KINDS,
+    answers=KINDS[:4],
 )
 """Not in the registry: it chooses no pulls, and is used where a source holds totals."""

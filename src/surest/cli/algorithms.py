@@ -10,7 +10,12 @@ from surest.algorithms import all_entries
 from surest.algorithms.tally import ENTRY as TALLY
 from surest.cli.console import Output, print_json
 
-ASKED = {"top": "the m best arms", "above": "arms above a bar", "control": "arms better than a control"}
+ASKED = {
+    "top": "the m best arms",
+    "above": "arms above a bar",
+    "control": "arms better than a control",
+    "cheapest": "the cheapest arm that is good enough",
+}
 """What an algorithm looks for that does not look for the best arm."""
 
 

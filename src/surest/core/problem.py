@@ -29,6 +29,7 @@ ALGORITHMS = {
     "top": ("wager-top", "race-top"),
     "above": ("wager-above", "race-above"),
     "control": ("wager-control", "race-control"),
+    "cheapest": ("wager-cheapest", "race-cheapest"),
 }
 """What is used for each question where nothing else is said: for fresh pulls, and on a list of items."""
 TARGETS = ("items", "population")
@@ -56,6 +57,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     control: Annotated[Any, _said("Ask of each arm whether it beats this one.", "ARM")] = None
     margin: Annotated[
         float, _said("With a control: a lead that does not matter. 'Not better' says that the lead is no larger.", "D")
+    ] = 0.0
+    cheapest: Annotated[float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E")] = None
+    slack: Annotated[
+        float,
+        _said("With cheapest: an arm so much further from the best may count as either. It saves evaluations.", "S"),
     ] = 0.0
     error: Annotated[
         str,
@@ -132,6 +138,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 raise UsageError(f"control is {self.control!r:.60}; give the label of one of the arms: {some}")
             place = texts.index(str(self.control))
             return Question("control", control=place, margin=self.margin / self.scale.width)
+        if self.cheapest is not None:
+            prices = () if self.cost is None else tuple(self.prices.tolist())  # type: ignore[union-attr]
+            width = self.scale.width
+            return Question("cheapest", within=self.cheapest / width, slack=self.slack / width, prices=prices)
         return Question()
 
     def settings(self) -> dict[str, Any]:
@@ -233,7 +243,7 @@ def checked(problem: Problem) -> Problem:
 
 def _check_question(problem: Problem, scale: Scale) -> None:
     """Refuse a question that makes no sense whatever the arms are, and two at once."""
-    asked = [name for name in ("top", "above", "control") if getattr(problem, name) is not None]
+    asked = [name for name in ("top", "above", "control", "cheapest") if getattr(problem, name) is not None]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} are mutually exclusive; ask one question at a time")
     top, margin = problem.top, _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
@@ -251,6 +261,24 @@ def _check_question(problem: Problem, scale: Scale) -> None:
         raise UsageError(f"margin is {margin:g}; it is a number ≥ 0, and smaller than the range of the rewards")
     if margin and problem.control is None:
         raise UsageError("margin goes with a control: name the arm that others are compared with")
+    slack = _number("slack", problem.slack, "a number ≥ 0 in the units of the rewards")
+    near = (
+        0.0
+        if problem.cheapest is None
+        else _number("cheapest", problem.cheapest, "how far from the best an answer may be")
+    )
+    for name, size in (("cheapest", near), ("slack", slack)):
+        if not 0 <= size < scale.width:
+            raise UsageError(f"{name} is {size:g}; it is a number ≥ 0, and smaller than the range of the rewards")
+    if slack and problem.cheapest is None:
+        raise UsageError("slack goes with cheapest; leave it out")
+    if problem.cheapest is not None and (problem.epsilon or problem.options.keys() & {"group", "weights"}):
+        raise UsageError(
+            "cheapest says itself how far from the best an arm may be, and goes with items that count alike: leave "
+            "out epsilon, group and weights"
+        )
+    if problem.cheapest is not None and problem.labels and problem.cost is None:
+        raise UsageError("cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER")
     if problem.error not in ERRORS or (problem.error != "fwer" and problem.above is None):
         raise UsageError(f"error is {problem.error!r:.60}; it is fwer, or, with a bar (above), fdr")
 

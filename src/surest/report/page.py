@@ -29,7 +29,7 @@ MOST = 100
 POINTS = 12
 """Moments in Markdown's table of evidence over time."""
 
-ASKED = ("top", "above", "control", "margin", "error", "target", "repeats", "minimise")
+ASKED = ("top", "above", "control", "margin", "cheapest", "slack", "cost", "error", "target", "repeats", "minimise")
 """Settings without which a call would ask something else."""
 
 
@@ -85,7 +85,7 @@ def short_answer(result: Result) -> str:
 
 def opening(result: Result) -> list[str]:
     """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
-    if result.certified and not result.resampled and result.problem.question.kind in ("best", "top"):
+    if result.certified and not result.resampled and result.problem.question.kind in ("best", "top", "cheapest"):
         return [verdict(result)]
     if result.resampled:  # the first line says so
         return verdict(result).splitlines()
@@ -95,7 +95,10 @@ def opening(result: Result) -> list[str]:
 def question(problem: Problem) -> str:
     """What is asked, in a few words."""
     asked = {"best": "Best arm", "top": f"The {problem.top} best", "above": f"Above {problem.above}"}
-    asked["control"] = f"Better than {problem.control}"
+    asked |= {
+        "control": f"Better than {problem.control}",
+        "cheapest": f"The cheapest within {problem.cheapest} of the best",
+    }
     return asked[problem.question.kind]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from surest.search.plan import Plan
 
-Kind = Literal["leads", "intervals", "pulls", "evidence", "duels"]
+Kind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
 SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
@@ -44,7 +44,7 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
     if kind == "duels" and result.duels is None:
         raise UsageError("there is no table of wins: this was no search by duels")
     if ax is None:
-        height = 3.2 if kind == "evidence" else _height(arms)
+        height = 3.6 if kind in ("evidence", "costs") else _height(arms)
         ax = _pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]
     match kind:
         case "leads" if leads is not None:
@@ -57,6 +57,8 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
             draw_duels(ax, result)
         case "evidence":
             draw_evidence(ax, history, arms.counted)
+        case "costs":
+            draw_costs(ax, result)
     return ax
 
 
@@ -203,6 +205,49 @@ def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") 
     ax.xaxis.set_major_formatter(tick_text)
     ax.set_xlabel(_evaluations(counted))
     ax.set_ylabel("evidence (nats)")
+    _bare(ax)
+
+
+def draw_costs(ax: "Axes", result: Result) -> None:
+    """Means against what an evaluation costs: the front of arms that no cheaper one beats, and what is close to the best."""
+    prices, means = result.problem.prices, result.means
+    if prices is None:
+        raise UsageError("costs are not known beforehand; give cost={arm: number}")
+    sign = -1 if result.minimise else 1
+    best = np.nanmax(sign * means)
+    order = np.lexsort((-sign * means, prices))
+    front = [
+        i for k, i in enumerate(order) if sign * means[i] > max((sign * means[j] for j in order[:k]), default=-math.inf)
+    ]
+    ax.plot(prices[front], means[front], color=QUIET, lw=1, drawstyle="steps-post", label="the front", zorder=1)
+    near = result.problem.cheapest
+    if near is not None:
+        ax.axhspan(
+            sign * best,
+            sign * (best - near),
+            color=OTHER,
+            alpha=0.15,
+            lw=0,
+            label=f"within {near:g} of the best so far",
+        )
+    for i, label in enumerate(result.labels):
+        chosen = i in result.indices
+        ax.plot(
+            prices[i],
+            means[i],
+            "D" if chosen else "o",
+            color=LEADER if chosen else OTHER,
+            label="the answer" if chosen else None,
+        )
+        if len(result.labels) <= MOST:
+            ax.annotate(
+                _short_label(str(label)), (prices[i], means[i]), xytext=(5, 4), textcoords="offset points", fontsize=8
+            )
+    if prices.min() > 0 and prices.max() > 20 * prices.min():
+        ax.set_xscale("log")
+    unit = f" ({_plain(result.problem.cost_unit)})" if result.problem.cost_unit else ""
+    ax.set(xlabel=f"cost of an evaluation{unit}", ylabel="mean so far")
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
     _bare(ax)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LEFT_OVER = "the rows left over speak against it"
 """Why recorded rewards do not certify what those at their beginning say."""
-Kind = Literal["leads", "intervals", "pulls", "evidence", "duels"]
+Kind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
 """The pictures there are of a result."""
 Event = tuple[str, int, int, int | None]
 """What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
@@ -333,10 +333,10 @@ class Result:
 
         Parameters
         ----------
-        kind : {"leads", "intervals", "pulls", "evidence", "duels"}, optional
+        kind : {"leads", "intervals", "pulls", "evidence", "duels", "costs"}, optional
             The lead over each arm, which a verdict rests on; the leading arms' means and intervals, their share of the pulls, or
             evidence over time, for which the search must have been told to keep a ``history``. By default the leads of what is
-            decided, where they are known, else the intervals.
+            decided, where they are known, else the intervals. "costs" draws means against what an evaluation costs.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
 

@@ -65,6 +65,8 @@ def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArr
             open_[asked.control] = False
         named = tuple(np.flatnonzero(verdicts == 1).tolist())
         return Certain(named, named, tuple(verdicts.tolist()), not open_.any())
+    if asked.kind == "cheapest":
+        return _cheapest(problem, least, most, slack)
     m = asked.top if asked.kind == "top" else 1
     worse = np.array([(least > end + slack).sum() for end in most])  # how many are better for certain
     possible = tuple(np.flatnonzero(worse < m).tolist())
@@ -72,6 +74,19 @@ def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArr
     first = [int(arm) for arm in order if arm in possible][:m]
     settled = len(possible) == m or bool((high[list(possible)] == low[list(possible)]).all())
     return Certain(tuple(first), possible, None, settled and len(first) == m and n > 0)
+
+
+def _cheapest(problem: Problem, least: FloatArray, most: FloatArray, tolerance: float) -> Certain:
+    """The cheapest arm that is good enough, by bounds of all means."""
+    near, slack = float(problem.cheapest or 0.0), problem.slack
+    left = [
+        arm
+        for arm in np.argsort(problem.question.prices, kind="stable").tolist()
+        if most[arm] >= least.max() - near - tolerance
+    ]
+    exact = bool((least == most).all())
+    sure = exact or all(least[left[0]] >= np.delete(most, left[0]) - near - slack - tolerance)
+    return Certain((left[0],), (left[0],) if sure else tuple(sorted(left)), None, sure)
 
 
 def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray, slack: float) -> Any:
@@ -134,6 +149,10 @@ def is_right(exact: Result, other: Result) -> bool:
     asked, scores = problem.question, sign * means
     if asked.kind in ("best", "top"):
         return bool(scores[list(other.indices)].min() >= np.sort(scores)[-len(other.indices)] - slack)
+    if asked.kind == "cheapest":
+        (named,), prices = other.indices, asked.prices
+        good = scores[named] >= scores.max() - float(problem.cheapest or 0.0) - problem.slack - slack
+        return bool(good) and prices[named] <= prices[exact.indices[0]]
     bar = scores[asked.control] if asked.kind == "control" else sign * float(problem.above or 0.0)
     more = problem.margin if asked.kind == "control" else 0.0
     verdicts = np.array(other.verdicts)

@@ -35,7 +35,12 @@ def lead_of(result: "Result") -> Lead | None:
     asked = result.problem.question
     if result.duels is not None:  # mean scores are against different opponents
         return None
-    if asked.kind == "above" or len(result.labels) < 2 or result.pulls == 0 or result.reason.endswith("tied"):
+    if (
+        asked.kind in ("above", "cheapest")
+        or len(result.labels) < 2
+        or result.pulls == 0
+        or result.reason.endswith("tied")
+    ):
         return None
     sign = -1.0 if result.minimise else 1.0
     if result.lead_bounds is not None:

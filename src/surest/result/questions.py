@@ -75,11 +75,33 @@ def leading(result: "Result") -> str:
 
 def question_verdict(result: "Result", whole: bool = True) -> str:
     """The answer to a question that asks for more than one arm; not `whole`: only what is certified."""
+    if result.problem.question.kind == "cheapest":
+        return _cheapest(result) if whole or result.certified else ""
     top = result.problem.question.kind == "top"
     if top and not whole and not result.certified:
         return " ".join(_top_contenders(result))
     said = _top(result) if top else _each_arm(result)
     return said if result.certified or not whole else f"Not decided ({result.reason}). {said}"
+
+
+def _cheapest(result: "Result") -> str:
+    """The cheapest arm that is good enough."""
+    problem, on, name = result.problem, where(result), chosen_names(result)
+    near = f"within {problem.cheapest:g} of the best"
+    if not result.certified:
+        left = result.contenders or ()
+        few = (
+            f" {names(left).capitalize() if len(left) > NAMED else 'A' + names(left)[1:]} may be {near}{on}."
+            if left
+            else ""
+        )
+        return f"Not decided ({result.reason}). {name} would be named so far.{few}"
+    if problem.slack and not result.exact:
+        what = f"is within {(problem.cheapest or 0.0) + problem.slack:g} of the best{on}, and no arm {near} is cheaper"
+    else:
+        what = f"is the cheapest {near}{on}"
+    sure = "all scores are known" if result.exact else sure_words(result)
+    return f"{name} {what}: {'this is exact, ' if result.exact else ''}{sure}."
 
 
 def _top(result: "Result") -> str:

@@ -70,7 +70,7 @@ def _beside(result: "Result") -> str:
         return ""
     if other.certified or other.problem.question.kind in ("above", "control"):
         return question_verdict(other, whole=False) if other.problem.question.kind != "best" else _on_items(other)
-    if other.problem.question.kind == "top":
+    if other.problem.question.kind in ("top", "cheapest"):
         return question_verdict(other, whole=False)
     left, far = contenders_left(other), _how_far(other)
     return " ".join(f"{said}." for said in (left, f"{far[:1].upper()}{far[1:]}") if said)

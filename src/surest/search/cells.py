@@ -100,7 +100,7 @@ def population(problem: Problem, table: Table, units: FloatArray, means: FloatAr
     """What the table says of what its items are a sample of; None where that is not to be asked. `means` are of all scores."""
     if problem.target == "population" or len(problem.labels) < 2:
         return None
-    asked = {name: getattr(problem, name) for name in ("top", "above", "control", "margin", "error")}
+    asked = {name: getattr(problem, name) for name in ("top", "above", "control", "margin", "error", "cheapest")}
     settings = {"items": 1, **{name: value for name, value in asked.items() if value is not None}}
     other = msgspec.structs.replace(
         problem, target="population", algorithm=default_algorithm(settings), budget=None,

@@ -26,9 +26,10 @@ QUESTIONS = (
     ("top", "Which are the m best arms?"),
     ("above", "Which arms lie above a bar?"),
     ("control", "Which arms are better than a control?"),
+    ("cheapest", "Which is the cheapest arm that is good enough?"),
 )
 """The questions that can be asked, by kind."""
-GOES_WITH = {"top": ("top",), "above": ("above",), "control": ("control", "margin")}
+GOES_WITH = {"top": ("top",), "above": ("above",), "control": ("control", "margin"), "cheapest": ("cheapest", "slack")}
 """Settings that belong to a question."""
 FIRST = ("note", "delta", "bounds", "minimise", *(name for names in GOES_WITH.values() for name in names))
 """Settings that the form shows at once."""
@@ -37,6 +38,7 @@ LABELS = {
     "epsilon": "Accuracy ε",
     "top": "How many",
     "above": "The bar",
+    "cheapest": "How far from the best",
     "bounds": "Range",
 }
 CHOICES = {"error": ERRORS, "target": TARGETS}
