@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
-from surest.kernels.constants import TOLERANCE_ON_LISTS
+from surest.kernels.constants import HUGE, TOLERANCE_ON_LISTS
 
 CAP = 0.9
 """The largest stake, as a part of the one that can lose all."""
@@ -63,7 +63,7 @@ class Cheapest:
         row[play] = values
         factors = [self._factors(o, j, c, row) for _, _, o, j, c in claims]
         for (wealth, at, *_), factor in zip(claims, factors, strict=True):
-            wealth[at] *= factor
+            wealth[at] = np.minimum(wealth[at] * factor, HUGE)
         self.t += 1
         self.sums[play] += values
         self.products[np.ix_(play, play)] += np.outer(values, values)

@@ -1,4 +1,4 @@
-"""The cheapest arm that is good enough: the proof's wealth on all orders, errors at the edge, and every door."""
+"""race-cheapest and wager-cheapest: the proof's wealth on all orders, errors at the edge, and every door."""
 
 from itertools import permutations
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_at_every_door(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     cost = {"large": 9.0, "mid": 3.0, "tiny": 1.0}
     asked = {"cheapest": 0.15, "cost": cost, "seed": 2}
     found = surest.evaluate(list(table), range(300), score=lambda arm, item: table[arm][item], **asked)
-    assert (found.chosen, found.certified) == (("mid",), True)
+    assert (found.chosen, found.certified, found.algorithm) == (("mid",), True, "race-cheapest")
     assert "Arm mid is the cheapest within 0.15 of the best on these 300 items" in str(found)
     known = surest.evaluate(table, **asked)
     assert known.exact
@@ -98,7 +98,7 @@ def test_at_every_door(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     kept.report(tmp_path / "r.html")
     assert kept.plot("costs").get_ylabel() == "mean so far"
     pulled = surest.identify(surest.bernoulli([0.9, 0.85, 0.2], labels=list(table)), slack=0.1, **asked)
-    assert pulled.chosen == ("mid",)
+    assert (pulled.chosen, pulled.algorithm) == (("mid",), "wager-cheapest")
     assert "is within 0.25 of the best, and no arm within 0.15 of the best is cheaper" in str(pulled)
     short = surest.identify(surest.bernoulli([0.9, 0.85, 0.2], labels=list(table)), budget=9, **asked)
     assert "would be named so far" in str(short)
