@@ -30,7 +30,15 @@ def without_seconds(text: str) -> str:
 
 
 def test_there_is_one_for_each_kind_of_user() -> None:
-    assert [page.stem for page in TUTORIALS] == ["ab-test", "language-models", "notebook", "shell", "simulation"]
+    assert [page.stem for page in TUTORIALS] == [
+        "ab-test",
+        "games",
+        "judges",
+        "language-models",
+        "notebook",
+        "shell",
+        "simulation",
+    ]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

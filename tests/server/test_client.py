@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner
@@ -342,3 +343,29 @@ def test_an_answer_that_is_cut_inside_its_head_is_asked_for_again(service: Servi
     thread.join()
     assert left == [0]
     assert study.status().told == 1
+
+
+def test_duels_over_http_by_several_workers(service: Service) -> None:
+    strength = {"a": 8.0, "b": 2.0, "c": 1.0}
+
+    def judge(first: str, second: str, item: int) -> bool:
+        return random.Random(item).random() < strength[first] / (strength[first] + strength[second])
+
+    with ThreadPoolExecutor(3) as pool:
+        result = surest.duel(
+            list(strength),
+            judge,
+            items=range(10**6),
+            seed=2,
+            storage=service.url,
+            name="duels",
+            executor=pool,
+            in_flight=3,
+        )
+    assert result.best == "a"
+    assert result.labels == ("a", "b", "c")
+    again = surest.open_study(service.url, "duels")
+    assert again.result().best == "a"
+    assert "Who beats whom" in to_html(report_of_study(again))
+    with urlopen(f"{service.url}/studies/duels") as page:
+        assert "Who beats whom" in page.read().decode()

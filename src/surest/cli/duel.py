@@ -18,7 +18,6 @@ from surest.cli.settings import command_options, output_options, settings_given,
 from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.scale import Scale
-from surest.result.data import Result
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "seed", "note")
 COLUMNS = ("first", "second", "score", "winner", "item")
@@ -84,14 +83,8 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
         **settings,
         **flags,
     )
-    show_result(result, given, lines=_next(result))
+    show_result(result, given)
     return status_of(result, None)
-
-
-def _next(result: Result) -> list[str]:
-    return (
-        [] if result.certified or result.duels is None else [f"{result.duels.open:,} pairs are to be told apart yet."]
-    )
 
 
 def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
+from surest.core.duels import DUELS
 from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
 from surest.search.session import Session, has_queues
@@ -359,8 +360,8 @@ def _check_stated(study: Export) -> Stated:
     told = [ticket for ticket in study.tickets if ticket.reward is not None]
     if stated.evaluations not in (None, len(told)):
         raise UsageError(f"this export has {len(told):,} rewards, and its result {stated.evaluations:,}")
-    if stated.pulls_per_arm is None or study.items:
-        return stated
+    if stated.pulls_per_arm is None or study.items or study.settings.get("algorithm") == DUELS:
+        return stated  # of duels, the arms of a result are players, and those of tickets pairs: the replay compares
     arms, rewards = np.array([t.arm for t in told], np.int64), np.array([t.reward for t in told], np.float64)
     low, high = study.settings.get("bounds") or (0.0, 1.0)
     for arm, (pulls, mean) in enumerate(zip(stated.pulls_per_arm, stated.means, strict=False)):
