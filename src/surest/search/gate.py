@@ -280,7 +280,8 @@ class Asked:
             decided_after={"pass": found.passed, "fail": found.failed}.get(verdict),
             seed=self.seed,
             wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
-            notes=pair.notes + _notes(pair, values, counted, int(known.sum()), verdict) + _imputed(pair.names, events),
+            notes=(*pair.notes, *_notes(pair, values, counted, int(known.sum()), verdict), *self._waiting(row, verdict))
+            + _imputed(pair.names, events),
             bounds=(scale.low, scale.high),
             equivalent=self.equivalent,
             level=self.level,
@@ -295,6 +296,15 @@ class Asked:
             return made
         said = self.entry.end(made.verdict, [row[1:] for row in made.scores[:counted]])
         return replace(made, notes=(*made.notes, said))
+
+    def _waiting(self, row: FloatArray | None, verdict: Verdict) -> tuple[str, ...]:
+        if self.share == 1 or row is not None or verdict != "undecided":
+            return ()
+        unused = ", and history is not used" if len(self.older) else ""
+        return (
+            f"predictions wait until {self.pair.names[0]} has all scores: {self.share:g} of the evidence counts until then"
+            f"{unused}. If it is evaluated along with the candidate, say predict=False (--no-predict) from the first look on",
+        )
 
 
 def _asked(
@@ -373,7 +383,19 @@ def _asked(
 
         listed = list(map(str, drawn.items))
         ordering = (used, len(listed)) if used is not None else listed
-        settings = (margin, equivalent, target, scale.low, scale.high, scale.minimise, predict, drawn.unnamed, listed)
+        known = sha256(older.tobytes()).hexdigest()
+        settings = (
+            margin,
+            equivalent,
+            target,
+            scale.low,
+            scale.high,
+            scale.minimise,
+            predict,
+            known,
+            drawn.unnamed,
+            listed,
+        )
         resumes = not (one or two) or "storage" in run
         entry = ledger_of(ledger).begin(ordering, settings, drawn.names, asked.delta, used, resumes=resumes)
         asked = replace(asked, level=entry.level, entry=entry)
