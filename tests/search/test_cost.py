@@ -219,3 +219,20 @@ def test_logs_have_costs(tmp_path: Path) -> None:
         (tmp_path / f"{model}.json").write_text(json.dumps(log(model)))
     table = eval_logs.table([tmp_path / "x.json", tmp_path / "y.json"])
     assert (table.costs, table.cost_unit) == ((60.0, 60.0), "tokens")
+
+
+def test_bounds_per_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    """The best share by brute force, for two arms: T* per cost with Σ w·c in the place of Σ w."""
+    from surest.arms.characteristic import characteristic
+    from surest.arms.divergence import k_inf_above, k_inf_below
+
+    levels, laws = (
+        np.linspace(0.4501, 0.4999, 500),
+        (np.array([[0.0, 1.0]]), np.array([[0.5, 0.5]]), np.array([[0.55, 0.45]])),
+    )
+    below = np.array([float(k_inf_below(laws[0], laws[1], np.array([x])).value[0]) for x in levels])
+    above = np.array([float(k_inf_above(laws[0], laws[2], np.array([x])).value[0]) for x in levels])
+    brute = min((10 * w + (1 - w)) / (w * below + (1 - w) * above).min() for w in np.linspace(0.01, 0.99, 981))
+    assert characteristic(surest.bernoulli([0.5, 0.45]), np.array([10.0, 1.0])).time == pytest.approx(brute, rel=1e-3)
+    status, out, _ = in_process(capsys)("bounds", "bernoulli:0.5,0.45", "--cost", "1=10", "--cost", "2=1", "--json")
+    assert (status, json.loads(out)["cost_t_star"]) == (0, pytest.approx(brute, rel=1e-3))

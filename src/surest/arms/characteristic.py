@@ -36,13 +36,16 @@ class Characteristic:
         return self.time * (1 - 2 * delta) * float(np.log((1 - delta) / delta)) if delta < 0.5 else 0.0
 
 
-def characteristic(arms: FiniteArms) -> Characteristic:
-    """T* and the optimal shares of pulls.
+def characteristic(arms: FiniteArms, costs: FloatArray | None = None) -> Characteristic:
+    """T* and the optimal shares of pulls; with the cost of a pull of each arm, T* in cost: Σ w·c in the place of Σ w.
 
     >>> from surest.arms.finite import bernoulli
     >>> hard = characteristic(bernoulli([0.5, 0.45, 0.43, 0.4]))
     >>> round(hard.time, 1), hard.weights.round(3)
     (989.8, array([0.417, 0.39 , 0.136, 0.057]))
+    >>> dear = characteristic(bernoulli([0.5, 0.45]), np.array([10.0, 1.0]))
+    >>> round(dear.time), dear.weights.round(2)  # shares go with the root of the cost
+    (3451, array([0.24, 0.76]))
     """
     n = len(arms)
     if n == 1:
@@ -50,15 +53,16 @@ def characteristic(arms: FiniteArms) -> Characteristic:
     best = int(arms.means.argmax())
     if (arms.means[best] - np.delete(arms.means, best)).min() < ROUNDING:
         return Characteristic(np.inf, np.full(n, np.nan))
-    race = _Race(arms, best)
+    each = np.ones(n) if costs is None else costs
+    race = _Race(arms, best, np.delete(each, best) / each[best])
     ratios = np.insert(race.ratios(_balance(race)), best, 1.0)  # w_j / w_1
-    return Characteristic(float(ratios.sum() / race.y), ratios / ratios.sum())
+    return Characteristic(float(ratios @ each / race.y), ratios / ratios.sum())
 
 
 def _balance(race: "_Race") -> float:
     """The common value y of the challengers' infima (in units of w_1) at the optimum.
 
-    There Σ_j K⁻(ν_1, x_j)/K⁺(ν_j, x_j) = 1, and the sum rises with y. In 1/y its inverse root is nearly a straight line.
+    There Σ_j c_j/c_1·K⁻(ν_1, x_j)/K⁺(ν_j, x_j) = 1, and the sum rises with y. In 1/y its inverse root is nearly a straight line.
     """
     most = float(k_inf_below(*race.champion, race.low.max()[None]).value[0])  # the closest challenger reaches no more
 
@@ -78,7 +82,8 @@ class _Race:
     Keeps the last levels and slopes, from which the next search starts.
     """
 
-    def __init__(self, arms: FiniteArms, best: int) -> None:
+    def __init__(self, arms: FiniteArms, best: int, dearer: FloatArray) -> None:
+        self.dearer = dearer  # what a pull of each challenger costs, in pulls of the best
         values, probabilities = padded(arms)
         self.champion = values[best : best + 1], probabilities[best : best + 1]
         self.challengers = np.delete(values, best, 0), np.delete(probabilities, best, 0)
@@ -94,9 +99,9 @@ class _Race:
         self.top_value = at_top.value
 
     def balance(self, y: float) -> float:
-        """Σ_j K⁻(ν_1, x_j)/K⁺(ν_j, x_j)."""
+        """Σ_j c_j/c_1·K⁻(ν_1, x_j)/K⁺(ν_j, x_j)."""
         first, second, _, _ = self._meet(y)
-        return max(float(np.where(y > self.flat, first / second, 0.0).sum()), 1e-300)
+        return max(float((self.dearer * np.where(y > self.flat, first / second, 0.0)).sum()), 1e-300)
 
     def ratios(self, y: float) -> FloatArray:
         """w_j/w_1 for every challenger."""

@@ -13,8 +13,10 @@ from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
 from surest.cli.streams import print_json
+from surest.core.costs import checked_prices, parse_costs, prices_of
 from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
+from surest.errors import UsageError
 from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, paper_lower_bound, upper_bounds
 from surest.result.table import SHOWN
 from surest.text import number
@@ -27,8 +29,11 @@ LARGEST = 4_000_000
 @click.argument("source")
 @click.option("--delta", default=0.05, show_default=True, help="The allowed probability of a wrong answer.")
 @click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
+@click.option(
+    "--cost", multiple=True, metavar="ARM=COST", help="What a pull costs: a number, or ARM=NUMBER for each arm."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def bounds(source: str, delta: float, instance: str | None, as_json: bool) -> None:
+def bounds(source: str, delta: float, instance: str | None, cost: tuple[str, ...], as_json: bool) -> None:
     """Show how hard SOURCE is: what any method must spend on it, and what published methods promise.
 
     SOURCE is example1:N, bernoulli:0.5,0.45,..., lower-bound:GAPS/VARIANCES, or a CSV file of recorded rewards (arm,value).
@@ -38,10 +43,30 @@ def bounds(source: str, delta: float, instance: str | None, as_json: bool) -> No
     labels_of(arms.labels)  # refuses what would not be one line
     hard = hardness(arms.means, arms.variances)
     ideal = characteristic(arms) if size(arms) <= LARGEST else None
+    priced = _priced(arms, cost) if cost and ideal is not None and np.isfinite(ideal.time) else None
     if as_json:
-        print_json(facts(arms, hard, ideal, delta))
-    else:
-        tell(arms, hard, ideal, delta)
+        more = {} if priced is None else {"cost_t_star": priced.time, "cost_lower_bound": priced.lower_bound(delta)}
+        shares = {} if priced is None else {"cost_weights": priced.weights.tolist()}
+        print_json({**facts(arms, hard, ideal, delta), **more, **shares})
+        return
+    tell(arms, hard, ideal, delta)
+    if priced is not None:
+        shared = ", ".join(
+            f"{label} {share:.1%}" for label, share in zip(arms.labels[:SHOWN], priced.weights, strict=False)
+        )
+        Output(highlight=False).print(
+            f"With these costs T* is {number(priced.time)} in cost a nat: at least {number(priced.lower_bound(delta))} in all, "
+            f"with pulls shared as {shared}."
+        )
+
+
+def _priced(arms: FiniteArms, cost: tuple[str, ...]) -> Characteristic:
+    """T* in cost."""
+    prices = prices_of(checked_prices(parse_costs(cost)), arms.labels)
+    assert prices is not None
+    if not (prices > 0).all():
+        raise UsageError("cost is 0 for an arm; T* in cost needs costs above 0")
+    return characteristic(arms, prices)
 
 
 def facts(arms: FiniteArms, hard: Hardness, ideal: Characteristic | None, delta: float) -> dict[str, Any]:
