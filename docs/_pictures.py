@@ -163,6 +163,11 @@ def ab_test(folder: Path, names: dict[str, Any]) -> None:
     _save(axes.figure, "tutorial-ab-test.png")
 
 
+def pay(folder: Path, names: dict[str, Any]) -> None:
+    """Means against prices."""
+    _save(names["result"].plot("costs").figure, "tutorial-pay.png")
+
+
 def shell(folder: Path, names: dict[str, Any]) -> None:
     """The live view of a search among commands."""
     command = RUN.findall(_page("shell"))[1][1].split("\necho")[0].replace("--quiet ", "")
@@ -239,6 +244,7 @@ PICTURES: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     "shell": shell,
     "language-models": language_models,
     "ab-test": ab_test,
+    "pay": pay,
     "simulation": simulation,
 }
 
