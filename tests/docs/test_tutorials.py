@@ -36,6 +36,7 @@ def test_there_is_one_for_each_kind_of_user() -> None:
         "judges",
         "language-models",
         "notebook",
+        "pay",
         "shell",
         "simulation",
     ]
