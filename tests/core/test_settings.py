@@ -37,10 +37,11 @@ BAD: dict[str, tuple[Any, ...]] = {
     "seed": ("soon", 1.5, True),
     "target": ("soon", -3, True),
     "repeats": ("soon", -3, 0, 1.5, True),
+    "spread": ("soon", -3, 0, float("inf"), True),
     "note": (-3, True, ["x"]),
 }
 """Of each setting: values of another type, and values that it cannot have."""
-GOOD = {"target": "population", "repeats": 3}
+GOOD = {"target": "population", "repeats": 3, "spread": 0.5}
 """Values that a door must refuse which does not heed them."""
 ITEMS = list(range(20))
 

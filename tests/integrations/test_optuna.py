@@ -158,3 +158,23 @@ def test_steps_that_are_new_to_one_look_count_in_a_random_order() -> None:
     (order,) = pruner._seen.values()
     assert sorted(order) == list(range(60))
     assert order != sorted(order)
+
+
+def test_a_spread_prunes_sooner_and_is_checked() -> None:
+    rng = np.random.default_rng(4)
+    best = 0.5 + rng.random(60) / 20
+    worse = best - 0.05 - rng.random(60) / 20
+    order = rng.permutation(60)
+    sooner, later = (pruned_after(study_with(best, spread=d), worse, order) for d in (0.1, 0.5))
+    assert sooner is not None
+    assert later is not None
+    assert sooner < later
+    assert pruned_after(study_with(worse, "minimize", spread=0.1), best, order) == sooner
+    with pytest.raises(RewardError, match=r"further apart than spread=0.05"):
+        pruned_after(study_with(best, spread=0.05), worse, order)
+    equal = np.repeat([0.55, 0.45], 30)
+    pruned = [
+        pruned_after(study_with(equal, delta=DELTA, spread=0.1), equal[::-1], rng.permutation(60)) for _ in range(RUNS)
+    ]
+    wrong = sum(count is not None for count in pruned)
+    assert 0 < wrong <= binom.isf(1e-4, RUNS, DELTA)

@@ -144,3 +144,14 @@ def test_without_refit_there_is_nothing_to_predict_with() -> None:
         search.predict(X)
     with pytest.raises(NotFittedError):
         SurestSearchCV(TREE, DEPTHS).predict(X)
+
+
+def test_a_spread_saves_fits_and_is_checked() -> None:
+    search = SurestSearchCV(
+        TREE, DEPTHS, cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=8, random_state=0), random_state=0
+    )
+    plain, stated = search.fit(X, Y), clone(search).set_params(spread=0.6).fit(X, Y)
+    assert stated.best_params_ == plain.best_params_
+    assert stated.n_fits_ < plain.n_fits_
+    with pytest.raises(RewardError, match=r"further apart than spread=0.01"):
+        clone(search).set_params(spread=0.01).fit(X, Y)

@@ -180,6 +180,7 @@ def start(
     arrivals: list[Any] | None = None,
     items: int | None = None,
     target: str = "items",
+    spread: float = 1.0,
     script: Script = (),
     question: Question = BEST,
     **options: Any,
@@ -198,8 +199,8 @@ def start(
         Makes the algorithm's own randomness repeatable.
     arrivals : list, optional
         Grows while the algorithm runs: how many arms each later addition brings, as `Task.arrivals` has it.
-    items, target
-        The number of items on the list, where there is one, and whose mean counts.
+    items, target, spread
+        The number of items on the list, where there is one, whose mean counts, and how far apart two arms can be on an item.
     script : sequence, optional
         What the first requests are to be, for an algorithm with `Entry.any_sampling`.
     question : Question
@@ -219,11 +220,13 @@ def start(
     checked_delta(delta)
     _check(entry, n, epsilon, budget)
     _check_question(entry, question, n, items)
+    if spread < 1 and not entry.spread:
+        raise UsageError(f"{entry.name} does not heed spread; leave it out, or ask race for the best arm")
     if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals
-    task = Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, script, question)
+    task = Task(np.arange(n), delta, epsilon, budget, rng, arriving, items, target, spread, script, question)
     return entry.start(task, **options)
 
 
@@ -247,6 +250,7 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
         arrivals=arrivals,
         items=problem.items,
         target=problem.target,
+        spread=problem.unit_spread,
         script=script,
         question=problem.question,
         **problem.options,

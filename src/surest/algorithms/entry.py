@@ -140,6 +140,8 @@ class Task:
     """How many items there are on the list that all arms are evaluated on; None where every pull is a fresh one."""
     target: str = "items"
     """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
+    spread: float = 1.0
+    """The most by which two arms can differ on an item, where there are items."""
     script: Script = ()
     """What the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`."""
     question: Question = BEST
@@ -186,6 +188,8 @@ class Entry:
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None
     """The option that must keep a part of δ beforehand for arms that are added, where there is one."""
+    spread: bool = False
+    """Whether it heeds `Task.spread`."""
     any_sampling: bool = False
     """Whether its guarantee holds whatever is pulled when, as long as that is decided before the rewards are seen: it then
     heeds `Task.script`, and a study goes on that another version of it began."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms.entry import Entry, Option, Task, arms_in
+from surest.core.problem import SPREAD_TOLERANCE
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure, Status
 from surest.core.question import BEST, Kind, Question
 from surest.errors import UsageError
@@ -35,6 +36,7 @@ def race(
     question: Question = BEST,
     epsilon: float = 0.0,
     target: str = "items",
+    spread: float = 1.0,
     budget: int | None = None,
     arrivals: Sequence[int | tuple[int, int]] = (),
     reserve: float = 0.0,
@@ -51,6 +53,9 @@ def race(
     cells. With ε > 0, an arm within ε of the best will do; of the m best, arms within ε of the last of them; and a verdict
     on an arm within ε of a bar is not wrong. With ``error="fdr"`` the question bounds the expected share of wrong verdicts
     among the arms declared above, and among those declared below.
+
+    For the best arm, two arms may be stated to differ by at most `spread` on every item. Where they do not after all, nothing
+    that was said holds: the answer is not certified, and all arms are contenders.
 
     For the best arm, arms may be added: `reserve` is the part of δ kept for them; `arrivals` says how many each addition
     brings, and is looked at before each request. An addition may also be a pair: how many, and how many items, in their
@@ -75,9 +80,9 @@ def race(
     ((1, -1), (1, 0))
     """
     units, population = _ordered(items, rng, target, group, weights, shuffled)
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = {} if spread == 1 else {"spread": spread}
     if known is not None:
-        extra = _known_row(items, known, older, units, population, group is None and weights is None)
+        extra |= _known_row(items, known, older, units, population, group is None and weights is None)
     evidence = evidence_on(question, len(arms), units.weights, delta, epsilon, population, reserve, **gate, **extra)
     first, spent, additions = len(arms), 0, 0
 
@@ -110,6 +115,10 @@ def race(
         if not within(cost):
             break
         reply = yield Cells(arms[play], units.of(t), units.items[units.starts[t + 1] :], status)
+        if spread < 1 and np.ptp(reply, axis=0).max() > spread * (1 + SPREAD_TOLERANCE):
+            every = tuple(range(first + arms_in(arrivals)))
+            void = Status(leader=status().leader, contenders=every, in_play=len(every), achieved_delta=1.0)
+            return Answer([int(arms[void.leader])], False, "scores further apart than the spread", void)
         evidence.count(units.values(reply, t, t + 1)[0])
         spent += cost
     last = status()
@@ -133,7 +142,7 @@ def evidence_on(
     array([0, 1, 2])
     """
     if question.kind == "best":
-        return Verdict.of(n, weights, delta, epsilon, population, reserve)
+        return Verdict.of(n, weights, delta, epsilon, population, reserve, **more)
     if question.each_arm:
         if question.kind == "control" and epsilon > 0:
             raise UsageError(
@@ -206,6 +215,7 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
         question=task.question,
         epsilon=task.epsilon,
         target=task.target,
+        spread=task.spread,
         budget=task.budget,
         arrivals=task.arrivals,
         **options,
@@ -251,6 +261,7 @@ ENTRIES = (
         "The default on a list of items: all arms go through the items in one random order, and weak arms drop out.",
         options={"reserve": RESERVE, **LIST_OPTIONS},
         growing=True,
+        spread=True,
         reserve="reserve",
     ),
     _entry(

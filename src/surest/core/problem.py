@@ -20,7 +20,7 @@ from surest.core.duels import with_pairs
 from surest.core.protocol import FloatArray, checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
-from surest.errors import UsageError
+from surest.errors import RewardError, UsageError
 from surest.text import is_one_line
 
 DEFAULT_ALGORITHM = "wager"
@@ -33,6 +33,8 @@ ALGORITHMS = {
 }
 """What is used for each question where nothing else is said: for fresh pulls, and on a list of items."""
 TARGETS = ("items", "population")
+SPREAD_TOLERANCE = 1e-9
+"""By how much of the spread two scores may differ beyond it: 0.4 − 0.3 is more than 0.1 in doubles."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -98,6 +100,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     repeats: Annotated[
         int, _said("On a list of items: how many evaluations a cell is the mean of.", "R", only="items")
     ] = 1
+    spread: Annotated[
+        float | None,
+        _said(
+            "On a list of items: the most by which two arms can differ on any item, unseen ones too.", "D", only="items"
+        ),
+    ] = None
     note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
     items: int | None = None
@@ -112,6 +120,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def prices(self) -> FloatArray | None:
         """What an evaluation of each arm costs, as far as that is known beforehand."""
         return prices_of(self.cost, self.labels)
+
+    @property
+    def unit_spread(self) -> float:
+        """The most by which two arms can differ on an item, on [0, 1]."""
+        return 1.0 if self.spread is None else min(self.spread / self.scale.width, 1.0)
 
     def spending(self, *, told: bool) -> Spent:
         """What keeps the books of costs; not `told` where a run itself adds what it counts."""
@@ -192,6 +205,27 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
     return checked(Problem(labels=labels_of(arms), **own, options=options, items=None if items is None else int(items)))
 
 
+def check_spread(problem: Problem, values: Mapping[Any, float], item: str) -> None:
+    """Refuse scores on one item, on [0, 1] and by arm, that are further apart than the spread; rounding is allowed for.
+
+    >>> check_spread(problem_of(["a", "b"], items=9, spread=0.1), {0: 0.5, 1: 0.7}, "item 3")
+    Traceback (most recent call last):
+        ...
+    surest.errors.RewardError: arms 'b' and 'a' scored 0.7 and 0.5 on item 3, further apart than spread=0.1. The spread is ...
+    """
+    if problem.spread is None or len(values) < 2:
+        return
+    high, low = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    if values[high] - values[low] > problem.unit_spread * (1 + SPREAD_TOLERANCE):
+        names = " and ".join(f"{problem.labels[arm]!r:.60}" for arm in (high, low))
+        scores = " and ".join(f"{problem.scale.from_unit(values[arm]):.6g}" for arm in (high, low))
+        raise RewardError(
+            f"arms {names} scored {scores} on {item}, further apart than spread={problem.spread:g}. "
+            "The spread is not true of these arms, and nothing that rests on it holds: begin a new search with a wider one, "
+            "or without"
+        )
+
+
 def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
     """Refuse settings of lists of items where there is none: nobody would heed them.
 
@@ -217,6 +251,17 @@ def checked(problem: Problem) -> Problem:
         raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
     if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
         raise UsageError(f"repeats is {problem.repeats!r:.60}; give the evaluations per cell, at least 1")
+    spread = problem.spread
+    if spread is not None:
+        spread = _number(
+            "spread", spread, "the most by which two arms can differ on an item, in the units of the scores"
+        )
+        if not 0 < spread < math.inf:
+            raise UsageError(f"spread is {spread:g}; it must be a number > 0, in the units of the scores")
+        if spread <= epsilon:
+            raise UsageError(
+                f"spread is {spread:g}: any arm is within epsilon={epsilon:g} of the best; give a smaller epsilon"
+            )
     for name in ("note", "cost_unit"):
         text = getattr(problem, name)
         if not isinstance(text, str):
@@ -232,6 +277,7 @@ def checked(problem: Problem) -> Problem:
         delta=delta,
         epsilon=epsilon,
         control=None if problem.control is None else str(plain(problem.control)),
+        spread=spread,
         budget=None if problem.budget is None else _budget(problem.budget),
         budget_cost=None if problem.budget_cost is None else _budget_cost(problem.budget_cost),
         bounds=(scale.low, scale.high),

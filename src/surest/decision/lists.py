@@ -76,7 +76,11 @@ CERTAIN = 1e-300
 
 
 def _refuse_unknown(problem: Problem) -> None:
-    """Refuse what the verifier does not know: clusters, weights and arms that come later."""
+    """Refuse what the verifier does not know: a spread, clusters, weights and arms that come later."""
+    if problem.spread is not None:
+        raise UsageError(
+            "surest-verify does not know lists with a spread, so there is no decision file; leave out spread"
+        )
     for name, what in (
         ("group", "clusters"),
         ("weights", "weights"),

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 
-from surest.core.problem import problem_of
+from surest.core.problem import check_spread, problem_of
 from surest.core.scale import checked_scale
 from surest.errors import MissingPackageError, UsageError
 from surest.evidence.lists.gate import Predictions, bet_above, directions, mirrored
@@ -43,6 +44,9 @@ class SurestPruner(optuna.pruners.BasePruner):
         The allowed probability that a trial is pruned although it is at least as good as the best one.
     bounds : (float, float)
         The lowest and the highest possible value of a step.
+    spread : float, optional
+        The most by which two trials can differ on any step, those that are pruned away too. Values are then not predicted, and
+        steps on which two trials differ by more are refused. docs/items.md says when to state one.
     n_steps : int, optional
         How many steps a whole trial has. Otherwise the largest number that a complete trial has reported.
 
@@ -68,13 +72,13 @@ class SurestPruner(optuna.pruners.BasePruner):
     """
 
     def __init__(
-        self, delta: float = 0.05, *, bounds: tuple[float, float] = (0.0, 1.0), n_steps: int | None = None
-    ) -> None:
-        problem_of(2, delta=delta)  # refuses what it cannot be
+        self, delta: float = 0.05, *, bounds: tuple[float, float] = (0.0, 1.0), spread: float | None = None,
+        n_steps: int | None = None,
+    ) -> None:  # fmt: skip
+        self._problem = problem_of(2, items=1, delta=delta, bounds=bounds, spread=spread)  # refuses what it cannot be
         if n_steps is not None and n_steps < 1:
             raise UsageError(f"n_steps is {n_steps}; a trial has at least one step")
         self._delta, self._bounds, self._n_steps = delta, bounds, n_steps
-        checked_scale(bounds, False)
         self._seen: dict[tuple[str, int], list[int]] = {}
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
@@ -104,6 +108,12 @@ class SurestPruner(optuna.pruners.BasePruner):
             scale.to_unit(scale.numbers(np.array([values.get(step, np.nan) for step in order]), "a step of a trial"))
             for values in (best, *(values for values in older if values.keys() == best.keys()))
         )
+        if self._problem.spread is not None:
+            problem = replace(self._problem, labels=("this trial", "the best before it"), minimise=minimise)
+            for step, pair in zip(steps, zip(own.tolist(), row.tolist(), strict=False), strict=True):
+                check_spread(problem, dict(enumerate(pair)), f"step {step} of trial {trial.number}")
+            apart = (row[: len(own)] - own) / problem.unit_spread
+            return bet_above(apart, float(total), 0.0, 1 / self._delta, False)[0] >= 0
         more = directions(row, np.array(rows).reshape(-1, len(row)))
         told = Predictions(row, more).extend(own - row[: len(own)])
         return (

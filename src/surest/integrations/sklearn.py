@@ -51,6 +51,9 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         How far from the best a candidate may be, in the units of the score. More than 0 saves fits where candidates are alike.
     bounds : (float, float)
         The lowest and the highest possible score: ``(-10, 0)`` for ``neg_log_loss`` that never is below -10.
+    spread : float, optional
+        The most by which two candidates can differ on any split, those that are not fitted too: saves fits where candidates are
+        alike. A split on which they differ by more is refused. docs/items.md says when to state one.
     random_state : int or RandomState, optional
         Draws the order of the splits.
     error_score : "raise" or float
@@ -93,6 +96,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         delta: float = 0.05,
         epsilon: float = 0.0,
         bounds: tuple[float, float] = (0.0, 1.0),
+        spread: float | None = None,
         random_state: Any = None,
         error_score: Any = np.nan,
     ) -> None:
@@ -102,6 +106,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         self.delta = delta
         self.epsilon = epsilon
         self.bounds = bounds
+        self.spread = spread
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "SurestSearchCV":  # as scikit-learn calls it
@@ -120,8 +125,9 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         candidates = list(ParameterGrid(self.param_grid))
         seed = int(check_random_state(self.random_state).randint(2**31))
         problem = problem_of(
-            _named(candidates), items=len(splits), delta=self.delta, epsilon=self.epsilon, bounds=self.bounds, seed=seed
-        )
+            _named(candidates), items=len(splits), delta=self.delta, epsilon=self.epsilon, bounds=self.bounds,
+            spread=self.spread, seed=seed,
+        )  # fmt: skip
         session = Session.of(problem)
 
         def fitted(tickets: list[Ticket]) -> list[Fit]:

@@ -29,7 +29,20 @@ MOST = 100
 POINTS = 12
 """Moments in Markdown's table of evidence over time."""
 
-ASKED = ("top", "above", "control", "margin", "cheapest", "slack", "cost", "error", "target", "repeats", "minimise")
+ASKED = (
+    "top",
+    "above",
+    "control",
+    "margin",
+    "cheapest",
+    "slack",
+    "cost",
+    "error",
+    "target",
+    "repeats",
+    "spread",
+    "minimise",
+)
 """Settings without which a call would ask something else."""
 
 

@@ -227,6 +227,8 @@ def cost(result: "Result") -> str:
         share = result.evaluations / max(result.cells, 1)
         used, items = result.listed.items_used, len(result.listed.items)
         each = f", each the mean of {result.problem.repeats}" if result.problem.repeats > 1 else ""
+        if result.problem.spread is not None:
+            each += f", on the word that two arms never differ by more than {result.problem.spread:g}"
         if result.listed.known:
             return _needed(result, result.listed.needed, result.listed.misled)
         if result.listed.gaps is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
-from surest.core.problem import Problem, labels_of, problem_of, takes_items_settings
+from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_items_settings
 from surest.core.scale import Scale, checked_scale
 from surest.errors import UsageError
 from surest.result.data import Result
@@ -80,6 +80,9 @@ def evaluate(
         Evaluations that a cell is the mean of.
     bounds : (float, float)
         The lowest and the highest possible score.
+    spread : float, optional
+        The most by which two arms can differ on any item, as `race` uses it: fewer cells where arms are alike. It must hold on
+        items that are never evaluated, too; docs/items.md says when to state one.
     minimise : bool
         Scores are costs, times or losses: the smallest mean is the best.
     seed : int, optional
@@ -224,6 +227,9 @@ def _from_table(
     problem = problem_of(list(table.labels), items=len(table.items), **given)
     there, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
     units[there] = problem.scale.to_unit(problem.scale.numbers(table.values[there], _first_outside(table, problem)))
+    for place, item in enumerate(table.items) if problem.spread is not None else ():
+        row = {arm: float(units[arm, place]) for arm in np.flatnonzero(there[:, place]).tolist()}
+        check_spread(problem, row, f"item {item!r:.80}")
     quiet = table.complete and not simulate
     found = searched(problem, table, units, None if quiet else hook, looks)
     if simulate:

@@ -3,7 +3,7 @@
 Rewards count in the order in which they were asked for, whatever the order in which they are told.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
 from secrets import randbits
@@ -15,7 +15,7 @@ import numpy as np
 from surest.algorithms import lookup, start_on
 from surest.algorithms.entry import Script
 from surest.core.costs import MANY, parted
-from surest.core.problem import Problem, labels_of, problem_of, takes_settings
+from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running, check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
@@ -165,6 +165,7 @@ class Session:
         value = self._value(ticket, given)
         if self._agrees(ticket, value):
             return
+        self._check_spread({int(ticket): value})
         self._put(int(ticket), value, cost)
         self._move_on()
 
@@ -188,6 +189,7 @@ class Session:
                 raise TicketError(f"ticket {ticket.id} has conflicting rewards")
             if self._agrees(ticket.id, value):
                 del fresh[ticket.id]
+        self._check_spread({number: value for number, (value, _) in fresh.items()})
         for number, (value, cost) in fresh.items():
             self._put(number, value, cost)
         self._move_on()
@@ -204,10 +206,25 @@ class Session:
         if known is not None and known != value:
             raise TicketError(f"arm {self.labels[arm]!r}{self.on_item(item)} was already told another reward")
         if known is None:
+            self.check_spread({(arm, item): value})
             if cost is not None or self._priced:
                 self.running.costs.add([arm], [nan if cost is None else cost])
             cells.know((arm, item), value)
             self._move_on()
+
+    def _check_spread(self, told: dict[int, float]) -> None:
+        if self.problem.spread is not None:
+            self.check_spread(dict(zip(self._list.cells(list(told)), told.values(), strict=True)))
+
+    def check_spread(self, told: Mapping[Cell, float]) -> None:
+        """Refuse rewards of cells, on [0, 1], that are further than the spread from another on the same item, known or told."""
+        if self.problem.spread is None:
+            return
+        known = self._list.values
+        for item in {item for _, item in told}:
+            both = ((arm, told.get((arm, item), known.get((arm, item)))) for arm in range(len(self.labels)))
+            values = {arm: value for arm, value in both if value is not None}
+            check_spread(self.problem, values, self.on_item(item).removeprefix(" on "))
 
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""

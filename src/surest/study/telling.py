@@ -73,18 +73,21 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
     [1, 1]
     """
     asks = [place for place, call in enumerate(calls) if isinstance(call, Ask)]
-    if not asks:
+    if not asks and study.settings.problem.spread is None:
         with study.store.writing() as log:
             return _write(study, log, calls)
     with study.writing() as (log, follower):
-        outcomes = _write(study, log, calls)
+        outcomes = _write(study, log, calls, follower)
         for place, handed in zip(asks, _hand_out(study, log, follower, [calls[p] for p in asks]), strict=True):
             outcomes[place] = handed
     return outcomes
 
 
-def _write(study: "Study", log: Log, calls: Sequence[Call]) -> list[Outcome]:
-    """Write rewards and failures. All tickets are read at once and in order, so that no two processes wait for each other."""
+def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower | None" = None) -> list[Outcome]:
+    """Write rewards and failures; for a spread, a `follower` knows the other cells of an item.
+
+    All tickets are read at once and in order, so that no two processes wait for each other.
+    """
     named = [n for call in calls if isinstance(call, Tell) for n in call.tickets]
     named += [call.ticket for call in calls if isinstance(call, Failure)]
     numbers = sorted({n for n in named if type(n) is int and 0 <= n < 2**63})  # what is no number is refused below
@@ -95,6 +98,10 @@ def _write(study: "Study", log: Log, calls: Sequence[Call]) -> list[Outcome]:
     for call in calls:
         try:
             new = _fresh(study, told, call) if isinstance(call, Tell) else {}
+            if new and follower is not None and study.settings.problem.spread is not None:
+                scale, both = study.settings.problem.scale, [*(fresh | new).values()]
+                cells = {(t.arm, t.item or 0): scale.to_unit(t.reward) for t in both if t.reward is not None}
+                follower.catch_up(log).check_spread(cells)
             outcomes.append(len(new) if isinstance(call, Tell) else None)
             fresh |= new
             told |= new

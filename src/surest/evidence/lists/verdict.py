@@ -55,10 +55,18 @@ class Verdict:
     """Draws conclusions from `Standings`. Its answers are wrong with probability at most δ, each kind of answer by itself.
 
     `nominal` is the prior of each arm as the one that may be named with ε > 0; over all arms that ever come it is at most 1.
+    Where two arms differ by at most `spread` on any unit, bets are on (value − least of the unit)/spread, and so are `epsilon`
+    and what is made of it here; intervals and means are of the values themselves, `own`.
     """
 
-    def __init__(self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray) -> None:
-        self.standings, self.delta, self.epsilon = standings, delta, epsilon
+    def __init__(
+        self, standings: Standings, delta: float, epsilon: float, nominal: FloatArray, spread: float = 1.0
+    ) -> None:
+        self.standings, self.delta, self.epsilon, self.spread = standings, delta, epsilon / spread, spread
+        self.own = standings.scores
+        if spread < 1:
+            self.own = Scores(len(nominal), standings.scores.weights, standings.scores.population)
+        self._shifts: list[float] = []
         self.nominal = nominal
         self.first = len(nominal)
         """How many arms there were from the start: only their intervals are by bets."""
@@ -67,12 +75,19 @@ class Verdict:
 
     @classmethod
     def of(
-        cls, n: int, weights: FloatArray, delta: float, epsilon: float, population: bool = False, reserve: float = 0.0
+        cls,
+        n: int,
+        weights: FloatArray,
+        delta: float,
+        epsilon: float,
+        population: bool = False,
+        reserve: float = 0.0,
+        spread: float = 1.0,
     ) -> "Verdict":
         """On n arms, with a part of δ kept for arms that come later."""
         share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
         standings = Standings(n, weights, delta * (1 - reserve), share=share, population=population)
-        return cls(standings, delta, epsilon, np.full(n, (1 - reserve) / n))
+        return cls(standings, delta, epsilon, np.full(n, (1 - reserve) / n), spread)
 
     @property
     def scores(self) -> Scores:
@@ -109,6 +124,10 @@ class Verdict:
 
         With ε > 0, see what the leader's pairs have reached, and keep the most of it.
         """
+        if self.spread < 1:
+            self.own.count(self.left, values)
+            self._shifts.append(float(values.min()))
+            values = (values - self._shifts[-1]) / self.spread
         self.standings.count(values)
         if self.epsilon == 0:
             return
@@ -130,6 +149,9 @@ class Verdict:
     def grow(self, values: FloatArray, part: float) -> None:
         """Take in new arms, whose values on the units counted so far are columns, and which get a part of δ together."""
         more = values.shape[1]
+        if self.spread < 1:
+            self.own.grow(values)
+            values = (values - np.array(self._shifts)[:, None]) / self.spread
         self.standings.grow(values, self.delta * part)
         self.nominal = np.append(self.nominal, np.full(more, part / more))
         self._close = {a: np.append(reached, np.zeros(more)) for a, reached in self._close.items()}
@@ -222,13 +244,13 @@ class Verdict:
         return Status(
             leader=a,
             achieved_delta=min(1.0, 1 / weakest) if weakest > 0 else 1.0,
-            epsilon_certified=self.smallest_epsilon(a),
+            epsilon_certified=self.smallest_epsilon(a) * self.spread,
             in_play=len(st.play),
             contenders=tuple(int(j) for j in st.play),
             evidence=log(weakest) if weakest > 0 else -inf,
             threshold=log(1 / self.delta),
             forecast=self._forecast(),
-            means=self.scores.means,
+            means=self.own.means,
             intervals=(low, high),
             differences=(less, more),
             apart=self._apart(low, high),
@@ -244,8 +266,8 @@ class Verdict:
         if len(st.play) == 1:
             return None
         if len(sc.sums) == self.first <= MOST_ARMS:
-            return pairs_apart(st, self.delta)
-        return float(high[st.play].max() - low[st.play].min())
+            return pairs_apart(st, self.delta) * self.spread
+        return min(float(high[st.play].max() - low[st.play].min()), self.spread)
 
     def _bounds(self, a: int, n: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Intervals of all means, and of all differences from arm a, all of them valid at once.
@@ -253,7 +275,7 @@ class Verdict:
         An arm that came later may have been chosen by the items that had been met, so bets on those prove nothing of it: of such
         an arm only what is certain is told, and the level of the others does not depend on how many came.
         """
-        sc, first = self.scores, self.first
+        sc, first, d = self.own, self.first, self.spread
         scores, total = sc.values[: sc.t, :first], inf if sc.population else sc.total
         known = sc.sums / sc.total if not sc.population else np.zeros(n)
         low, high = known.copy(), np.minimum(known + self._left(n), 1.0)
@@ -262,13 +284,15 @@ class Verdict:
         less, more = sure_low - sure_high[a], sure_high - sure_low[a]
         if a < first:
             pairs = max(first * (first - 1) // 2, 1)
-            less[:first], more[:first] = differences(a, scores, sc.seen[:first], sc.weights, total, self.delta / pairs)
+            apart = self.scores.values[: sc.t, :first]
+            ends = differences(a, apart, sc.seen[:first], sc.weights, total, self.delta / pairs)
+            less[:first], more[:first] = d * ends[0], d * ends[1]
         less[a] = more[a] = 0.0
-        return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -1, 1), np.clip(more, -1, 1)
+        return np.clip(low, 0, 1), np.clip(high, 0, 1), np.clip(less, -d, d), np.clip(more, -d, d)
 
     def _left(self, n: int) -> FloatArray:
         """The most that the units an arm was not evaluated on can add to its mean."""
-        sc = self.scores
+        sc = self.own
         if sc.population:
             return np.ones(n)
         seen: FloatArray = np.append(0.0, np.cumsum(sc.weights))[sc.seen]
