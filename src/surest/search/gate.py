@@ -383,19 +383,8 @@ def _asked(
 
         listed = list(map(str, drawn.items))
         ordering = (used, len(listed)) if used is not None else listed
-        known = sha256(older.tobytes()).hexdigest()
-        settings = (
-            margin,
-            equivalent,
-            target,
-            scale.low,
-            scale.high,
-            scale.minimise,
-            predict,
-            known,
-            drawn.unnamed,
-            listed,
-        )
+        known, ends = sha256(older.tobytes()).hexdigest(), (scale.low, scale.high, scale.minimise)
+        settings = [margin, equivalent, target, ends, predict, known, drawn.unnamed, listed]
         resumes = not (one or two) or "storage" in run
         entry = ledger_of(ledger).begin(ordering, settings, drawn.names, asked.delta, used, resumes=resumes)
         asked = replace(asked, level=entry.level, entry=entry)
