@@ -58,6 +58,16 @@ def test_decisions_of_the_first_version_are_valid() -> None:
     )
 
 
+def test_decisions_of_the_second_version_are_valid(tmp_path: Path) -> None:
+    """They had no predictions, and nothing of what the first line has had since."""
+    for seed in range(3):
+        lines = lines_of(decision_of_gate(known_gate(seed, predict=False, history=None)))
+        lines[0] = {name: value for name, value in lines[0].items() if name not in verifier.THIRD} | {"version": 2}
+        assert refusal(lines, tmp_path / "gate.jsonl") == ""
+        lines[0]["version"] = 3
+        assert "does not have the fields" in refusal(lines, tmp_path / "gate.jsonl")
+
+
 def test_other_names_make_no_other_verdict(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     old, new = ({f"q{i}": float(x) for i, x in enumerate(rng.random(80) < 0.5)} for _ in range(2))
