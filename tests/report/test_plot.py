@@ -65,9 +65,9 @@ def test_axes_go_in_and_come_out(result: Result) -> None:
 def test_evidence_ends_at_the_decision(result: Result) -> None:
     ax = result.plot("evidence")
     line, threshold = ax.lines
-    assert threshold.get_ydata()[0] == result.history[-1].threshold
+    assert threshold.get_ydata()[0] == 1
     assert line.get_xdata()[-1] == result.pulls
-    assert line.get_ydata()[-1] >= result.history[-1].threshold
+    assert line.get_ydata()[-1] >= 1
     assert min(line.get_ydata()) >= 0
 
 
@@ -143,11 +143,11 @@ def test_leads_that_are_known_exactly_are_seen(more: dict[str, object]) -> None:
     assert (leads.note, overlap_note(result)) == ("All of this is exact.", "")
 
 
-def test_a_page_on_a_simulation_says_so_first() -> None:
+def test_a_page_on_a_simulation_says_so_before_and_after_the_verdict() -> None:
     result = surest.evaluate(scores(1), simulate=True)
     first, then = str(result).splitlines()[:2]
     page = to_html(Report(result))
-    assert f"<h1>{first}</h1><p>{then}</p>" in page.replace("\n", "")
+    assert f", in a simulation</p><h1>{then}</h1><p>{first}</p>" in page.replace("\n", "")
     assert not any("\ufffd" in text for text in (page, result._repr_html_())), "a line break is no letter"
 
 

@@ -22,7 +22,8 @@ from calling import Run
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
 from surest.errors import UsageError
-from surest.report.page import Report, settings_rows, to_html, to_markdown
+from surest.report.page import LONG, Report, facts, settings_rows, to_html, to_markdown
+from surest.report.pictures import LONGEST
 from surest.report.report import read_report, report_of_study, to_json, write_report
 from surest.result.data import Result
 from surest.result.json import from_json
@@ -135,14 +136,14 @@ def test_labels_are_text_whatever_they_say(hostile: Result) -> None:
     assert "".join(found.texts["pre"]) == HOSTILE[0]
     assert HOSTILE[5] in "".join(found.texts["bdi"])
     assert HOSTILE[4] in "".join(found.texts["bdi"])
-    assert shortened(HOSTILE[4], 17) in "".join(found.texts["text"])  # in the pictures: neither a colour nor an id
+    assert shortened(HOSTILE[4], LONGEST) in "".join(found.texts["text"])  # in the pictures: neither a colour nor an id
     assert not set(page) & set("\u202e\x1b\x00\ud800")
 
 
 def test_markdown_escapes(hostile: Result) -> None:
     text = to_markdown(Report(hostile, commands={"Run": "x ```` y"}))
     table = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table if "%" in line}) == 1
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table if "–" in line and "%" in line}) == 1
     assert "<script>" not in text
     assert r"a\|b \*c\* \`d\` \[e\](f) \$x\_1\$" in text
     assert "`````sh\nx ```` y\n`````" in text
@@ -433,7 +434,7 @@ def test_evidence_on_a_list_is_counted_in_evaluations(tmp_path: Path) -> None:
     bare = surest.evaluate(table, seed=1)
     assert "Evidence over time" not in to_html(Report(bare))
     kept = replace(bare, history=(Point(2, 0.5, 3.0), Point(10, 3.0, 3.0)))
-    assert "After 10 evaluations: 3 nats" in to_markdown(Report(kept))
+    assert "After 10 evaluations there is 100 % of the evidence that a decision needs" in to_markdown(Report(kept))
     assert ">pulls<" not in to_html(Report(kept))
 
 
@@ -458,3 +459,32 @@ def test_a_command_writes_a_page(command: str, run: Run) -> None:
     assert "<h1" in Path("page.html").read_text()
     status, _, err = run(command, "--report", "page.doc")
     assert (status, "ends in .html, .md or .json" in err) == (2, True)
+
+
+def test_a_page_for_people(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/s.db"
+    items = [f"question {k}" for k in range(500)]
+    cost = {"good": 0.02, "bad": 0.01}
+    study = surest.open_study(
+        storage, "mine", ["good", "bad"], items=items, cost=cost, cost_unit="$", note="Which one?"
+    )
+    study.fail(study.ask()[0].id, "no memory")
+    while not study.finished:
+        for ticket in study.ask():
+            study.tell(ticket.id, float(ticket.label == "good"))
+    report = report_of_study(study)
+    said = dict(facts(report))
+    assert said["study"] == "mine"
+    assert said["question"] == "Best arm, of 2 arms on 500 items"
+    assert said["what for"] == "Which one?"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", said["date"])
+    assert said["duration"].endswith(" s")
+    assert said["spent"].startswith(f"{report.result.evaluations} evaluations, $")
+    assert said["without stopping early"] == "1,000 evaluations, about $15.00"
+    page = to_html(report)
+    assert "1 failed" in page
+    bare = re.sub("<details>.*?</details>", "", page, flags=re.DOTALL)
+    assert not re.search("nats|lease", bare)
+    assert all(len(command) <= LONG for command in outline(bare).texts["pre"])
+    assert any(command.count("--item=") == 500 for command in outline(page).texts["pre"])
+    assert dict(facts(read_report(to_json(report)))) == said

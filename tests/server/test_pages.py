@@ -156,7 +156,7 @@ def test_a_list_of_which_all_is_known_says_what_holds_for_further_items(storage:
         in page.words
     )
     assert "Both arms may still be the best on further items like these." in page.words
-    assert "evaluations; evidence upwards" in page.words
+    assert "evaluations; upwards the share of the evidence needed" in page.words
     drawn = page.text.partition("Lead of a over each other arm")[2].partition("</svg>")[0]
     assert "<path" in drawn, "a lead that is known exactly is a dot: a line has no length"
     told = study.result()

@@ -6,24 +6,32 @@ A page stands alone: no script, nothing fetched, pictures inside. Whatever a use
 import json
 import math
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from surest import __version__
+from surest.core.costs import money
 from surest.core.problem import DEFAULTS, Problem
 from surest.report import pictures
-from surest.report.pictures import evaluated, evidence_text
+from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
 from surest.result.duels import wins_note, wins_of
 from surest.result.questions import leading
 from surest.result.table import ArmTable
 from surest.result.words import after_verdict, verdict
-from surest.study.outcome import health_line
-from surest.text import count, guessed, ordinal
+from surest.text import count, counted, guessed, ordinal, seconds_words
 from surest.text import in_markdown as _m
 
+LONG = 280
+"""Letters of a command that fit on three lines. A longer one is folded away."""
+HEALTH = {
+    "failed": "failed", "timed out": "took too long", "expired": "lost with a worker that did not come back",
+    "interrupted": "interrupted", "retried": "tried again", "imputed": "counted as the reward stated for failures",
+}  # fmt: skip
+HANDLING = {"lease_seconds": "seconds until an evaluation is given to another worker"}
 MOST = 100
 """Arms in the table of a page. JSON has all of them."""
 POINTS = 12
@@ -58,6 +66,10 @@ class Report:
     """What to run, by what it is good for."""
     last_failures: Mapping[str, str] = field(default_factory=dict)
     """What a failed evaluation said last, by arm."""
+    began: float | None = None
+    """When the first reward of a study came, in seconds since 1970 …"""
+    made: float | None = None
+    """… and the last one; of a result without a study, when the report was written."""
 
     @property
     def arms(self) -> ArmTable:
@@ -72,6 +84,8 @@ class Report:
             "settings": dict(self.settings),
             "commands": dict(self.commands),
             "last_failures": dict(self.last_failures),
+            "began": self.began,
+            "made": self.made,
         }
 
 
@@ -100,8 +114,9 @@ def opening(result: Result) -> list[str]:
     """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
     if result.certified and not result.resampled and result.problem.question.kind in ("best", "top", "cheapest"):
         return [verdict(result)]
-    if result.resampled:  # the first line says so
-        return verdict(result).splitlines()
+    if result.resampled:
+        simulated, said = verdict(result).split("\n", 1)
+        return [said, simulated]
     return [short_answer(result), verdict(result)]
 
 
@@ -117,7 +132,32 @@ def question(problem: Problem) -> str:
 
 def state(result: Result) -> str:
     """Whether it is decided, or else why not."""
-    return "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
+    said = "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
+    return f"{said}, in a simulation" if result.resampled else said
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """What a reader asks before anything else, as names and values: which question, when, how long, and at what cost."""
+    result, unit = report.result, report.result.problem.cost_unit
+    on = "" if result.listed is None else f" on {counted(len(result.listed.items), 'item')}"
+    asked = f"{question(result.problem)}, of {counted(len(result.labels), 'arm')}{on}"
+    lasted = result.seconds if report.began is None or report.made is None else report.made - report.began
+    spent = f"{count(result.evaluations or result.pulls)} {evaluated(result)}"
+    whole = "" if result.listed is None else f"{count(result.cells)} evaluations"
+    if result.cost is not None:
+        spent += f", {money(result.cost, unit)}"
+    if whole and result.cost_of_all is not None:
+        whole += f", about {money(result.cost_of_all, unit)}"
+    rows = [
+        ("study", report.study or ""),
+        ("question", asked),
+        ("what for", result.problem.note),
+        ("date", "" if report.made is None else time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.made))),
+        ("duration", "" if math.isnan(lasted) else seconds_words(lasted)),
+        ("spent", spent),
+        ("without stopping early", whole if result.listed is not None and not result.listed.known else ""),
+    ]
+    return [(name, value) for name, value in rows if value]
 
 
 def summary(report: Report) -> list[str]:
@@ -130,11 +170,15 @@ def summary(report: Report) -> list[str]:
 
 
 def health(report: Report) -> list[str]:
-    """The health line, and what failed evaluations said last."""
+    """What went wrong with evaluations, and what those that failed said last."""
     known = report.result.health
-    line = health_line(known) if known is not None else "no evaluation was made here that could fail"
+    lines = [
+        f"{arm}: {', '.join(f'{n:,} {HEALTH.get(kind, kind)}' for kind, n in of.items())}."
+        for arm, of in (known or {}).items()
+    ]
+    well = "Every evaluation went well." if known is not None else "No evaluation was made here that could fail."
     return [
-        line.removeprefix("health: "),
+        *(lines or [well]),
         *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
     ]
 
@@ -150,11 +194,14 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
         ("seed", "none" if result.seed is None else str(result.seed)),
         ("arms", f"{len(result.labels):,}"),
     ]
-    named = ("algorithm", "delta", "epsilon", "bounds", "minimise", "seed")
+    named = ("algorithm", "delta", "epsilon", "bounds", "minimise", "seed", "note")
     said = {name: getattr(result.problem, name) for name in DEFAULTS if name not in named}
     unusual = {name: value for name, value in said.items() if value != DEFAULTS[name]}
     beyond = {**unusual, **{name: value for name, value in report.settings.items() if value not in (None, {})}}
-    shown = {name.replace("_", " "): v if isinstance(v, str) else json.dumps(v) for name, v in beyond.items()}
+    shown = {
+        HANDLING.get(name, name.replace("_", " ")): v if isinstance(v, str) else json.dumps(v)
+        for name, v in beyond.items()
+    }
     return [*rows, *shown.items()]
 
 
@@ -210,6 +257,7 @@ def to_html(report: Report) -> str:
         certified=report.result.certified,
         heading=heading,
         lines=[*first, *summary(report)],
+        facts=facts(report),
         pictures=pictures.pictures_of(report.result),
         health=health(report),
         settings=settings_rows(report),
@@ -217,6 +265,7 @@ def to_html(report: Report) -> str:
         rows=[(place in report.result.indices, cells) for place, cells in rows],
         rest=rest,
         again=reproduction(report),
+        long=LONG,
         version=__version__,
     )
 
@@ -231,6 +280,7 @@ def to_markdown(report: Report) -> str:
     parts = [
         f"# {_m(heading)}",
         *map(_m, [*first, *summary(report)]),
+        "\n".join(f"- {name}: {_m(value)}" for name, value in facts(report)),
         *_md_leads(report),
         *_md_duels(report.result),
         "## Intervals by arm, and allocation",
@@ -242,7 +292,7 @@ def to_markdown(report: Report) -> str:
         "## Settings",
         _md_table(("setting", "value"), settings_rows(report)),
         "## Do it again",
-        *(f"{_m(why)}:\n\n{_fenced(command)}" for why, command in reproduction(report)),
+        *(_md_command(why, command) for why, command in reproduction(report)),
         f"surest {__version__}",
     ]
     return "\n\n".join(parts) + "\n"
@@ -283,9 +333,15 @@ def _md_evidence(report: Report) -> list[str]:
     history = report.result.history
     step = max(math.ceil(len(history) / POINTS), 1)
     some = [*history[:-1:step], history[-1]]
-    rows = ((count(p.pulls), f"{max(p.evidence, 0.0):.3g}", f"{p.threshold:.3g}") for p in some)
-    table = _md_table((evaluated(report.result), "evidence (nats)", "needed"), rows)
+    rows = ((count(p.pulls), share_text(share_of(p))) for p in some)
+    table = _md_table((evaluated(report.result), "evidence, share of what a decision needs"), rows)
     return ["## Evidence over time", _m(evidence_text(report.result)), table]
+
+
+def _md_command(why: str, command: str) -> str:
+    if len(command) <= LONG:
+        return f"{_m(why)}:\n\n{_fenced(command)}"
+    return f"<details><summary>{_m(why)} (a long command)</summary>\n\n{_fenced(command)}\n\n</details>"
 
 
 def _fenced(text: str) -> str:

@@ -21,9 +21,9 @@ from surest.text import count, counted, percent, shortened, visible
 
 MOST = 30
 """Arms in a picture: more labels cannot be read. The rest is told in a line."""
-LEFT, RIGHT, ROW, TOP = 118.0, 352.0, 22.0, 8.0
+LEFT, RIGHT, ROW, TOP = 130.0, 352.0, 22.0, 8.0
 """Where the marks of a picture of arms begin and end, and how far its rows are apart."""
-LONGEST = 17
+LONGEST = 16
 """Letters of a label that fit beside a picture."""
 NUMBER = 52.0
 """Room for a number at the end of a bar."""
@@ -141,20 +141,33 @@ def allocation(arms: ArmTable) -> ArmPicture:
     return _picture(arms, rows, axis, math.nan, [arms.counted])
 
 
+def share_of(point: Point) -> float:
+    """How much of the evidence that a decision needs was there."""
+    return max(point.evidence, 0.0) / point.threshold if point.threshold > 0 else 1.0
+
+
+def share_text(share: float) -> str:
+    """A share of the evidence that is needed; rounded down, so that 100 % is a decision.
+
+    >>> share_text(0.9999), share_text(1.0), share_text(float("inf"))
+    ('99 %', '100 %', 'certain')
+    """
+    return "certain" if math.isinf(share) else f"{math.floor(100 * share):,} %"
+
+
 def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
-    """Evidence for the leader where it is weakest, against what a decision needs; None before there is any."""
-    points = [(float(p.pulls), max(p.evidence, 0.0)) for p in history]
+    """Evidence for the leader where it is weakest, as a share of what a decision needs; None before there is any."""
+    points = [(float(p.pulls), 100 * share_of(p)) for p in history]
     if not points or not math.isfinite(history[-1].threshold):
         return None
-    needed = history[-1].threshold
     across = Axis([0.0, max(points[-1][0], 1.0)], Curve.left, Curve.right)
-    up = Axis([0.0, 1.15 * max([needed, *(y for _, y in points if math.isfinite(y))])], Curve.bottom, Curve.top)
+    up = Axis([0.0, 1.15 * max([100.0, *(y for _, y in points if math.isfinite(y))])], Curve.bottom, Curve.top)
     return Curve(
         [(across.place(x), up.place(min(y, up.high))) for x, y in points],  # what is certain has infinite evidence
-        up.place(needed),
+        up.place(100.0),
         across.ticks(4, whole=True),
-        up.ticks(4),
-        f"{evaluated}; evidence upwards, in nats",
+        [Tick(tick.at, f"{tick.text} %") for tick in up.ticks(4)],
+        f"{evaluated}; upwards the share of the evidence needed",
     )
 
 
@@ -227,13 +240,11 @@ def evidence_text(result: Result) -> str:
     if not result.history:
         return "Not kept, or the algorithm does not tell it."
     last = result.history[-1]
-    reached = max(last.evidence, 0.0)
-    if math.isinf(reached):
-        return f"After {count(last.pulls)} {evaluated(result)} it is certain."
-    return (
-        f"After {count(last.pulls)} {evaluated(result)}: {reached:.4g} nats where it is weakest; a decision needs "
-        f"{last.threshold:.4g}."
-    )
+    share = share_of(last)
+    after = f"After {count(last.pulls)} {evaluated(result)}"
+    if math.isinf(share):
+        return f"{after} it is certain."
+    return f"{after} there is {share_text(share)} of the evidence that a decision needs, where it is weakest."
 
 
 def evaluated(result: Result) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
-from surest.report.pictures import MOST, tick_text
+from surest.report.pictures import MOST, share_of, tick_text
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
 from surest.result.duels import wins_of
@@ -190,21 +190,22 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
 def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
     """Evidence for the leader where it is weakest, against what a decision needs."""
     pulls = [point.pulls for point in history]
-    threshold = history[-1].threshold
-    most = 1.15 * max([threshold, *(point.evidence for point in history if math.isfinite(point.evidence))])
-    evidence = [min(max(point.evidence, 0.0), most) for point in history]  # what is certain has infinite evidence
+    shares = [share_of(point) for point in history]
+    most = 1.15 * max([1.0, *filter(math.isfinite, shares)])
+    evidence = [min(share, most) for share in shares]  # what is certain has infinite evidence
     marker = "o" if len(pulls) < 25 else None
     ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
-    ax.axhline(threshold, color=LEADER, linewidth=1.2, linestyle="--")
+    ax.axhline(1.0, color=LEADER, linewidth=1.2, linestyle="--")
     ax.annotate(
-        "needed to decide", (0.005, threshold), (0, 3), xycoords=("axes fraction", "data"),
+        "needed to decide", (0.005, 1.0), (0, 3), xycoords=("axes fraction", "data"),
         textcoords="offset points", color=LEADER, fontsize="small", va="bottom",
     )  # fmt: skip
-    ax.set_ylim(0, 1.25 * max(threshold, *evidence))
+    ax.set_ylim(0, 1.25 * max(1.0, *evidence))
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
     ax.set_xlabel(_evaluations(counted))
-    ax.set_ylabel("evidence (nats)")
+    ax.yaxis.set_major_formatter("{x:.0%}")
+    ax.set_ylabel("evidence, share of what is needed")
     _bare(ax)
 
 

@@ -1,7 +1,9 @@
 """A report on a result or a stored study: where its facts come from, and the file it is written to."""
 
 import json
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from surest.errors import UsageError
 from surest.report.page import Report, to_html, to_markdown
 from surest.result.data import Result
 from surest.result.json import ALWAYS, from_json
+from surest.study.log import times_told
 from surest.study.outcome import additions_of, last_failures_of
 from surest.study.settings import check_there
 from surest.study.study import Study
@@ -34,6 +37,8 @@ class Beside(msgspec.Struct):
     settings: dict[str, Any] = {}
     commands: dict[str, str] = {}
     last_failures: dict[str, str] = {}
+    began: float | None = None
+    made: float | None = None
     decision: dict[str, str] = {}
 
 
@@ -67,7 +72,7 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
             f"Check this yourself: {beside.decision.get('file')} has all that it rests on": beside.decision["check"]
         }
     result = Result(**from_json(raw, source))
-    return Report(result, beside.study, beside.settings, commands, beside.last_failures)
+    return Report(result, beside.study, beside.settings, commands, beside.last_failures, beside.began, beside.made)
 
 
 def report_of_study(study: Study, storage: str | None = None) -> Report:
@@ -93,7 +98,9 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
         commands |= _check_yourself(result, study, where)
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
-    return Report(result, study.name, beyond, commands, said)
+        began = min((t.told for t in connection.read_tickets(study.id, 0, 20) if t.told is not None), default=None)
+        made = max(times_told(connection, study.id, 20), default=None)
+    return Report(result, study.name, beyond, commands, said, began, made)
 
 
 def _is_short(study: Study) -> bool:
@@ -173,7 +180,8 @@ def command_words(settings: Mapping[str, Any]) -> list[str]:
 def write_report(report: Report, path: str | Path) -> None:
     """Write a report to a file whose suffix says the form: .html, .md or .json."""
     forms = {"html": to_html, "md": to_markdown, "json": to_json}
-    text = forms[checked_form(path)](report)
+    dated = report if report.made is not None else replace(report, made=time.time())
+    text = forms[checked_form(path)](dated)
     try:
         # What is not text, such as half of a surrogate pair in a label, must not keep the rest from being written.
         Path(path).write_text(text, encoding="utf-8", errors="replace")

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from surest.errors import SurestError
-from surest.report.page import question, reproduction, settings_rows
+from surest.report.page import LONG, question, reproduction, settings_rows
 from surest.report.report import report_on
 from surest.search.session import may_grow
 from surest.server.auth import needs
@@ -90,7 +90,8 @@ async def study(request: Request) -> Response:
         again=reproduction(report),
         may_grow=may_grow(seen.result.problem),
         checkable=files.is_checkable(seen.result.problem),
-        settings=[(key, value) for key, value in settings_rows(report) if key != "note"],
+        settings=settings_rows(report),
+        long=LONG,
     )
 
 
