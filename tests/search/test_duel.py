@@ -354,3 +354,14 @@ def test_duels_that_cannot_be_in_random_order_are_refused_or_shuffled() -> None:
     with pytest.raises(SourceError, match="random order"):
         surest.duel(rows)
     assert surest.duel(rows, shuffle=1).best == "a"
+
+
+def test_a_cycle_ranked_up_to_epsilon_names_nobody_for_certain() -> None:
+    """What is told up to ε does not say that nobody beats all others."""
+    names, rng = ["rock", "paper", "scissors"], random.Random(1)
+    judge = lambda a, b: rps(a, b) if rng.random() < 0.9 else a  # noqa: E731
+    result = surest.duel(names, judge, seed=1, rank=True, epsilon=0.05)
+    assert not result.certified
+    assert surest.duel(names, judge, seed=1, rank=True).reason == "no Condorcet winner"
+    with pytest.raises(UsageError, match="leave out top"):
+        surest.Session(names, algorithm="duels", rank=True, top=2)

@@ -36,6 +36,8 @@ def duels(
         raise UsageError(f"duels of {n} players have {n * (n - 1)} pairs, not {len(task.arms)}; leave out players")
     if top >= n:
         raise UsageError(f"top is {top}; with {n} arms it must be less than {n}")
+    if rank and top > 1:
+        raise UsageError("rank tells every pair apart, and so who beats all others; leave out top")
     book = Tournament(n, task.delta, task.epsilon, top, strict)
     desk = _Desk(book, task, rank, max(batch, workers), rows)
 
@@ -133,6 +135,8 @@ def _answer(book: Tournament, rank: bool, status: Any) -> Answer | None:
         if not (told | told.T | np.eye(book.n, dtype=bool)).all():
             return None
         first = groups_of(told)[0]
+        if len(first) > 1 and book.epsilon > 0:  # up to ε, everybody may still beat all others
+            return Answer(status().chosen, False, "all pairs told apart", status())
         if len(first) > 1:
             return Answer((), reason=NO_WINNER, status=status(), contenders=())
         return Answer(first, reason="all pairs told apart", status=status(), contenders=first)
