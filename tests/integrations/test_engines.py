@@ -22,7 +22,7 @@ Engine = Callable[[], Executor] | Executor
 
 
 def transcript(result: surest.Result) -> list[list[float]]:
-    return [[*request.arms.tolist(), *reply.values.tolist()] for request, reply in result.transcript]
+    return [[*request.arms.tolist(), *reply.tolist()] for request, reply in result.transcript]
 
 
 @pytest.fixture(scope="module")
