@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from calling import Run, steady
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-APART = {"prompt_on_questions.py", "best_of_eval_logs.py", "shared_study.py", "fastest_sort.py"}
+APART = {"best_prompt.py", "prompt_on_questions.py", "best_of_eval_logs.py", "shared_study.py", "fastest_sort.py"}
 """What they print depends on timing, or they change how their process logs and waits."""
 
 
