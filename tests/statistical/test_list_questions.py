@@ -12,7 +12,7 @@ from surest.algorithms.race import race
 from surest.core.question import Question
 from surest.evidence.lists import top as item_top
 from surest.evidence.lists.bars import Bars
-from surest.evidence.lists.duels import Duels
+from surest.evidence.lists.matches import Duels
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import pairs_apart

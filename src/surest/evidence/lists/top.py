@@ -11,7 +11,7 @@ from math import comb, inf, log
 import numpy as np
 
 from surest.core.protocol import Answer, FloatArray, IntArray, Status
-from surest.evidence.lists.duels import Duels
+from surest.evidence.lists.matches import Duels
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.verdict import SHARE_WITH_EPSILON
 from surest.kernels.constants import CAP, MEMORY, PRIOR, STEPS, WEIGHTS
