@@ -30,13 +30,13 @@ def duels_sentence(header: Line, claim: Line) -> str:
     short = f", up to {epsilon!r} of an even score" if epsilon else ""
     others = "every other" if m == 1 else f"each of the {len(labels) - m} others"
     if claim["none"]:
-        said = f"no {'arm' if m == 1 else f'{m} arms'} of {len(labels)} can beat {others} head to head{short}"
+        said = f"no {'arm' if m == 1 else f'{m} arms'} of {len(labels)} {'beats' if m == 1 else 'beat'} {others} head to head{short}"
     elif claim["certified"]:
-        unless = "" if claim["proven"] else ", if any can"
-        said = f"{quoted(labels, claim['arms'])} can beat {others} head to head{short}{unless}"
+        unless = "" if claim["proven"] else ", if any does" if m == 1 else ", if any do"
+        said = f"{quoted(labels, claim['arms'])} {'beats' if m == 1 else 'beat'} {others} head to head{short}{unless}"
     else:
         said = (
-            f"what beats {others} head to head{short}, if anything can, is among {quoted(labels, claim['contenders'])}"
+            f"what beats {others} head to head{short}, if any arm does, is among {quoted(labels, claim['contenders'])}"
         )
     return f"{said}; wrong with probability at most {header['delta']!r}"
 
