@@ -28,12 +28,13 @@ def duels_sentence(header: Line, claim: Line) -> str:
     """A claim in words."""
     labels, m, epsilon = header["labels"], header["top"], header["epsilon"]
     short = f", up to {epsilon!r} of an even score" if epsilon else ""
+    beat = "beats" if m == 1 else "beat"
     others = "every other" if m == 1 else f"each of the {len(labels) - m} others"
     if claim["none"]:
-        said = f"no {'arm' if m == 1 else f'{m} arms'} of {len(labels)} {'beats' if m == 1 else 'beat'} {others} head to head{short}"
+        said = f"no {'arm' if m == 1 else f'{m} arms'} of {len(labels)} {beat} {others} head to head{short}"
     elif claim["certified"]:
         unless = "" if claim["proven"] else ", if any does" if m == 1 else ", if any do"
-        said = f"{quoted(labels, claim['arms'])} {'beats' if m == 1 else 'beat'} {others} head to head{short}{unless}"
+        said = f"{quoted(labels, claim['arms'])} {beat} {others} head to head{short}{unless}"
     else:
         said = (
             f"what beats {others} head to head{short}, if any arm does, is among {quoted(labels, claim['contenders'])}"
