@@ -24,6 +24,8 @@ if _TYPE_CHECKING:
     from surest.errors import Stop as Stop
     from surest.result.data import Result as Result
     from surest.result.gate import Gate as Gate
+    from surest.search.champion import Challenge as Challenge
+    from surest.search.champion import Champion as Champion
     from surest.search.duel import aduel as aduel
     from surest.search.duel import duel as duel
     from surest.search.evaluate import aevaluate as aevaluate
@@ -47,6 +49,8 @@ __version__ = "0.2.0"
 _HOMES = {
     "Answer": "core.protocol",
     "Cells": "core.protocol",
+    "Challenge": "search.champion",
+    "Champion": "search.champion",
     "Gate": "result.gate",
     "Interrupted": "errors",
     "Problem": "core.problem",

@@ -1,0 +1,282 @@
+"""Candidates come one after another: each replaces the champion only if it is certified to be better on a list of items."""
+
+import inspect
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, wait
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from math import nan
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from surest.core.problem import problem_of
+from surest.core.scale import checked_scale
+from surest.errors import UsageError
+from surest.evidence.lists.champion import Contest, fresh_order
+from surest.search.executor import IN_FLIGHT
+from surest.study.champions import Kept, Memory
+
+Cell = tuple[bool, int]
+"""Whether it is the champion's, and the item's place on the list."""
+Steps = Iterator[list[Cell]]
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """What came of a challenge."""
+
+    verdict: Literal["promoted", "rejected", "undecided"]
+    evaluations: int
+    """How many scores it took, of the candidate and of the champion."""
+    items_counted: int
+    difference: float
+    """The candidate's mean less the champion's, on the items counted."""
+    number: int
+    """Which challenge it was; 0 if there was nothing to decide."""
+    level: float
+    """With which probability at most "promoted" is wrong."""
+    note: str = ""
+
+    @property
+    def promoted(self) -> bool:
+        """Whether the candidate is the champion now."""
+        return self.verdict == "promoted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if not self.number:
+            return self.note
+        said = f"{self.verdict} after {self.items_counted:,} items and {self.evaluations:,} evaluations"
+        said += f", {self.difference:+.3g} on these items" if self.items_counted else ""
+        return said + (f": {self.note}" if self.note else "")
+
+
+class Champion:
+    """The best candidate so far. Others challenge it, one after another, and replace it if they are certified to be better.
+
+    Of all promotions an expected share of at most `delta` is wrong, that is of a candidate whose mean on the list is not higher,
+    however many challenges there are. A candidate that is better by more than `worth` is rejected with probability at most
+    `delta`. Each challenge goes through the items in a random order of its own until either is certain: docs/champion.md.
+
+    Parameters
+    ----------
+    score : function
+        Of a candidate and an item: the score, once and for all. An async function goes with `achallenge`.
+    items : sequence
+        The list that means are about.
+    delta : float
+        The allowed share of wrong promotions.
+    worth : float
+        The least improvement that matters, in the units of the scores: a candidate is rejected once it is certain that it is not
+        better by more than this. The larger, the sooner. With 0, a candidate that is as good takes the whole list.
+    storage : str or Path, optional
+        A file, or the URL of a study's storage: the champion, all scores and the ledger outlive the process. Candidates must be
+        plain data then.
+    name : str
+        Of this champion in the storage.
+    bounds : (float, float)
+        The lowest and the highest possible score.
+    minimise : bool
+        Scores are costs, times or losses.
+    seed : int or str, optional
+        Draws the orders. Whoever makes candidates must not know it; default fresh.
+    executor : Executor, optional
+        Calls `score`.
+    in_flight : int
+        Items evaluated at a time with an executor, and in `achallenge`.
+    budget : int, optional
+        Evaluations after which a challenge ends undecided.
+    progress : function or bool, optional
+        Called with the challenge so far after each evaluated item; True writes a line to stderr.
+
+    Examples
+    --------
+    >>> def score(rate, item):  # right or wrong
+    ...     return float((item * 0.618) % 1 < rate)
+    >>> champion = Champion(score, range(1000), worth=0.05, seed=1)
+    >>> for candidate in (0.5, 0.45, 0.7, 0.7):
+    ...     print(champion.challenge(candidate).verdict)
+    promoted
+    rejected
+    promoted
+    rejected
+    >>> champion.best
+    0.7
+    """
+
+    def __init__(
+        self,
+        score: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *,
+        delta: float = 0.05,
+        worth: float = 0.0,
+        storage: str | Path | None = None,
+        name: str = "champion",
+        bounds: tuple[float, float] = (0.0, 1.0),
+        minimise: bool = False,
+        seed: int | str | None = None,
+        executor: Executor | None = None,
+        in_flight: int = IN_FLIGHT,
+        budget: int | None = None,
+        progress: Callable[[Challenge], object] | bool | None = None,
+    ) -> None:
+        problem_of(2, delta=delta)  # refuses what it cannot be
+        self.score, self.items = score, list(items)
+        self._scale = checked_scale(bounds, minimise)
+        if not self.items:
+            raise UsageError("there are no items; give at least one")
+        if not 0 <= worth < self._scale.width:
+            raise UsageError(f"worth is {worth}; it must be at least 0 and below {self._scale.width:g}")
+        if in_flight < 1 or (budget is not None and budget < 1):
+            raise UsageError("in_flight and budget must be at least 1")
+        self.delta, self.worth = float(delta), float(worth)
+        self._executor, self._in_flight, self._budget, self._progress = executor, in_flight, budget, progress
+        self._seed = secrets.token_hex(16) if seed is None else str(seed)
+        listed = sha256("\n".join(map(repr, self.items)).encode(errors="replace")).hexdigest()
+        settings = {
+            "items": listed,
+            "bounds": [self._scale.low, self._scale.high],
+            "minimise": minimise,
+            "delta": delta,
+        }
+        self._book = Memory(self.delta) if storage is None else Kept(storage, name, settings, self.delta)
+
+    @property
+    def best(self) -> Any:
+        """The champion; None before there is one."""
+        found = self._book.champion()
+        return None if found is None else found[1]
+
+    @property
+    def known(self) -> dict[int, float]:
+        """The champion's scores so far, by the places of items on the list."""
+        found = self._book.champion()
+        return {} if found is None else self._book.scores(found[0])
+
+    def challenge(self, candidate: Any) -> Challenge:
+        """Let a candidate challenge the champion; the first one becomes the champion without an evaluation."""
+        if _is_async(self.score):
+            raise UsageError("score is an async function: use await champion.achallenge(…)")
+        run = _Run(self, candidate, 1 if self._executor is None else self._in_flight)
+        for cells in run.steps():
+            if self._executor is None:
+                for cell in cells:
+                    run.tell(cell, self.score(*run.call(cell)))
+            else:
+                futures = [self._executor.submit(self.score, *run.call(cell)) for cell in cells]
+                wait(futures)
+                failed = [future for future in futures if future.exception() is not None]
+                for cell, future in zip(cells, futures, strict=True):
+                    if future not in failed:  # what was measured is kept
+                        run.tell(cell, future.result())
+                for future in failed:
+                    future.result()
+        return run.found
+
+    async def achallenge(self, candidate: Any) -> Challenge:
+        """`challenge` for an async `score`, with up to `in_flight` items at a time."""
+        import asyncio  # slow to load
+
+        if not _is_async(self.score):
+            raise UsageError("score is not an async function: use champion.challenge(…)")
+        run = _Run(self, candidate, self._in_flight)
+
+        async def told(cell: Cell) -> None:
+            run.tell(cell, await self.score(*run.call(cell)))
+
+        for cells in run.steps():
+            for error in await asyncio.gather(*map(told, cells), return_exceptions=True):
+                if error is not None:
+                    raise error
+        return run.found
+
+
+class _Run:
+    """A challenge under way: which cells to evaluate next, and what they say."""
+
+    def __init__(self, of: Champion, candidate: Any, width: int) -> None:
+        self._of, self._book, self._candidate, self._width = of, of._book, candidate, width
+        self._key, self._champion = self._book.key(candidate), self._book.champion()
+        self._evaluations = 0
+        self._told: dict[bool, dict[int, float]] = {}
+
+    def steps(self) -> Steps:
+        """Cells to evaluate, one batch after another; each must be told before the next."""
+        of, book = self._of, self._book
+        if self._champion is None:
+            if book.crown(None, self._key, self._candidate):
+                self.found = Challenge("promoted", 0, 0, nan, 0, 0.0, "the first champion: there was none to beat")
+                return
+            self._champion = book.champion()
+        assert self._champion is not None
+        if self._key == self._champion[0]:
+            self.found = Challenge("rejected", 0, 0, nan, 0, 0.0, "it is the champion already")
+            return
+        begun = book.begin((str(self._champion[1])[:60], str(self._candidate)[:60]))
+        order = fresh_order(len(of.items), of._seed, begun.number).tolist()
+        self._told = {False: book.scores(self._key), True: book.scores(self._champion[0])}
+        known = np.array([self._told[True].get(item, nan) for item in order])
+        contest = Contest(of._scale.to_unit(known), of.worth / of._scale.width, begun.level, of.delta)
+        width, note = of._scale.best - of._scale.worst, ""
+        while not contest.verdict:
+            batch = order[contest.counted : contest.counted + self._width]
+            cells = [(side, item) for item in batch for side in (False, True) if item not in self._told[side]]
+            if of._budget is not None and self._evaluations + len(cells) > of._budget:
+                note = f"the budget of {of._budget:,} evaluations is spent"
+                break
+            yield cells
+            for item in batch:
+                contest.add(float((self._told[False][item] - self._told[True][item]) / width))
+            self._show(self._so_far("undecided", contest, begun))
+        verdict = contest.verdict or "undecided"
+        if verdict == "promoted" and not book.crown(self._champion[0], self._key, self._candidate):
+            verdict, note = "undecided", "it is better than a champion that another one has replaced meanwhile"
+        book.end(begun.number, verdict, contest.path.tolist())
+        self.found = self._so_far(verdict, contest, begun, note)
+        if of._progress is True:
+            print(f"\rchallenge {begun.number}: {self.found}", file=sys.stderr)
+
+    def call(self, cell: Cell) -> tuple[Any, Any]:
+        """The arguments for `score`."""
+        assert self._champion is not None
+        return self._champion[1] if cell[0] else self._candidate, self._of.items[cell[1]]
+
+    def tell(self, cell: Cell, score: object) -> None:
+        """Keep a score."""
+        assert self._champion is not None
+        side, item = cell
+        value = self._of._scale.number(
+            score, f"item {self._of.items[item]!r:.60} of {'the champion' if side else 'a candidate'}"
+        )
+        self._book.keep(self._champion[0] if side else self._key, {item: value})
+        self._told[side][item] = value
+        self._evaluations += 1
+
+    def _so_far(self, verdict: Any, contest: Contest, begun: Any, note: str = "") -> Challenge:
+        scale, counted = self._of._scale, contest.counted
+        difference = (scale.best - scale.worst) * float(contest.path.mean()) if counted else nan
+        return Challenge(verdict, self._evaluations, counted, difference, begun.number, begun.level, note)
+
+    def _show(self, so_far: Challenge) -> None:
+        progress = self._of._progress
+        if callable(progress):
+            progress(so_far)
+        elif progress:
+            print(
+                f"\rchallenge {so_far.number}: {so_far.items_counted:,} of {len(self._of.items):,} items",
+                end="",
+                file=sys.stderr,
+            )
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    called = getattr(function, "func", function)
+    return inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__)
