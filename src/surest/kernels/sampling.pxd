@@ -55,7 +55,7 @@ cpdef void best_bets(Py_ssize_t a, Seen seen, double epsilon, double[::1] own, d
     arms=int64_t[::1])
 cpdef object plan(
     Py_ssize_t leader, Seen seen, double[::1] moved, uint8_t[::1] rejected, double epsilon, double[::1] coins,
-    Py_ssize_t spared
+    Py_ssize_t spared, double[::1] costs
 )
 cpdef void sift(double[::1] keys, int64_t[::1] arms, Py_ssize_t size, Py_ssize_t place) noexcept
 @cython.locals(result=double[:, ::1])

@@ -285,9 +285,18 @@ def best_bets(a: int, seen: Seen, epsilon: float, own: FloatArray, others: Float
 
 
 def plan(
-    leader: int, seen: Seen, moved: FloatArray, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int
+    leader: int,
+    seen: Seen,
+    moved: FloatArray,
+    rejected: BoolArray,
+    epsilon: float,
+    coins: FloatArray,
+    spared: int,
+    costs: FloatArray,
 ) -> IntArray:
     """How often to pull each arm in a batch of ``len(coins)`` pulls. `moved`, the counts to be, is used up.
+
+    Where `costs` has the cost of a pull of each arm, evidence per cost counts: the parts are divided by the costs.
 
     Pull by pull: the challenger is the arm least told apart from the leader, and the leader or the challenger is pulled, as
     a coin says that is weighted by their parts in the separation. Counts move within the batch, means are held. Keys only
@@ -327,6 +336,8 @@ def plan(
                 break
             keys[0] = key
             sift(keys, arms, size, 0)
+        if len(costs) > 0:
+            part = part * costs[j] / (part * costs[j] + (1.0 - part) * costs[leader])
         pulled = leader if coins[at] < part else j
         times[pulled] += 1
         moved[pulled] += 1.0

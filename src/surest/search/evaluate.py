@@ -72,8 +72,9 @@ def evaluate(
         How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
     budget : int, optional
         The most cells to evaluate. When they do not suffice, the answer so far is returned, with its contenders.
-    cost, budget_cost, cost_unit
-        As for `identify`. A table may have a column cost. The result then says what all cells would cost.
+    cost : float or mapping, optional
+        As for `identify`, and so `budget_cost` and `cost_unit`. A table may have a column cost. The result then says what all
+        cells would cost.
     target : {"items", "population"}
         Whether the verdict is about the mean on these items, or about what they are a random sample of.
     repeats : int

@@ -10,7 +10,7 @@ def _start(task: Task, **options: Any) -> Procedure[Answer]:
     from surest.algorithms.wager.wager import wager
 
     given: dict[str, Any] = {"epsilon": task.epsilon, "rng": task.rng, "arrivals": task.arrivals, "script": task.script}
-    return wager(task.arms, task.delta, **given, **options)
+    return wager(task.arms, task.delta, costs=task.question.prices, **given, **options)
 
 
 ENTRIES = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surest.algorithms.wager.sampling import Seen, plan, plan_many
+from surest.algorithms.wager.sampling import NO_COSTS, Seen, plan, plan_many
 from surest.core.protocol import Atoms, FloatArray, IntArray, Leads, Reply, Statistic, Status
 from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
@@ -91,6 +91,8 @@ class Ledger:
         self, n: int, delta: float, epsilon: float = 0.0, reserve: float = 0.0, *, may_pair: bool = True
     ) -> None:
         self.goal = math.log(1 / delta)
+        self.costs = NO_COSTS
+        """What a pull of each arm costs, where sampling is to heed it."""
         self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
         self.may_pair = may_pair and epsilon == 0 and n <= FEW
         self.prices, self.accounts = np.zeros(0), np.zeros(0)
@@ -375,7 +377,7 @@ class Ledger:
         late = total >= LONG + LONG_PER_ARM * len(self.counts)
         spared = int(SPARED * (total + size)) - int(SPARED * total) if late else 0
         given = leader, self._seen(pending), rejected, self.epsilon, rng.random(size), spared
-        return plan_many(self.states[0], *given) if self.is_crowd else plan(*given)
+        return plan_many(self.states[0], *given) if self.is_crowd else plan(*given, self.costs)
 
     def _rounds(self, size: int, pending: IntArray) -> IntArray:
         """The same with paired bets: all arms in play equally often, and the leader. Refuted ones, which may be better than

@@ -13,6 +13,9 @@ from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import crowds, sampling
 
+NO_COSTS = np.empty(0)
+"""All pulls cost the same."""
+
 
 class Seen(NamedTuple):
     """What was seen of all arms."""
@@ -32,9 +35,12 @@ class Seen(NamedTuple):
         return sampling.Seen(*self[:5], self.before.rows(), self.since.rows())
 
 
-def plan(leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int) -> IntArray:
+def plan(
+    leader: int, seen: Seen, rejected: BoolArray, epsilon: float, coins: FloatArray, spared: int,
+    costs: FloatArray = NO_COSTS,
+) -> IntArray:  # fmt: skip
     """How often to pull each arm in a batch of ``len(coins)`` pulls: see `kernels.sampling.plan`."""
-    return sampling.plan(leader, seen.kernel(), seen.planned.copy(), rejected, epsilon, coins, spared)
+    return sampling.plan(leader, seen.kernel(), seen.planned.copy(), rejected, epsilon, coins, spared, costs)
 
 
 def plan_many(

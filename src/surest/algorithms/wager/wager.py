@@ -29,13 +29,15 @@ def wager(
     reserve: float = 0.0,
     arrivals: Sequence[int] = (),
     script: Script = (),
+    costs: Sequence[float] = (),
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
     `batch` is the least number of pulls to ask for at a time. For many `workers`, requests are planned ahead of the rewards:
     nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals`
     then says how many each addition brings, and is looked at before each request. `script` says what the first requests are
-    to be: those of a recorded search, whose rewards count as any do. After them, no plans are made ahead.
+    to be: those of a recorded search, whose rewards count as any do. After them, no plans are made ahead. `costs` of a pull of
+    each arm make it sample by evidence per cost, where arms are not compared in pairs.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
@@ -45,6 +47,8 @@ def wager(
         len(script) > 0 and script[0][2] == Statistic.ATOMS
     )  # a search of a version that had none goes on without
     ledger = Ledger(len(arms), delta, epsilon, reserve, may_pair=not before_pairs)
+    if len(set(costs)) > 1 and min(costs) > 0 and reserve == 0:
+        ledger.costs = np.array(costs, np.float64)
     planning = workers > 1 and reserve == 0  # else arms may be added before the next request: it cannot be announced
     if workers > 1 and not (planning and len(script) == 0):
         batch, workers = max(batch, 2 * workers), 1
