@@ -88,7 +88,7 @@ cpdef (Py_ssize_t, double) bet_above(
 ) noexcept
 @cython.locals(second=double, shrink=double, stake=double, most=double)
 cdef void bet(
-    double[::1] wealth, double surprise, double room, double gain, double seen, double squares, Py_ssize_t t,
+    double[::1] wealth, Py_ssize_t at, double surprise, double room, double gain, double seen, double squares, Py_ssize_t t,
     double mean, bint lean
 ) noexcept
 @cython.locals(last=Py_ssize_t, first=Py_ssize_t)

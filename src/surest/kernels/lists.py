@@ -574,13 +574,13 @@ def bet_above(
         if t == n:
             break
         if slack > TOLERANCE_ON_LISTS and 0 < room < 2:
-            bet(state[:first], path[t] + 1 - room, room, 1 - room, state[both], state[both + 1], t, mean, lean)
+            bet(state, 0, path[t] + 1 - room, room, 1 - room, state[both], state[both + 1], t, mean, lean)
         if predicted:
             ahead, rest = told[t, 1] / left, path[t] - told[t, 0]
             m = (total * mean - state[both]) / left - ahead
             if told[t, 2] + m > LEAST_ROOM:
                 gain, seen = -m - ahead, state[both + 2] + t * ahead
-                bet(state[first:both], rest - m, told[t, 2] + m, gain, seen, state[both + 3], t, mean, lean)
+                bet(state, first, rest - m, told[t, 2] + m, gain, seen, state[both + 3], t, mean, lean)
             state[both + 2] += rest
             state[both + 3] += rest * rest
         mixed = 0.0
@@ -588,7 +588,7 @@ def bet_above(
             mixed += WEIGHTS[k] * (share * state[k] + (1 - share) * predicted * state[first + k])
         if mixed >= threshold:
             return t + 1, mixed
-        for k in range(both):
+        for k in range(both if predicted else first):
             state[k] = bounded(state[k])
         state[both] += path[t]
         state[both + 1] += path[t] * path[t]
@@ -597,6 +597,7 @@ def bet_above(
 
 def bet(
     wealth: FloatArray,
+    at: int,
     surprise: float,
     room: float,
     gain: float,
@@ -608,7 +609,7 @@ def bet(
 ) -> None:
     """Stake by the sum and the squares of t earlier values, and pay: a value is by `surprise` more than it may be on average.
 
-    That is never less than −`room`. By what is certain, it is expected to be `gain`.
+    `at` is where its wealth begins. That is never less than −`room`. By what is certain, it is expected to be `gain`.
     """
     second, shrink = (squares + PRIOR) / (t + MEMORY), MEMORY
     if lean:
@@ -616,10 +617,10 @@ def bet(
         shrink = max(second / (mean * mean), MEMORY) if second < most else MOST_SHRINKAGE
     gain += seen / (t + shrink)
     stake = min(max(gain, 0.0) / (second + gain * gain), CAP / room)
-    wealth[0] *= 1 + stake * surprise
+    wealth[at] *= 1 + stake * surprise
     stake = CAP / room
     for k in range(1, 1 + STEPS):
-        wealth[k] *= 1 + stake * surprise
+        wealth[at + k] *= 1 + stake * surprise
         stake /= 2
 
 
