@@ -48,7 +48,7 @@ def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
     assert json.loads(run("result", "s", "--json"))["reason"] == "still running"
     assert "health:" in run("result", "s")
     assert [study["name"] for study in json.loads(run("list", "--json"))] == ["s"]
-    assert run("list").startswith("s\t2 arms")
+    assert run("list").startswith("s\trunning\t–\t2 arms")
     run("export", "s", "--output", str(tmp_path / "s.json"))
     assert run("import", str(tmp_path / "s.json"), "--name", "copy") == "study copy\n"
     assert json.loads(run("export", "copy"))["tickets"] == json.loads(run("export", "s"))["tickets"]

@@ -147,15 +147,16 @@ def test_buttons_follow_what_others_do(site: str, storage: str, seen: Browser) -
     """Somebody else pauses the study, and later it ends: the page offers what can be done now, without a reload."""
     study = surest.open_study(storage, f"others {seen.size}", ["a", "b"], 0.4, seed=1, budget=20)
     seen.open(f"{site}/studies/others%20{seen.size}")
-    assert offered(seen) == ["Evaluate by hand", "Pause handing out tickets", "Delete"]
+    assert offered(seen) == ["Evaluate by hand", "Pause handing out tickets"]
     study.pause()
-    seen.wait(lambda: offered(seen) == ["Evaluate by hand", "Hand out tickets again", "Delete"], "paused")
+    seen.wait(lambda: offered(seen) == ["Evaluate by hand", "Hand out tickets again"], "paused")
     study.resume()
     seen.wait(lambda: "Pause handing out tickets" in offered(seen), "resumed")
     assert "Join as a worker" in seen.text()
     while tickets := study.ask(1):
         study.tell(tickets[0].id, 0.5)
-    seen.wait(lambda: offered(seen) == ["Delete"], "ended")
+    next_steps = ["Download the report", "Download the rewards", "Start the next study"]
+    seen.wait(lambda: offered(seen) == next_steps, "ended")
     assert "Join as a worker" not in seen.text()
     assert seen.was_not_reloaded
 

@@ -70,10 +70,11 @@ def test_a_study_says_its_verdict_first(storage: str, visitor: Visitor) -> None:
     study = told(made(storage, "verdict", ["a", "b"], note="why it is done"), 6)
     held = study.ask(1, "slow hand")[0]
     page = visitor.get(path("verdict"))
-    order = ["Not decided (still running)", "Intervals by arm", "Evidence over time", "Allocation", "Arms", "Workers"]
-    order += ["Tickets out", "Health", "Log", "Join as a worker", "Do it again", "Settings", "Download"]
-    places = [page.words.index(words) for words in order]
+    order = "Not decided: running|Evaluate by hand|rewards told|Intervals by arm|Evidence over time|Allocation|Arms|Workers|"
+    order += "Tickets out|Health|Log|Join as a worker|Do it again|Settings|All of it (JSON)|Delete this study"
+    places = [page.words.index(words) for words in order.split("|")]
     assert places == sorted(places)
+    assert "still running" not in page.words  # its state is said once
     assert "why it is done" in page.words
     assert f"{path('verdict')}/tickets/{held.id}/fail" in page.text
     assert "slow hand" in page.words

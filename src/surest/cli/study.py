@@ -10,11 +10,11 @@ import click
 
 from surest.cli import check_command, streams
 from surest.cli.decision import check_decision, decision_option, write_decision
-from surest.errors import SourceError
+from surest.errors import SourceError, SurestError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.workers import shell_name
-from surest.text import in_json
+from surest.text import counted, in_json
 
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
@@ -112,22 +112,27 @@ def study() -> None:
 @study.command(name="list")
 @common
 def list_(storage: str, as_json: bool) -> int:
-    """List the studies of a database."""
-    rows = [
-        {
-            "name": s.name,
-            "algorithm": s.settings.problem.algorithm,
-            "arms": len(s.labels),
-            "delta": s.settings.problem.delta,
-        }
-        for s in list_studies(storage)
-    ]
-    lines = [
-        f"{visible(str(r['name']))}\t{r['arms']} arm{'' if r['arms'] == 1 else 's'}\tδ = {r['delta']}\t{r['algorithm']}"
-        for r in rows
-    ]
+    """List the studies of a database: how each stands, and which arm leads."""
+    rows = [_standing(one) for one in list_studies(storage)]
+    said = ([r["name"], r["state"], r["leader"] or "–", counted(r["arms"], "arm"), f"δ = {r['delta']}"] for r in rows)
+    lines = ["\t".join(visible(str(cell)) for cell in line) for line in said]
     say(as_json, rows, "\n".join(lines) or "no studies")
     return 0
+
+
+def _standing(one: Study) -> dict[str, Any]:
+    """A line of the list. A study that cannot be read does not hide the others."""
+    leader, problem = None, one.settings.problem
+    try:
+        now = one.status()
+        begun = now.result.pulls > 0 or now.result.certified
+        leader = ", ".join(map(str, now.result.chosen)) if begun else None
+        ended = "decided" if now.result.certified else now.result.reason
+        state = ended if now.finished else "paused" if one.paused else "running"
+    except SurestError as error:
+        state = f"cannot be read: {error}"
+    said = {"name": one.name, "state": state, "leader": leader}
+    return {**said, "algorithm": problem.algorithm, "arms": len(one.labels), "delta": problem.delta}
 
 
 @study.command(name="add-arms")

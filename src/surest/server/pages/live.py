@@ -5,7 +5,7 @@ import contextlib
 import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from markupsafe import Markup
@@ -120,6 +120,7 @@ def shown(seen: Seen, path: str, may_work: bool) -> Shown:
     name, says = visible(seen.study.name), f"{state}. {_in_short(seen)}"
     parts = {
         "part-verdict": _verdict(seen, state),
+        "part-facts": _facts(seen),
         "part-pictures": _pictures(seen),
         "part-arms": _arms(seen),
         "part-cells": part("part-cells.html", table=cell_table(result), path=path, paged=False),
@@ -141,20 +142,23 @@ def _in_short(seen: Seen) -> str:
 
 
 def _verdict(seen: Seen, state: str) -> Markup:
-    level, share = level_of(seen.result)
+    result = seen.result
+    told = replace(seen.report, result=replace(result, forecast=None))  # which stands among the facts
     return part(
         "part-verdict.html",
-        result=seen.result,
+        result=result,
         progress=seen.progress,
-        state=state,
-        says=verdict(seen.result),
-        summary=summary(seen.report),
-        level=level,
-        share=share,
+        state=state if result.certified else f"Not decided: {state[:1].lower()}{state[1:]}",
+        says=verdict(result).replace(f"Not decided ({result.reason}). ", ""),
+        summary=summary(told),
         paused=seen.paused,
-        speed=_speed(seen),
-        forecast=_forecast(seen),
     )
+
+
+def _facts(seen: Seen) -> Markup:
+    level, share = level_of(seen.result)
+    said = {"level": level, "share": share, "speed": _speed(seen), "forecast": _forecast(seen)}
+    return part("part-facts.html", progress=seen.progress, **said)
 
 
 def _speed(seen: Seen) -> str:
