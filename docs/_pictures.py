@@ -163,6 +163,16 @@ def ab_test(folder: Path, names: dict[str, Any]) -> None:
     _save(axes.figure, "tutorial-ab-test.png")
 
 
+def champion(folder: Path, names: dict[str, Any]) -> None:
+    """Evaluations by challenge."""
+    found = [one for *_, one in names["found"]]
+    figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+    colours = ["tab:green" if one.promoted else "tab:grey" for one in found]
+    axes.bar(range(1, 1 + len(found)), [one.evaluations for one in found], color=colours)
+    axes.set(xlabel="challenge", ylabel="evaluations", title="Green: promoted. All others: rejected")
+    _save(figure, "tutorial-champion.png")
+
+
 def pay(folder: Path, names: dict[str, Any]) -> None:
     """Means against prices."""
     _save(names["result"].plot("costs").figure, "tutorial-pay.png")
@@ -244,6 +254,7 @@ PICTURES: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     "shell": shell,
     "language-models": language_models,
     "ab-test": ab_test,
+    "champion": champion,
     "pay": pay,
     "simulation": simulation,
 }

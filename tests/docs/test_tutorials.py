@@ -32,6 +32,7 @@ def without_seconds(text: str) -> str:
 def test_there_is_one_for_each_kind_of_user() -> None:
     assert [page.stem for page in TUTORIALS] == [
         "ab-test",
+        "champion",
         "games",
         "judges",
         "language-models",

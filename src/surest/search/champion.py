@@ -53,7 +53,8 @@ class Challenge:
     def __str__(self) -> str:
         if not self.number:
             return self.note
-        said = f"{self.verdict} after {self.items_counted:,} items and {self.evaluations:,} evaluations"
+        plural = "" if self.evaluations == 1 else "s"
+        said = f"{self.verdict} after {self.items_counted:,} items and {self.evaluations:,} evaluation{plural}"
         said += f", {self.difference:+.3g} on these items" if self.items_counted else ""
         return said + (f": {self.note}" if self.note else "")
 

@@ -1,0 +1,79 @@
+"""ChampionAcceptance in real runs of GEPA, on a toy with known true means."""
+
+import random
+from typing import Any
+
+import gepa
+import pytest
+from gepa.core.adapter import EvaluationBatch
+from gepa.strategies.acceptance import AcceptanceCriterion
+
+from surest.integrations.gepa import ChampionAcceptance
+
+VALSET, TRAINSET = list(range(300)), list(range(300, 400))
+
+
+class Adapter:
+    """A candidate is right on a share of the questions, and it says which."""
+
+    propose_new_texts = None
+
+    def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: bool = False) -> Any:
+        scores = [
+            float(random.Random(f"{candidate['rate']} {item}").random() < float(candidate["rate"])) for item in batch
+        ]
+        return EvaluationBatch(outputs=scores, scores=scores, trajectories=scores if capture_traces else None)
+
+    def make_reflective_dataset(self, candidate: Any, batch: Any, components: list[str]) -> dict[str, Any]:
+        return {name: [{"score": 0}] for name in components}
+
+
+class Log:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def log(self, message: str) -> None:
+        self.lines.append(message)
+
+
+def mean(candidate: dict[str, str]) -> float:
+    return sum(Adapter().evaluate(VALSET, candidate).scores) / len(VALSET)
+
+
+def optimised(rule: Any, calls: int) -> tuple[Any, list[str]]:
+    rng, log = random.Random(3), Log()
+
+    def proposed(candidate: dict[str, str], *_: Any) -> dict[str, str]:
+        return {"rate": f"{min(max(float(candidate['rate']) + rng.choice([-0.2, -0.1, 0, 0.15]), 0.05), 0.95):.4f}"}
+
+    result = gepa.optimize(
+        {"rate": "0.4"}, TRAINSET, VALSET, Adapter(), custom_candidate_proposer=proposed, max_metric_calls=calls,
+        acceptance_criterion=rule, logger=log, candidate_selection_strategy="current_best",
+    )  # fmt: skip
+    return result, log.lines
+
+
+def wrong(result: Any) -> int:
+    """How many were accepted that are not better than their parent."""
+    pairs = zip(result.candidates[1:], result.parents[1:], strict=True)
+    return sum(mean(candidate) <= mean(result.candidates[parents[0]]) for candidate, parents in pairs)
+
+
+def test_gepa_accepts_what_is_better_and_its_own_rule_much_that_is_not() -> None:
+    rule = ChampionAcceptance(Adapter(), VALSET, worth=0.05, seed=1)
+    assert isinstance(rule, AcceptanceCriterion)
+    result, log = optimised(rule, 5000)
+    promoted = [one for one in rule.challenges if one.promoted]
+    assert len(result.candidates) == 1 + len(promoted) >= 3
+    assert wrong(result) == 0
+    assert rule.champion.best == result.best_candidate
+    assert mean(result.best_candidate) > mean({"rate": "0.4"}) + 0.2
+    assert any("not accepted: rejected after" in line for line in log)
+    assert sum(one.evaluations for one in rule.challenges) < result.total_metric_calls, "they count towards the limit"
+    own, _ = optimised("strict_improvement", 5000)
+    assert wrong(own) > 0.3 * (len(own.candidates) - 1) > 0
+
+
+def test_what_champion_refuses_is_refused() -> None:
+    with pytest.raises(ValueError, match="worth"):
+        ChampionAcceptance(Adapter(), VALSET, worth=2)
