@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surest_verify
 from calling import Run
 from surest import identify
 from surest.arms.order import _few_runs, _many
@@ -202,3 +203,52 @@ def test_equal_arms_are_certified_in_at_most_delta_of_the_files() -> None:
     assert certified == 0
     simulated = sum(identify(rows, delta, resample=True, seed=seed).certified for seed in range(20))
     assert simulated == 20  # the mistake that this guards against
+
+
+def drawn(rng: np.random.Generator, **arms: tuple[float, int]) -> dict[str, list[float]]:
+    return {arm: (rng.random(rows) < mean).astype(float).tolist() for arm, (mean, rows) in arms.items()}
+
+
+def test_a_finished_record_goes_on_where_an_arm_has_no_rows_left(tmp_path: Path, run: Run) -> None:
+    """Two close arms with many rows, and a third that its 30 rows refute."""
+    rewards = drawn(np.random.default_rng(5), a=(0.5, 20_000), b=(0.47, 20_000), c=(0.1, 30))
+    ended, found = (identify(rewards, 0.1, finished=finished, record=True) for finished in (False, True))
+    assert (ended.certified, list(ended.wanted)) == (False, ["c"])
+    assert found.pulls_per_arm.tolist() == [599, 599, 30]
+    assert (found.best, found.certified, found.wanted) == ("a", True, {})
+    assert "'c' had no rows left, and the search went on" in found.warnings[0]
+    assert "rows" not in found.problem.options
+    found.write_decision(tmp_path / "d.jsonl")
+    assert "Claim: " in "".join(surest_verify.verify(str(tmp_path / "d.jsonl")))
+    file = tmp_path / "r.csv"
+    file.write_text("arm,value\n" + "".join(f"{arm},{v:g}\n" for arm, values in rewards.items() for v in values))
+    assert [run("identify", str(file), "--delta", "0.1", *more)[0] for more in ((), ("--suggest", "2"))] == [0, 3]
+
+
+def test_a_finished_record_that_needs_no_more_rows_is_the_same_search() -> None:
+    """An arm had none left at the end, but was not asked for more."""
+    rewards = drawn(np.random.default_rng(4), a=(0.5, 20_000), b=(0.47, 20_000), c=(0.1, 30))
+    found = identify(rewards, 0.1, finished=True)
+    assert (found.certified, found.pulls_per_arm[2], found.warnings) == (True, 30, ())
+
+
+def test_where_all_is_counted_it_says_what_is_known_and_wanted() -> None:
+    rewards = drawn(np.random.default_rng(1), a=(0.9, 300), b=(0.2, 300), c=(0.9, 4))
+    found = identify(rewards, finished=True)
+    assert (found.certified, found.reason, list(found.wanted)) == (False, "more rewards needed", ["c"])
+    assert set(found.contenders) == {"a", "c"}
+    assert len(identify(rewards).contenders) == 3
+    assert (
+        identify({"a": [1.0] * 3, "b": [0.0] * 3}, finished=True).wanted
+        == identify({"a": [1.0] * 3, "b": [0.0] * 3}).wanted
+    )
+
+
+def test_a_best_arm_of_few_rows_is_lost_with_probability_at_most_delta() -> None:
+    """Its first rows decide when it is not asked any more, but how many there are was known before them."""
+    rng, lost = np.random.default_rng(8), 0
+    for _ in range(150):
+        found = identify(drawn(rng, a=(0.5, 30), b=(0.45, 400), c=(0.45, 400)), 0.3, finished=True, progress=False)
+        lost += "a" not in (found.contenders or "a")  # None: rows left over spoke against it
+    assert lost <= 64  # binomial of 0.3: more comes once in 1,000 times
+    assert lost > 0

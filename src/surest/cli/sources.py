@@ -127,7 +127,9 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
     record = given["decision"] is not None
-    result = ended(find_best(rewards, **{"seed": 0, **settings}, record=record, shuffle=given["shuffle"]), stopped_by)
+    finished = not given["follow"] and given["suggest"] is None
+    how = {"record": record, "shuffle": given["shuffle"], "finished": finished}
+    result = ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}

@@ -24,7 +24,7 @@ from surest.result.data import Result
 from surest.search.call import work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import entry_of, resolved
-from surest.search.recorded import feed, heeding_all, with_batch
+from surest.search.recorded import NO_MORE, feed, heeding_all, rows_of, went_on, with_batch, without_rows
 from surest.search.run import Run
 from surest.search.simulate import Calls, answer_from, simulate
 from surest.search.watching import Hook, watching
@@ -44,6 +44,7 @@ def identify(
     seeded: bool = False,
     resample: bool = False,
     shuffle: int | bool | None = None,
+    finished: bool = False,
     executor: Workers | None = None,
     in_flight: int = IN_FLIGHT,
     retries: int | None = None,
@@ -104,6 +105,9 @@ def identify(
         Put each arm's recorded rewards in a random order first, drawn from this seed (True is 0): for an independent sample whose
         order was lost. Choose it beforehand, and do it once, when all rewards are there. Without it, rewards that cannot be in
         random order are refused.
+    finished : bool
+        No more rewards will be recorded, and this is the only look at them: where an arm has none left, go on with those of the
+        others that can still decide. So it is with `shuffle`.
     executor : concurrent.futures.Executor, or a function that returns one
         Where to call the callables: threads, processes, loky's, Dask's. A function is called again when an executor breaks.
     in_flight : int
@@ -190,8 +194,11 @@ def identify(
         with Run(book, problem, watch, history=history, calls=calls) as run:
             answer_from(bandit, book, watch)
         return replace(run.found(), resampled=isinstance(source, Simulated) and source.resampled)
+    whole: dict[str, Any] = {}
     if isinstance(source, Records):
         asked = with_batch(asked)
+        whole = rows_of(asked, source.rewards) if finished or shuffle is not None else {}
+        asked |= whole
     with Run.begun(
         source.labels, asked, watch, in_flight=in_flight, seed=seed, fresh=fresh, storage=storage,
         name=name, retries=retries, on_failure=on_failure, history=history, record=record,
@@ -204,7 +211,16 @@ def identify(
             drive(run.desk, work, executor, in_flight)
     if isinstance(source, Functions):
         return run.found()
-    found = heeding_all(replace(run.found(), health=None), source.rewards)
+    found = run.found()
+    if whole:
+        found, ended = without_rows(found), found.certified or found.reason == NO_MORE
+        if ended and (found.pulls_per_arm == whole["rows"]).any():  # it may have gone on
+            first = identify(source, delta, seed=seed, progress=False, history=history, record=record, **settings)
+            if first.certified or (not found.certified and first.contenders == found.contenders):
+                return first
+            found = went_on(found, first)
+            wanted = {} if found.certified else {source.labels.index(arm): k for arm, k in first.wanted.items()}
+    found = heeding_all(replace(found, health=None), source.rewards)
     if source.column is not None:
         said, more = ABOUT_ITEMS.format(source.column), {**(columns or {}), "item": source.column}
         found = replace(found, warnings=(*found.warnings, f"T{said[1:]}: surest.evaluate(…, columns={more!r})"))

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from surest.algorithms import options_of
+from surest.algorithms.wager.entry import NO_MORE as NO_MORE
 from surest.core.problem import default_algorithm
 from surest.core.protocol import FloatArray
 from surest.evidence.pulls.apart import lead_of
@@ -76,6 +78,30 @@ def with_batch(settings: Mapping[str, Any]) -> dict[str, Any]:
     algorithm = settings.get("algorithm") or default_algorithm(settings)
     least = {"batch": RECORDED_BATCH} if "batch" in options_of(entry_of(algorithm)) else {}
     return {**least, **settings}
+
+
+def rows_of(settings: Mapping[str, Any], rewards: Sequence[Any]) -> dict[str, list[int]]:
+    """How many rewards each arm has, for an algorithm that goes on where one of them has none left; else nothing.
+
+    >>> rows_of({}, [[0.5, 1.0], [0.5]]), rows_of({"top": 1}, [[0.5, 1.0], [0.5]])
+    ({'rows': [2, 1]}, {})
+    """
+    algorithm = settings.get("algorithm") or default_algorithm(settings)
+    heeded = "rows" in options_of(entry_of(algorithm)) and min(map(len, rewards), default=0) > 0
+    return {"rows": [len(values) for values in rewards]} if heeded else {}
+
+
+def without_rows(found: Result) -> Result:
+    """The same result, without the option that `rows_of` made."""
+    options = {name: value for name, value in found.problem.options.items() if name != "rows"}
+    return replace(found, problem=msgspec.structs.replace(found.problem, options=options))
+
+
+def went_on(found: Result, first: Result) -> Result:
+    """A result of finished records that goes beyond the `first`, which ended where an arm had no more: it says so."""
+    shown = ", ".join(f"{label!r:.60}" for label in list(first.wanted)[:3]) + (", …" if len(first.wanted) > 3 else "")
+    said = f"{shown} had no rows left, and the search went on with others: with more rows it is another search"
+    return replace(found, reason=found.reason if found.certified else first.reason, warnings=(*found.warnings, said))
 
 
 def heeding_all(found: Result, rewards: Sequence[FloatArray]) -> Result:

@@ -5,6 +5,9 @@ from typing import Any
 from surest.algorithms.entry import Entry, Option, Task
 from surest.core.protocol import Answer, Procedure
 
+NO_MORE = "all rewards counted"
+"""Why it ends where arms in play have none left."""
+
 
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
     from surest.algorithms.wager.wager import wager
@@ -24,6 +27,7 @@ ENTRIES = (
         options={
             "batch": Option("whole number", "the least number of pulls to ask for at a time; default 1"),
             "reserve": Option("number", "the part of δ kept for arms that are added later; default 0"),
+            "rows": Option("value", "the most rewards that each arm can give, known beforehand; default without end"),
             "workers": Option("whole number", "evaluations under way at a time, for which it plans ahead; default 1"),
         },
         growing=True,

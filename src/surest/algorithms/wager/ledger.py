@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surest.algorithms.wager.sampling import NO_COSTS, Seen, plan, plan_many
-from surest.core.protocol import Atoms, FloatArray, IntArray, Leads, Reply, Statistic, Status
+from surest.core.protocol import Atoms, BoolArray, FloatArray, IntArray, Leads, Reply, Statistic, Status
 from surest.evidence.pulls.alike import CROWD, kinds_of
 from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runner_up, shortfalls
 from surest.evidence.pulls.betting import confidence_sequence
@@ -138,6 +138,13 @@ class Ledger:
         others = self.certified >= self.goal
         others[self.leader] = True
         return (self.paired or self.leader == self.nominee) and bool(others.all())
+
+    @property
+    def in_play(self) -> BoolArray:
+        """The arms that are not refuted, and the leader."""
+        playing: BoolArray = self.certified < self.goal
+        playing[self.leader] = True
+        return playing
 
     def _price(self, more: int, price: float) -> None:
         """Set the terms for new arms: log of the account, and the evidence that refutes them beyond the goal.
@@ -382,8 +389,7 @@ class Ledger:
     def _rounds(self, size: int, pending: IntArray) -> IntArray:
         """The same with paired bets: all arms in play equally often, and the leader. Refuted ones, which may be better than
         they looked, are pulled so often that they have as large a part of the leader's pulls as they are likely to be better."""
-        playing = self.certified < self.goal
-        playing[self.leader] = True
+        playing = self.in_play
         rounds = min(-(-size // int(playing.sum())), MOST_ROUNDS)
         planned = self.counts + pending
         lacking = planned[self.leader] * np.exp(-self.apart) - planned

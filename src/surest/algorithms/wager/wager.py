@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from surest.algorithms.entry import Script
+from surest.algorithms.wager.entry import NO_MORE
 from surest.algorithms.wager.ledger import Ledger
 from surest.algorithms.wager.sampling import plan_ahead
-from surest.core.protocol import Answer, IntArray, Procedure, Pull, Statistic
+from surest.core.protocol import Answer, BoolArray, IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 
 FIRST = 2
@@ -30,6 +31,7 @@ def wager(
     arrivals: Sequence[int] = (),
     script: Script = (),
     costs: Sequence[float] = (),
+    rows: Sequence[int] | None = None,
 ) -> Procedure[Answer]:
     """The best arm (or one within ε of it), wrong with probability at most δ, whenever it stops.
 
@@ -38,6 +40,8 @@ def wager(
     then says how many each addition brings, and is looked at before each request. `script` says what the first requests are
     to be: those of a recorded search, whose rewards count as any do. After them, no plans are made ahead. `costs` of a pull of
     each arm make it sample by evidence per cost, where arms are not compared in pairs.
+    `rows` says how many rewards each arm can give in all, known before any is seen: an arm that has given them is not asked any
+    more, whatever is pulled instead, and stays a contender unless evidence refutes it.
     """
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
@@ -53,6 +57,8 @@ def wager(
     if workers > 1 and not (planning and len(script) == 0):
         batch, workers = max(batch, 2 * workers), 1
     planned = [np.full(len(arms), FIRST)]  # how often to pull each arm, in this request and in those that follow
+    if rows is not None:
+        planned = [np.minimum(planned[0], rows)]
     k = 0  # requests made
     while True:
         while ledger.additions < len(arrivals):
@@ -75,6 +81,24 @@ def wager(
             return Answer(int(arms[ledger.leader]), reason=reason, status=ledger.status())
         del planned[0]
         plan_ahead(planned, ledger.counts, batch, workers, partial(ledger.next_batch, rng), ledger.missing)
+        if rows is not None:
+            planned = [_within(planned[0], np.asarray(rows) - ledger.counts.astype(np.int64), ledger.in_play)]
+            if not planned[0].any():
+                return Answer(int(arms[ledger.leader]), False, NO_MORE, ledger.status())
+
+
+def _within(planned: IntArray, left: IntArray, in_play: BoolArray) -> IntArray:
+    """What is planned as far as there is so much left; in place of the rest, arms in play that have more, equally often.
+
+    >>> _within(np.array([4, 4, 1]), np.array([9, 0, 9]), np.array([True, True, False]))
+    array([8, 0, 1])
+    """
+    times: IntArray = np.minimum(planned, left)
+    more = in_play & (left > times)
+    if more.any():
+        rest = -(-int(planned.sum() - times.sum()) // int(more.sum()))
+        times = np.where(more, np.minimum(times + rest, left), times)
+    return times if (times[in_play] > 0).any() else np.zeros_like(times)
 
 
 def _sparse(times: IntArray) -> tuple[IntArray, IntArray]:
