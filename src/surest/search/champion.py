@@ -2,7 +2,6 @@
 
 import inspect
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import asdict, dataclass
@@ -87,15 +86,16 @@ class Champion:
     minimise : bool
         Scores are costs, times or losses.
     seed : int or str, optional
-        Draws the orders. Whoever makes candidates must not know it; default fresh.
+        Draws the orders, with the number of the challenge; default fresh. Whoever makes candidates must not know it, and without
+        a storage it must not serve twice.
     executor : Executor, optional
         Calls `score`.
     in_flight : int
         Items evaluated at a time with an executor, and in `achallenge`.
     budget : int, optional
         Evaluations after which a challenge ends undecided.
-    progress : function or bool, optional
-        Called with the challenge so far after each evaluated item; True writes a line to stderr.
+    progress : function, optional
+        Called with the challenge so far after each item or batch of items, such as ``print``.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Champion:
         executor: Executor | None = None,
         in_flight: int = IN_FLIGHT,
         budget: int | None = None,
-        progress: Callable[[Challenge], object] | bool | None = None,
+        progress: Callable[[Challenge], object] | None = None,
     ) -> None:
         problem_of(2, delta=delta)  # refuses what it cannot be
         self.score, self.items = score, list(items)
@@ -236,14 +236,13 @@ class _Run:
             yield cells
             for item in batch:
                 contest.add(float((self._told[False][item] - self._told[True][item]) / width))
-            self._show(self._so_far("undecided", contest, begun))
+            if of._progress is not None:
+                of._progress(self._so_far("undecided", contest, begun))
         verdict = contest.verdict or "undecided"
         if verdict == "promoted" and not book.crown(self._champion[0], self._key, self._candidate):
             verdict, note = "undecided", "it is better than a champion that another one has replaced meanwhile"
         book.end(begun.number, verdict, contest.path.tolist())
         self.found = self._so_far(verdict, contest, begun, note)
-        if of._progress is True:
-            print(f"\rchallenge {begun.number}: {self.found}", file=sys.stderr)
 
     def call(self, cell: Cell) -> tuple[Any, Any]:
         """The arguments for `score`."""
@@ -265,17 +264,6 @@ class _Run:
         scale, counted = self._of._scale, contest.counted
         difference = (scale.best - scale.worst) * float(contest.path.mean()) if counted else nan
         return Challenge(verdict, self._evaluations, counted, difference, begun.number, begun.level, note)
-
-    def _show(self, so_far: Challenge) -> None:
-        progress = self._of._progress
-        if callable(progress):
-            progress(so_far)
-        elif progress:
-            print(
-                f"\rchallenge {so_far.number}: {so_far.items_counted:,} of {len(self._of.items):,} items",
-                end="",
-                file=sys.stderr,
-            )
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
