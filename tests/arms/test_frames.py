@@ -58,7 +58,7 @@ def test_a_result_as_a_frame() -> None:
 def test_a_package_that_is_missing_is_named_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing = ("pandas", "polars", "matplotlib", "optuna", "sklearn", "joblib", "inspect_ai")
+    missing = ("pandas", "polars", "matplotlib", "optuna", "sklearn", "joblib", "inspect_ai", "gepa")
     real = builtins.__import__
 
     def without(name: str, *arguments: Any, **named: Any) -> Any:
@@ -71,7 +71,8 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
     for call, extra in ((result.to_pandas, "pandas"), (result.to_polars, "polars"), (result.plot, "plot")):
         with pytest.raises(MissingPackageError, match=rf"pip install 'surest\[{extra}\]'"):
             call()
-    for module, how in (("optuna", "surest[optuna]"), ("sklearn", "surest[sklearn]"), ("inspect_ai", "inspect-ai")):
+    extras = (("gepa", "surest[gepa]"), ("optuna", "surest[optuna]"), ("sklearn", "surest[sklearn]"))
+    for module, how in (*extras, ("inspect_ai", "inspect-ai")):
         monkeypatch.delitem(sys.modules, f"surest.integrations.{module}", raising=False)
         with pytest.raises(ImportError) as refused:
             importlib.import_module(f"surest.integrations.{module}")
