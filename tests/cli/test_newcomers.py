@@ -321,7 +321,7 @@ def test_nobody_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     status, _, err = run("study", "delete", "mine")
     assert status == 2
-    assert "give --yes" in err
+    assert "use --yes" in err
     assert run("study", "delete", "mine", "--yes")[0] == 0
 
 
