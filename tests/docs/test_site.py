@@ -1,6 +1,7 @@
 """The documentation site: it builds without a warning, fetches nothing, and shows all names and commands."""
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -95,3 +96,11 @@ def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch)
     assert len(quoted) > 12
     assert [line for line in quoted if line.removeprefix("- ") not in made] == []
     assert "peeking-z-test on `bernoulli:0.5,0.49` (35 of 100 at δ = 0.1)" in made
+
+
+@pytest.mark.parametrize("words", ["price", "how many", "resume after crash", "which test"])
+def test_the_search_has_what_people_ask(site: Path, words: str) -> None:
+    sections = json.loads(text(site / "search/search_index.json"))["docs"]
+    titles = {one["title"].lower(): one["location"] for one in sections}
+    found = [at for title, at in titles.items() if all(word in title for word in words.split())]
+    assert any(at.startswith("faq.html#") for at in found), titles
