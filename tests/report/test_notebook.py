@@ -43,3 +43,11 @@ def test_a_study_in_a_notebook_before_and_after() -> None:
 def test_a_study_in_a_line(tmp_path: Path) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "mine", ["a", "b"])
     assert repr(study) == f"Study('mine', 2 arms, in sqlite:///{tmp_path}/s.db)"
+
+
+def test_a_plan_shows_itself() -> None:
+    plan = surest.plan(surest.bernoulli([0.9, 0.1]), runs=20)
+    page = plan._repr_html_()
+    assert page.count("<tr>") == 2
+    assert "50% end within" in page
+    assert plan.about.split("<")[0][:20] in page

@@ -3,13 +3,16 @@
 No script, nothing fetched, and whatever a user named is escaped.
 """
 
+import math
+
 from surest.report.pictures import pictures_of, rendered
 from surest.result.data import Result
 from surest.result.gate import Gate, beside, claim, facts
 from surest.result.table import SHOWN
 from surest.result.words import after_verdict, next_words, verdict
+from surest.search.plan import LEVELS, Plan
 from surest.study.study import Study
-from surest.text import counted
+from surest.text import count, counted, rounded
 
 
 def to_fragment(result: Result, above: str = "") -> str:
@@ -36,6 +39,18 @@ def gate_fragment(gate: Gate) -> str:
     """A gate: its line, and what it rests on."""
     said = {"above": "", "bold": gate.verdict.upper(), "lines": [f": {claim(gate)}."], "head": [], "more": 0}
     return rendered("notebook.html", rows=facts(gate), picture=None, notes=[*beside(gate), *gate.notes], **said)
+
+
+def plan_fragment(plan: Plan) -> str:
+    """A plan: what was assumed, and the evaluations that shares of the searches need."""
+    head = ["gap", *(f"{level:.0%} end within" for level in LEVELS), f"fixed sample, power {plan.power:.0%}"]
+    rows = [[f"{row.gap:g}", *(_known(value) for value in (*row.quantiles(), row.fixed))] for row in plan.rows]
+    said = {"above": "", "bold": "", "lines": [plan.about], "more": 0, "picture": None, "notes": []}
+    return rendered("notebook.html", head=head, rows=rows, **said)
+
+
+def _known(value: float) -> str:
+    return count(rounded(value)) if math.isfinite(value) else "–"
 
 
 def study_fragment(study: Study) -> str:

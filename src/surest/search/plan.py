@@ -129,6 +129,10 @@ class Plan:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        fragment: str = import_module("surest.report.notebook").plan_fragment(self)
+        return fragment
+
     def _one(self, row: Row) -> list[str]:
         fixed = f"fixed sample, power {self.power:.0%}"
         table = [["", *(f"{level:.0%}" for level in LEVELS), fixed]]
