@@ -46,7 +46,7 @@ def evaluate(
     name: str | None = None,
     progress: Hook | bool | None = None,
     simulate: bool = False,
-    history: bool = False,
+    history: bool = True,
     **settings: Any,
 ) -> Result:
     """Find the arm with the best mean on a list of items, wrong with probability at most `delta`.
@@ -167,7 +167,7 @@ async def aevaluate(
     storage: Any = None,
     name: str | None = None,
     progress: Hook | bool | None = None,
-    history: bool = False,
+    history: bool = True,
     **settings: Any,
 ) -> Result:
     """`evaluate` for async functions: up to `in_flight` of them are awaited at a time.
