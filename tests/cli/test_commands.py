@@ -219,19 +219,19 @@ def test_commands_do_not_learn_our_password(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SUREST_OTHER", "postgresql://db/x?user=me&password=s3cret")
     monkeypatch.setenv("SUREST_HARMLESS", "1")
     count = Command("a", ("sh", "-c", "env | grep -c -e s3cret -e SUREST_STORAGE; echo ${SUREST_HARMLESS}"))
-    assert Runner().run(count, 1) == 1
+    assert Runner().run(count, 1).value == 1
     leaks = Command("a", ("sh", "-c", "env | grep -c s3cret || true"))
-    assert Runner().run(leaks, 1) == 0
+    assert Runner().run(leaks, 1).value == 0
 
 
 def test_an_item_is_an_argument_or_standard_input() -> None:
     runner = Runner(Scale(0, 100))
     as_argument = Command("two", ("sh", "-c", 'test "$1$3" = "two8" && echo "$2"', "sh", "{arm}", "{item}", "{seed}"))
-    assert runner.arm(as_argument)("42", 8) == 42
+    assert runner.arm(as_argument)("42", 8).value == 42
     as_input = Command("a", ("sh", "-c", 'read -r x y; echo "$y"'))
-    assert runner.arm(as_input)("x 17", 8) == 17
-    assert runner.arm(Command("a", ("echo", "3")))("never read" * 100_000, 8) == 3
-    assert runner.arm(Command("a", ("sh", "-c", "wc -c")))(8) == 0
+    assert runner.arm(as_input)("x 17", 8).value == 17
+    assert runner.arm(Command("a", ("echo", "3")))("never read" * 100_000, 8).value == 3
+    assert runner.arm(Command("a", ("sh", "-c", "wc -c")))(8).value == 0
 
 
 def test_clip_goes_on_with_what_was_measured(tmp_path: Path, run: Run) -> None:
@@ -342,7 +342,7 @@ def test_output_without_a_number_is_a_failure(output: str) -> None:
 
 def test_bytes_that_are_no_text_do_no_harm() -> None:
     command = Command("a", ("sh", "-c", r"printf '\377\376\n0.25\n'; printf '\377' >&2"))
-    assert Runner().run(command, 1) == 0.25
+    assert Runner().run(command, 1).value == 0.25
     failing = Command("a", ("sh", "-c", r"printf '\377' >&2; exit 1"))
     with pytest.raises(CommandFailed, match="�"):
         Runner().run(failing, 1)
