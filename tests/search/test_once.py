@@ -222,7 +222,8 @@ def test_a_finished_record_goes_on_where_an_arm_has_no_rows_left(tmp_path: Path,
     assert "Claim: " in "".join(surest_verify.verify(str(tmp_path / "d.jsonl")))
     file = tmp_path / "r.csv"
     file.write_text("arm,value\n" + "".join(f"{arm},{v:g}\n" for arm, values in rewards.items() for v in values))
-    assert [run("identify", str(file), "--delta", "0.1", *more)[0] for more in ((), ("--suggest", "2"))] == [0, 3]
+    looks = [("--finished",), (), ("--suggest", "2"), ("--finished", "--suggest", "2")]
+    assert [run("identify", str(file), "--delta", "0.1", *more)[0] for more in looks] == [0, 3, 3, 2]
 
 
 def test_a_finished_record_that_needs_no_more_rows_is_the_same_search() -> None:

@@ -12,7 +12,16 @@ from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 
-OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", "shuffle")
+OF_FILES = (
+    "arm_column",
+    "value_column",
+    "successes_column",
+    "trials_column",
+    "sum_rows",
+    "follow",
+    "finished",
+    "shuffle",
+)
 """Options that go with files only."""
 
 
@@ -50,6 +59,7 @@ OF_FILES = ("arm_column", "value_column", "successes_column", "trials_column", "
 @click.option("--trials-column", metavar="NAME", help="In a table of totals: the column of trials.")
 @click.option("--sum-rows", is_flag=True, help="In a table of totals: add up the rows of an arm, such as days.")
 @click.option("--follow", is_flag=True, help="Wait for new rows of SOURCE until they decide.")
+@click.option("--finished", is_flag=True, help="SOURCE gets no more rows: go on where those of an arm run out.")
 @command_options
 @output_options
 def identify(**given: Any) -> int:
@@ -103,8 +113,10 @@ def identify(**given: Any) -> int:
     if isinstance(found, InOrder):
         if given["shuffle"] is not None:
             _refuse(given, "--shuffle, which needs all rows to be there", "follow", "suggest")
+        if given["finished"]:
+            _refuse(given, "--finished", "follow", "suggest")
         return sources.identify_recorded(given, settings, scale, found)
-    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "shuffle")
+    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "finished", "shuffle")
     return sources.identify_simulated(given, settings, scale, found)
 
 

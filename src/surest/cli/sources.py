@@ -127,8 +127,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: the seed is the same unless told.
     record = given["decision"] is not None
-    finished = not given["follow"] and given["suggest"] is None
-    how = {"record": record, "shuffle": given["shuffle"], "finished": finished}
+    how = {"record": record, "shuffle": given["shuffle"], "finished": given["finished"]}
     result = ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
