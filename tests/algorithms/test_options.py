@@ -19,7 +19,7 @@ from surest.lab.rivals.controls import peeking_z_test, uniform_bonferroni
 
 
 def test_entries_name_parameters_that_exist() -> None:
-    given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals", "script"}
+    given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals", "script", "costs"}
     functions = {
         "wager": wager,
         "naive-best-arm": naive_best_arm,

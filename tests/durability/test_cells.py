@@ -53,7 +53,7 @@ class Race:
 
     answerable = False  # it has moved on by itself
 
-    def adopt(self, arms: Any, rewards: Any, items: Any) -> list[int]:
+    def adopt(self, arms: Any, rewards: Any, items: Any, costs: Any = None) -> list[int]:
         for arm, reward, item in zip(arms.tolist(), rewards.tolist(), items.tolist(), strict=True):
             if not np.isnan(reward):
                 self.tell_cell(arm, item, reward)
@@ -65,7 +65,7 @@ class Race:
 
 
 def settings(items: int = ITEMS) -> Any:
-    return SimpleNamespace(session=lambda labels, **_: Race(), problem=SimpleNamespace(items=items))
+    return SimpleNamespace(session=lambda labels, **_: Race(), problem=SimpleNamespace(items=items, budget_cost=None))
 
 
 @pytest.fixture

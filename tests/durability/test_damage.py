@@ -363,7 +363,7 @@ def test_a_refused_export_leaves_the_file_as_it_was(tmp_path: Path, capsys: pyte
     with study.store.writing() as log:
         log.execute("DELETE FROM surest_tickets WHERE id >= 50")
         log.execute("INSERT INTO surest_tickets SELECT study, 70, arm, reward, lease, attempts, worker, told, seal, failures, "
-                    "item FROM surest_tickets WHERE id = 3")  # fmt: skip
+                    "item, cost FROM surest_tickets WHERE id = 3")  # fmt: skip
     study.close()
     status, _, error = run(*export)
     assert (status, "some tickets are gone" in error) == (1, True)

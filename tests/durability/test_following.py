@@ -42,7 +42,7 @@ def go_on(study: Study, most: int) -> int:
 
 def test_the_log_departs_from_what_wager_asks_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REGISTRY, "wager", replace(REGISTRY["wager"], any_sampling=False))
-    with pytest.raises(UsageError, match="does not replay: ticket 16"):
+    with pytest.raises(UsageError, match="does not replay: ticket 0"):
         import_study(f"sqlite:///{tmp_path}/old.db", DOCUMENT)
 
 

@@ -25,7 +25,7 @@ def place(
 
     >>> arms, sums = np.arange(3), np.array([35.0, 30.0, 10.0])
     >>> place(arms, np.ones(3, np.int64), np.full(3, 50.0), sums, sums, np.ones(3, bool))
-    (array([1, 0, 0]), array([0.04618739, 0.17222588, 0.88949803]))
+    (array([1, 0, 0]), array([0.06481686, 0.11744577, 0.76611859]))
     """
     opponents_made, stakes_made = np.full(len(arms), -1, np.int64), np.zeros(len(arms))
     opponents, stakes = opponents_made, stakes_made
