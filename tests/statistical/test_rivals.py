@@ -63,7 +63,7 @@ BUDGETS = {"skewed": 20_000, "rare": 20_000, "nearly tied": 20_000, "close": 60_
 FEWER = {"wager": 25, "vd-best-arm-id-star": 20, "top-two": 30, "top-two-ids": 30, "betting-racing": 4}
 """Runs, for the slow ones; 100 for the others."""
 OUTCOMES = {
-    "wager": [(0, 0, 823.2), (0, 0, 452.1), (2, 22, 17_530), (0, 0, 480.6)],
+    "wager": [(1, 0, 649.1), (2, 0, 295.4), (4, 15, 13_225), (0, 0, 451.1)],
     "vd-best-arm-id": [(0, 0, 4.707e6), (0, 0, 3.859e6), (0, 0, 3.248e9), (0, 0, 4.709e6)],
     "vd-best-arm-id-star": [(0, 0, 1.074e7), (0, 0, 8.362e6), (0, 0, 7.239e9), (0, 0, 1.023e7)],
     "naive-best-arm": [(0, 0, 554_100), (0, 0, 487_700), (0, 0, 3.454e8), (0, 0, 125_700)],

@@ -164,7 +164,7 @@ def options_of(algorithm: Algorithm) -> Mapping[str, Option]:
     """The options that an algorithm is known to have; most have none.
 
     >>> sorted(options_of("wager")), sorted(options_of("lucb"))
-    (['batch', 'reserve', 'workers'], [])
+    (['batch', 'reserve', 'rows', 'workers'], [])
     """
     return lookup(algorithm).options or {}
 
