@@ -1,13 +1,29 @@
 """Kernels on one nominee and one challenger, or on one arm, whose rewards are given as (values, weights, number of atoms)."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 
+from surest.core.protocol import atoms_of
 from surest.kernels import bets, certificates, differences
 from surest.kernels.bets import Rows
+from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
 
 Digest = tuple[np.ndarray, np.ndarray, int]
+
+
+def tell(ledger: Any, arms: Sequence[int], rewards: Sequence[Any]) -> None:
+    """Tell a ledger some rewards of each of some arms."""
+    parts = [np.unique(np.asarray(some, float), return_counts=True) for some in rewards]
+    ledger.count(np.array(arms), atoms_of(parts))
+
+
+def digest_of(rewards: Sequence[float]) -> Digest:
+    """Rewards as they are, each value once."""
+    values, counts = np.unique(np.asarray(rewards, float), return_counts=True)
+    return values, counts, len(values)
 
 
 class Pair(NamedTuple):
@@ -56,3 +72,30 @@ def mixture(values: np.ndarray, weights: np.ndarray, size: int, *rest: object) -
 
 def exceeds(first: Digest, up: int, second: Digest, down: int, *rest: float) -> tuple[float, float, float]:
     return differences.exceeds(rows_of(first, second), 0, up, 1, down, *rest)
+
+
+def exact_value(x: mpmath.mpf, pair: Pair) -> mpmath.mpf:
+    """The function whose infimum is the certificate (ε = 0), term by term as the text has it, in as many digits as `x`."""
+
+    def log_wealth(digest: Digest, bet: float, is_above: bool) -> mpmath.mpf:
+        level, total = (x, mpmath.mpf(0)) if is_above else (1 - x, mpmath.mpf(0))
+        for value, weight in zip(digest[0][: digest[2]], digest[1][: digest[2]], strict=True):
+            reward = mpmath.mpf(float(value)) if is_above else 1 - mpmath.mpf(float(value))
+            total += int(weight) * mpmath.log(1 - mpmath.mpf(bet) + mpmath.mpf(bet) * reward / level)
+        return total
+
+    full = before = mpmath.mpf(WAIT)
+    bet = ALPHA
+    for k in range(pair.bets):
+        share = mpmath.mpf(1 - WAIT) * mpmath.mpf(1 - DECAY) * mpmath.mpf(DECAY) ** k
+        early = log_wealth(pair.before, bet, False)
+        full += share * mpmath.exp(early + log_wealth(pair.since, bet, False))
+        before += share * mpmath.exp(early)
+        bet /= RHO
+    scale, up, down = RHO**-DOWN, [], []
+    for _ in range(DOWN + UP + 1):
+        up.append(mpmath.exp(log_wealth(pair.nominee, min(pair.guess_nominee * scale, ALPHA), True)))
+        down.append(mpmath.exp(log_wealth(pair.since, min(pair.guess * scale, ALPHA), False)))
+        scale *= RHO
+    joint = IDLE + sum(mpmath.mpf(float(JOINT[k, m])) * u * d for k, u in enumerate(up) for m, d in enumerate(down))
+    return mpmath.log(pair.base * full + pair.share * before * joint)

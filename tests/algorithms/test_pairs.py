@@ -182,10 +182,8 @@ def test_stakes_are_bounded_and_follow_from_what_was_counted() -> None:
             others = [o for o in range(n) if o != j and counts[o] > 0]
             assert opponents[j] in others
             assert sums[opponents[j]] / counts[opponents[j]] == max(sums[o] / counts[o] for o in others)
-    assert place(arms[:2], np.ones(2, int), np.zeros(2), np.zeros(2), np.zeros(2), np.ones(2, bool))[1].tolist() == [
-        0,
-        0,
-    ]
+    nothing = place(arms[:2], np.ones(2, int), *np.zeros((3, 2)), np.ones(2, bool))
+    assert nothing[1].tolist() == [0, 0]
 
 
 def test_accounts_are_as_computed_by_hand() -> None:

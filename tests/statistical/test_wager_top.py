@@ -6,21 +6,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from one_pair import Pair, log_value
-from statistical.list_tables import most_allowed
+from one_pair import Pair, log_value, tell
+from statistical.list_tables import MANY, most_allowed
 from surest.algorithms import start
 from surest.algorithms.questions.wager_top import SetLedger
 from surest.algorithms.wager.ledger import W, slot_share, unused_share
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.core.protocol import atoms_of
 from surest.core.question import Question
 from surest.kernels.constants import ALPHA, DECAY, DOWN, IDLE, JOINT, RHO, UP, WAIT
 from surest.search.simulate import simulate
-
-
-def tell(ledger: SetLedger, arms: list[int], rewards: list[np.ndarray]) -> None:
-    parts = [np.unique(r, return_counts=True) for r in rewards]
-    ledger.count(np.array(arms), atoms_of([(v.astype(float), c) for v, c in parts]))
 
 
 def pair(ledger: SetLedger, i: int, j: int) -> Pair:
@@ -126,14 +120,9 @@ def unluckiest(seed: int, among: float) -> bool:
     return log_value(LEVEL, 0.0, bets)[0] >= math.log(1 / RATE)
 
 
-def test_what_losers_showed_before_the_nomination_costs_log_m() -> None:
-    reached = sum(unluckiest(seed, among=100.0) for seed in range(200))
-    assert reached == 2
-    assert reached <= most_allowed(200, RATE)
-
-
-def test_mutant_without_log_m_is_caught() -> None:
-    assert sum(unluckiest(seed, among=1.0) for seed in range(200)) > most_allowed(200, RATE)
+def test_what_losers_showed_before_the_nomination_costs_log_m_and_a_mutant_without_it_is_caught() -> None:
+    reached, mutant = (sum(unluckiest(seed, among) for seed in range(200)) for among in (100.0, 1.0))
+    assert reached == 2 <= most_allowed(200, RATE) < mutant
 
 
 def some_pair_seems_certain(seed: int) -> bool:
@@ -165,28 +154,19 @@ HARD: dict[str, tuple[FiniteArms, int, float]] = {
 """Arms, m and ε. The last m arms are as good as any, and by the theorem any other set is named with probability at most δ."""
 
 
-def wrong_answers(name: str, runs: int, delta: float, budget: int = 6_000) -> int:
-    """How often another set than that of the last m arms is named."""
+FEW = {"a tie at the boundary": 0, "all equal": 0, "skewed": 3, "a gap of ε": 0}
+
+
+@pytest.mark.parametrize(
+    ("delta", "runs", "budget"), [(0.3, 10, 1_000), *(pytest.param(d, 500, 6_000, marks=MANY) for d in (0.1, 0.3))]
+)
+@pytest.mark.parametrize("name", HARD)
+def test_another_set_is_named_with_probability_at_most_delta(name: str, delta: float, runs: int, budget: int) -> None:
     arms, m, epsilon = HARD[name]
-    n, count = len(arms), 0
+    n, wrong = len(arms), 0
     for seed in range(runs):
         procedure = start("wager-top", n, delta, epsilon=epsilon, seed=seed, question=Question("top", top=m))
         done = simulate(procedure, arms.simulate(seed), budget=budget)
-        count += done.value is not None and set(done.value.arms) != set(range(n - m, n))
-    return count
-
-
-@pytest.mark.parametrize(("name", "count"), [*zip(HARD, (0, 0, 3, 0), strict=True)])
-def test_another_set_is_named_with_probability_at_most_delta(name: str, count: int) -> None:
-    wrong = wrong_answers(name, 10, 0.3, budget=1_000)
-    assert wrong == count
-    assert wrong <= most_allowed(10, 0.3)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("delta", [0.1, 0.3])
-@pytest.mark.parametrize("name", HARD)
-def test_another_set_is_named_with_probability_at_most_delta_in_many_runs(name: str, delta: float) -> None:
-    """Four instances and two levels: 4,000 runs."""
-    assert wrong_answers(name, 500, delta) <= most_allowed(500, delta)
+        wrong += done.value is not None and set(done.value.arms) != set(range(n - m, n))
+    assert wrong == FEW[name] or runs > 10
+    assert wrong <= most_allowed(runs, delta)
