@@ -71,7 +71,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("log(4 * len(arms) / delta)", "log(4 / delta)", "ugape"),
         ("(budget - n) / 16", "(budget - n) / 4", "ugape-b"),
     ],
-    "kernels.divergence": [
+    "lab.kernels.divergence": [
         ("return z + libm.log(z)", "return z", "kl-lucb"),
         ("log_inverse + libm.log(1 + libm.log(total))", "log_inverse + libm.log(1 + total)", "kl-racing-heuristic"),
         ("alpha * libm.log(total)", "alpha * libm.log(total) / libm.log(2)", "kl-lucb"),
@@ -85,7 +85,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("return 1 - kl_upper(1 - p, level)", "return p - (kl_upper(p, level) - p)", "kl-racing"),
         ("q < p and kl(p, q) >= level", "q < p and kl(q, p) >= level", "kl-lucb"),
     ],
-    "kernels.rivals": [
+    "lab.kernels.rivals": [
         ("4 * libm.log(total)", "3 * libm.log(total)", "lucb"),
         ("4 * libm.log(total)", "4 * libm.log(state.counts[0])", "lucb"),
         ("mean + (1 + beta) * divergence", "mean + divergence", "lil-ucb"),
@@ -128,7 +128,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("(i + 1) / max(gap", "i / max(gap", "ucb-e-adaptive"),
         ("for i in range(n - phase, n)", "for i in range(1, n)", "ucb-e-adaptive"),
     ],
-    "kernels.constants": [
+    "lab.kernels.constants": [
         ("VARIANCE = 0.25", "VARIANCE = 1.0", "lil-ucb"),
         ("EPOCH_POWER = 1.2, 1.25", "EPOCH_POWER = 1.1, 1.25", "lil-kl-ucb"),
         ("TRUNCATION = 0.5", "TRUNCATION = 0.9", "betting-racing"),
@@ -149,7 +149,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("information_directed=True, heuristic=True", "heuristic=True", "top-two-ids-heuristic"),
         ("0.5 * log((len(arms) - 1) / delta)", "0.5 * log(1 / delta)", "eb-tc-epsilon"),
     ],
-    "kernels.tracking": [
+    "lab.kernels.tracking": [
         ("else libm.log(total)", "else libm.log(1 + libm.log(total))", "track-and-stop"),
         ("- common > threshold", "- common > threshold / 2", "track-and-stop"),
         ("own + other - common", "own - common", "track-and-stop"),
@@ -158,7 +158,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("ahead = total * state.memory[0, arm] - state.counts[arm]", "ahead = state.memory[0, arm]", "track-and-stop"),
         ("move = (1 - total - pull) / slope", "move = (2 - total - pull) / slope", "track-and-stop"),
     ],
-    "kernels.top_two": [
+    "lab.kernels.top_two": [
         ("2 * libm.log(1 + total / 2.0)", "libm.log(1 + total / 2.0)", "top-two"),
         ("libm.log(1 + libm.log(total)) if", "libm.log(1 + total) if", "top-two-heuristic"),
         ("if slope > 0:", "if slope < 0:", "top-two"),
@@ -170,7 +170,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("or state.marks[ASKED] > 1 or state.pick[0] == leader", "", "top-two"),
         ("memory[weights + at, arm] += 1\n", "memory[weights + at, arm] += 2\n", "top-two"),
     ],
-    "kernels.capital": [
+    "lab.kernels.capital": [
         ("variance * t * libm.log(1 + t)", "variance * t", "betting-racing"),
         ("(0.25 + state.memory[0, arm]) / t", "0.25", "betting-racing"),
         ("libm.log(1 - down", "libm.log(1 - up", "betting-racing"),
@@ -178,7 +178,7 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
         ("least = min(least, memory[cells + g, arm])", "least = memory[cells + g, arm]", "peak"),
         ("capital < weakest", "capital > -weakest", "peak"),
     ],
-    "kernels.rules": [
+    "lab.kernels.rules": [
         ("for rank in range(2, m + 1):", "for rank in range(2, m):", "lucb"),
         ("state.counts[arm] += 1", "state.counts[arm] += 1 + (arm == 1)", "lucb"),
         ("state.sums[arm] += reward", "state.sums[arm] += reward > 0", "lucb"),

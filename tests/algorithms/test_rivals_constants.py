@@ -10,10 +10,10 @@ from scipy.special import betaln, zeta
 from agreement.rivals_transcription import slow_weights
 from surest.algorithms import start
 from surest.arms import divergence
-from surest.kernels.constants import ASKED, ATOMS, TRACK_GLOBAL
-from surest.kernels.constants import EPOCH_POWER as POWER
-from surest.kernels.constants import EPOCH_RATIO as RATIO
-from surest.kernels.divergence import (
+from surest.lab.kernels.constants import ASKED, ATOMS, TRACK_GLOBAL
+from surest.lab.kernels.constants import EPOCH_POWER as POWER
+from surest.lab.kernels.constants import EPOCH_RATIO as RATIO
+from surest.lab.kernels.divergence import (
     iterated_log,
     k_inf,
     kl,
@@ -23,9 +23,9 @@ from surest.kernels.divergence import (
     kl_upper,
     surely_above,
 )
-from surest.kernels.rules import absorb
-from surest.kernels.top_two import absorb_atoms, leader_share, transport
-from surest.kernels.tracking import note, track
+from surest.lab.kernels.rules import absorb
+from surest.lab.kernels.top_two import absorb_atoms, leader_share, transport
+from surest.lab.kernels.tracking import note, track
 from surest.lab.rivals.optimism import lil_ucb
 from surest.lab.stepwise import fresh_state
 

@@ -17,8 +17,8 @@ from surest.errors import UsageError
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.certificates import raise_certificates
 from surest.kernels.constants import HALF
-from surest.kernels.divergence import k_inf
 from surest.kernels.sampling import divergence, key_of, narrow_key, narrow_pairs, separation, transport
+from surest.lab.kernels.divergence import k_inf
 from surest.report.page import Report, to_html
 from surest.result.making import status_of
 from surest.text import GUESS, guessed

@@ -109,7 +109,7 @@ def check_still_there(storage: str, acknowledged: list[Ticket]) -> None:
 
 def test_a_read_only_file(tmp_path: Path) -> None:
     code = (
-        "import os, sys; import surest.cli.study, surest.study.sql.store, traceback; from surest.cli import main;"
+        "import os, sys; import surest.cli.study, surest.study.sql, traceback; from surest.cli import main;"
         "os.setuid(65534) if os.getuid() == 0 else None; main(['study', *sys.argv[1:]])"
     )
     place = tmp_path / "place"

@@ -7,7 +7,7 @@ import pytest
 import support
 
 from surest.errors import StorageError
-from surest.study.sql import drivers
+from surest.study import sql as drivers
 from surest.study.study import Study, open_study
 from waiting import until
 

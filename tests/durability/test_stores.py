@@ -8,7 +8,7 @@ import pytest
 
 from surest.study.log import Event, Store, StoredTicket
 from surest.study.memory import MemoryLog, MemoryStore
-from surest.study.sql.store import SqlStore
+from surest.study.sql import SqlStore
 from surest.study.study import open_study
 from surest.testing.stores import CHECKS, check_store
 

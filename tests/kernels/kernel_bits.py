@@ -11,20 +11,10 @@ from surest.algorithms.wager.ledger import Ledger
 from surest.core.question import BEST, Question
 from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
-from surest.kernels import (
-    bets,
-    certificates,
-    crowds,
-    differences,
-    digests,
-    divergence,
-    lists,
-    philox,
-    rivals,
-    rules,
-    sampling,
-)
-from surest.kernels.constants import ASKED, STEPS
+from surest.kernels import bets, certificates, crowds, differences, digests, lists, philox, sampling
+from surest.kernels.constants import STEPS
+from surest.lab.kernels import divergence, rivals, rules
+from surest.lab.kernels.constants import ASKED
 
 
 def bits(value: Any) -> Any:

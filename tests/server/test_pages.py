@@ -180,7 +180,7 @@ def test_the_log_is_paged(storage: str, visitor: Visitor, monkeypatch: pytest.Mo
         for number in range(249):
             log.write_events(study.id, [Event(0, 0, "failed", f"reason {number}.", "w", 1.0)])
     rows: list[int] = []
-    monkeypatch.setattr("surest.study.sql.log.Event", lambda *row: rows.append(row[0]) or Event(*row))
+    monkeypatch.setattr("surest.study.sql.Event", lambda *row: rows.append(row[0]) or Event(*row))
     last = visitor.get(f"{path('paged')}/log?show=events&page=3").words
     assert ("reason 48." in last, "reason 49." in last, "out of memory" in last, "Page 3 of 3" in last) == (
         True,

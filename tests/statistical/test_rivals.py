@@ -132,16 +132,16 @@ def test_every_proven_algorithm_is_counted() -> None:
 
 
 GROSS = [  # module, its text, the mistake, the rival, where its wrong answers are then more than δ allows
-    ("kernels.rivals", "state.settings[0] + 4 * libm.log(total)", "0.1", "lucb", "nearly tied"),
-    ("kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-lucb", "nearly tied"),
-    ("kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-racing", "nearly tied"),
-    ("kernels.rivals", "constant + 3 * libm.log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
-    ("kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
-    ("kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
-    ("kernels.rivals", "< 2 * radius", "< 0.2 * radius", "successive-elimination", "nearly tied"),
+    ("lab.kernels.rivals", "state.settings[0] + 4 * libm.log(total)", "0.1", "lucb", "nearly tied"),
+    ("lab.kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-lucb", "nearly tied"),
+    ("lab.kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-racing", "nearly tied"),
+    ("lab.kernels.rivals", "constant + 3 * libm.log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
+    ("lab.kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
+    ("lab.kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
+    ("lab.kernels.rivals", "< 2 * radius", "< 0.2 * radius", "successive-elimination", "nearly tied"),
     ("lab.rivals.optimism", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
-    ("kernels.tracking", "state.settings[0] + growth", "0.1", "track-and-stop", "nearly tied"),
-    ("kernels.top_two", "state.settings[0] + growth", "0.1", "top-two", "nearly tied"),
+    ("lab.kernels.tracking", "state.settings[0] + growth", "0.1", "track-and-stop", "nearly tied"),
+    ("lab.kernels.top_two", "state.settings[0] + growth", "0.1", "top-two", "nearly tied"),
     ("lab.rivals.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
 ]
 

@@ -22,7 +22,7 @@ from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
 from surest.search.session import Session
 from surest.study.outcome import health_line
-from surest.study.sql.schema import VERSION_TABLE
+from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.telling import Tell, carry_out
 from surest.study.transfer import export_text, import_study

@@ -15,7 +15,7 @@ from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
 from surest.search.session import Ticket
-from surest.study.sql.store import SqlStore
+from surest.study.sql import SqlStore
 from surest.study.study import Study
 from surest.study.telling import take_over
 from surest.study.work import work_on

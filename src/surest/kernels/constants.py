@@ -101,8 +101,6 @@ LAST_MOVE = 1e-4
 """… or with a step that is smaller than this, in proportion."""
 MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1
 """What words are multiplied by to mix them, and the bits of a word."""
-NOISE = 2685821657736338717
-"""The multiplier of xorshift64*."""
 
 # --- lists of items: evidence/item_*.py ----------------------------------------------------------------------------------
 
@@ -144,50 +142,3 @@ LOW = 2**32 - 1
 MULTIPLY_0, MULTIPLY_2 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 ADD_0, ADD_1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 TWO_TO_MINUS_53 = 2.0**-53
-
-# --- rules that decide pull by pull: algorithms/stepwise.py --------------------------------------------------------------
-
-LEADER, TOTAL, ASKED = 0, 1, 2
-"""Places in `marks` of a state: the arm it would name, all pulls so far, the arms asked for last."""
-CHOSEN = 0
-"""The row of `memory` that marks the arms it would name, where it names several: 1 the best one, 2 the next, …"""
-STOPPED, SPENT, REFILL = 0, 1, 2
-"""Why `rivals.advance` returned."""
-LAST = 1e-8
-"""A Newton step smaller than this, in proportion, is the last one: it squares the error."""
-VARIANCE = 0.25
-"""σ² of rewards in [0, 1]: they are sub-Gaussian with it."""
-POINTS = 1001
-"""The grid of betting-racing and PEAK: 0, 0.001, …, 1, as fine as in its authors' program."""
-TRUNCATION = 0.5
-"""c: the most that a bet at a point of that grid may stake, as a share."""
-ATOMS = 64
-"""Top Two keeps an arm's rewards as at most so many values with weights."""
-COIN = 1 << 30
-SAME = 1e-5
-"""Means so close count as equal to Track-and-Stop: their divergence, about 1e-10, is lost in rounding, and so would be the
-weights."""
-EPOCH_RATIO, EPOCH_POWER = 1.2, 1.25
-"""Of the epochs in `kl_iterated_log`. The paper's constants are others; these come with a proof in docs/rivals.md."""
-(
-    BETTING_RACING,
-    EB_TC_EPSILON,
-    KL_LUCB,
-    KL_RACING,
-    LIL_KL_UCB,
-    LIL_UCB,
-    LUCB,
-    PEAK,
-    PEEKING_Z_TEST,
-    SUCCESSIVE_ELIMINATION,
-    TOP_TWO,
-    TRACK_AND_STOP,
-    UCB_E,
-    UGAPE,
-) = range(14)
-"""The rules that `rivals.decide` knows."""
-TRACK_RATIO, TRACK_MEAN, TRACK_ENTROPY, TRACK_MISS, TRACK_RATE, TRACK_GLOBAL = 1, 2, 3, 4, 5, 6
-"""Rows of Track-and-Stop's memory (row 0 holds the weights): x; the mean; −H(mean); what g(x) lacks to y, over kl(μ_a, m_a);
-1/kl(μ_a, m_a); y, the best arm, or −1, and the arm that was unbeaten last in places 0, 1 and 2."""
-TRACK_NEAR, TRACK_CLOSE = 1e-2, 3e-4
-"""How far g and the sum may be off: for Newton to be tried, and for its step to be the last (it squares the error)."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from surest.errors import UsageError
 from surest.study.ledger import Ledger, share
-from surest.study.sql.log import SqlLog
+from surest.study.sql import SqlLog
 
 TABLES = (
     "CREATE TABLE IF NOT EXISTS surest_champions (name VARCHAR(200) PRIMARY KEY, settings TEXT NOT NULL, champion TEXT)",
@@ -93,7 +93,7 @@ class Kept:
 
     @contextmanager
     def _writing(self) -> Iterator[SqlLog]:
-        with self.ledger._writing() as found:
+        with self.ledger.writing() as found:
             for table in TABLES:
                 found.execute(table)
             yield found

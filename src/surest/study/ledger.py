@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from surest.errors import UsageError
-from surest.study.sql.log import SqlLog
-from surest.study.sql.store import SqlStore
+from surest.study.sql import SqlLog, SqlStore
 
 SUM = 2.11
 """A bit more than Σ 1/(k·ln²k) over k = 2, 3, …"""
@@ -77,10 +76,9 @@ class Ledger:
         self.shown = self._store.shown
 
     @contextmanager
-    def _writing(self) -> Iterator[SqlLog]:
+    def writing(self) -> Iterator[SqlLog]:
         """One writer at a time."""
         with self._store.writing() as found:
-            assert isinstance(found, SqlLog)
             found.execute(TABLE)
             if not self._store.driver.is_sqlite:
                 found.execute("LOCK TABLE surest_gates")
@@ -88,10 +86,8 @@ class Ledger:
 
     def rows(self) -> list[Row]:
         """All gates, in the order in which they began."""
-        with self._writing() as found:
-            return [
-                Row(*row) for row in found.execute(f"SELECT {COLUMNS} FROM surest_gates ORDER BY number").fetchall()
-            ]
+        with self.writing() as found:
+            return [Row(*row) for row in found.execute(f"SELECT {COLUMNS} FROM surest_gates ORDER BY number")]
 
     def begin(
         self, ordering: Any, settings: Any, names: tuple[str, str], delta: float, seed: str | None, *, resumes: bool
@@ -103,7 +99,7 @@ class Ledger:
         would not be fresh.
         """
         order, digest = _digest(ordering), _digest(settings)
-        with self._writing() as found:
+        with self.writing() as found:
             there = found.row("SELECT number, settings, level FROM surest_gates WHERE ordering = ?", order)
             if there is not None:
                 if not resumes or there[1] != digest:
@@ -128,7 +124,7 @@ class Ledger:
 
     def end(self, number: int, verdict: str, scores: Sequence[Any]) -> None:
         """Write down what a gate has found so far, and from which scores. What has passed has passed."""
-        with self._writing() as found:
+        with self.writing() as found:
             query = "SELECT verdict, counted, digest FROM surest_gates WHERE number = ?"
             before, counted, digest = found.row(query, number)
             if counted and (counted > len(scores) or _digest(scores[:counted]) != digest):

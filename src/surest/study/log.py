@@ -285,7 +285,7 @@ def store_of(storage: "str | Store") -> Store:
             from surest.study.memory import MemoryStore
 
             return _memory.setdefault(storage, MemoryStore())
-        from surest.study.sql.store import SqlStore  # either only where it is needed
+        from surest.study.sql import SqlStore  # either only where it is needed
 
         return SqlStore(storage)
     if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):

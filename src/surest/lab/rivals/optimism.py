@@ -9,8 +9,8 @@ import numpy as np
 from surest.algorithms.entry import Task
 from surest.core.protocol import IntArray
 from surest.core.question import BEST, Question
-from surest.kernels.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
-from surest.kernels.constants import LIL_UCB as RULE
+from surest.lab.kernels.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
+from surest.lab.kernels.constants import LIL_UCB as RULE
 from surest.lab.rivals.shared import GABILLON, GARIVIER, H1, KAUFMANN, LIL_UCB, check_budget, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, named, pullwise
 from surest.numerics import zeta
@@ -37,7 +37,7 @@ ALPHA, K1 = 1.1, 405.5
 
 
 def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
-    """The settings of the proven rate, or of ln((1 + ln t)/δ): ln(1/level) and α of `kernels.divergence.kl_rate`."""
+    """The settings of the proven rate, or of ln((1 + ln t)/δ): ln(1/level) and α of `lab.kernels.divergence.kl_rate`."""
     if heuristic:
         return log(1 / delta), 0.0
     return log(K1 * n / delta), ALPHA
@@ -121,7 +121,7 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
 
 
 HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0
-"""Kinds of radius, as `kernels.rivals.ugape` knows them."""
+"""Kinds of radius, as `lab.kernels.rivals.ugape` knows them."""
 
 
 def ugape(

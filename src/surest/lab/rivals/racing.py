@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 
 from surest.core.protocol import IntArray
-from surest.kernels.constants import BETTING_RACING, KL_RACING, PEAK, POINTS, SUCCESSIVE_ELIMINATION
+from surest.lab.kernels.constants import BETTING_RACING, KL_RACING, PEAK, POINTS, SUCCESSIVE_ELIMINATION
 from surest.lab.rivals.optimism import rate_settings
 from surest.lab.rivals.shared import EVEN_DAR, GARIVIER, KAUFMANN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
@@ -37,7 +37,7 @@ def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -
 
 
 ROWS = 1 + 2 * POINTS
-"""Of memory: see `kernels.capital`."""
+"""Of memory: see `lab.kernels.capital`."""
 
 
 def betting_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:

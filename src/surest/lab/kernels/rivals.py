@@ -1,14 +1,15 @@
 """Rules of published algorithms that decide pull by pull, and the loop that runs one of them on rewards drawn beforehand.
 
 A rule names the next arms in ``state.pick`` and returns how many they are, 0 to stop. Its settings are in ``state.settings``, in
-the order that its docstring says. `algorithms/published` has what they are, and whose.
+the order that its docstring says. `lab.rivals` has what they are, and whose.
 """
 
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.kernels import capital, divergence, libm, rules, top_two, tracking
-from surest.kernels.constants import (
+from surest.kernels import libm
+from surest.lab.kernels import capital, divergence, rules, top_two, tracking
+from surest.lab.kernels.constants import (
     ASKED,
     BETTING_RACING,
     CHOSEN,
@@ -33,7 +34,7 @@ from surest.kernels.constants import (
     UCB_E,
     VARIANCE,
 )
-from surest.kernels.rules import Views
+from surest.lab.kernels.rules import Views
 
 
 def decide(rule: int, state: Views) -> int:

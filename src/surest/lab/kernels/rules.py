@@ -1,12 +1,13 @@
-"""What rules that decide pull by pull know, and what several of them do. `algorithms.stepwise` says how they are run."""
+"""What rules that decide pull by pull know, and what several of them do. `lab.stepwise` says how they are run."""
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray, Words
-from surest.kernels import divergence
-from surest.kernels.constants import ASKED, CHOSEN, LEADER, NOISE, TOTAL, WORD
+from surest.kernels.constants import WORD
+from surest.lab.kernels import divergence
+from surest.lab.kernels.constants import ASKED, CHOSEN, LEADER, NOISE, TOTAL
 
 
 class Views:
-    """The arrays of an `algorithms.stepwise.State`."""
+    """The arrays of an `lab.stepwise.State`."""
 
     def __init__(
         self,

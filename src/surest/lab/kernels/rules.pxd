@@ -1,7 +1,7 @@
 # The types in C of what rules.py has: see CONTRIBUTING.md.
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from surest.kernels cimport divergence
+from surest.lab.kernels cimport divergence
 
 cdef Py_ssize_t ASKED, CHOSEN, LEADER, TOTAL
 cdef uint64_t NOISE, WORD

@@ -1,7 +1,8 @@
 # The types in C of what capital.py has: see CONTRIBUTING.md.
 cimport cython
-from surest.kernels cimport libm, rules
-from surest.kernels.rules cimport Views
+from surest.kernels cimport libm
+from surest.lab.kernels cimport rules
+from surest.lab.kernels.rules cimport Views
 
 cdef double TRUNCATION
 cdef Py_ssize_t ASKED, POINTS, TOTAL

@@ -1,7 +1,8 @@
 # The types in C of what top_two.py has: see CONTRIBUTING.md.
 cimport cython
-from surest.kernels cimport divergence, libm, rules
-from surest.kernels.rules cimport Views
+from surest.kernels cimport libm
+from surest.lab.kernels cimport divergence, rules
+from surest.lab.kernels.rules cimport Views
 
 cdef Py_ssize_t ASKED, ATOMS, COIN, TOTAL
 

@@ -5,8 +5,9 @@ g_a(x_a) = kl(μ_1, m_a) + x_a·kl(μ_a, m_a), all g_a equal one y, the one at w
 """
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.kernels import libm, rules
-from surest.kernels.constants import (
+from surest.kernels import libm
+from surest.lab.kernels import rules
+from surest.lab.kernels.constants import (
     ASKED,
     LEADER,
     SAME,
@@ -20,7 +21,7 @@ from surest.kernels.constants import (
     TRACK_RATE,
     TRACK_RATIO,
 )
-from surest.kernels.rules import Views
+from surest.lab.kernels.rules import Views
 
 
 def track_and_stop(state: Views) -> int:

@@ -1,8 +1,9 @@
 # The types in C of what tracking.py has: see CONTRIBUTING.md.
 cimport cython
 from libc.stdint cimport int64_t
-from surest.kernels cimport libm, rules
-from surest.kernels.rules cimport Views
+from surest.kernels cimport libm
+from surest.lab.kernels cimport rules
+from surest.lab.kernels.rules cimport Views
 
 cdef double SAME, TRACK_CLOSE, TRACK_NEAR
 cdef Py_ssize_t ASKED, LEADER, TOTAL, TRACK_ENTROPY, TRACK_GLOBAL, TRACK_MEAN, TRACK_MISS, TRACK_RATE, TRACK_RATIO

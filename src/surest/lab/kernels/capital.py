@@ -8,9 +8,10 @@ Rows of memory: 0, Σ (X − running mean)²; from 1 on, ln K+ at each point; fr
 
 import numpy as np
 
-from surest.kernels import libm, rules
-from surest.kernels.constants import ASKED, POINTS, TOTAL, TRUNCATION
-from surest.kernels.rules import Views
+from surest.kernels import libm
+from surest.lab.kernels import rules
+from surest.lab.kernels.constants import ASKED, POINTS, TOTAL, TRUNCATION
+from surest.lab.kernels.rules import Views
 
 
 def bet_on(state: Views, log_inverse: float) -> None:

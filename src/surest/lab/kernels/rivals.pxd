@@ -1,8 +1,9 @@
 # The types in C of what rivals.py has: see CONTRIBUTING.md.
 cimport cython
 from libc.stdint cimport int64_t
-from surest.kernels cimport capital, divergence, libm, rules, top_two, tracking
-from surest.kernels.rules cimport Views
+from surest.kernels cimport libm
+from surest.lab.kernels cimport capital, divergence, rules, top_two, tracking
+from surest.lab.kernels.rules cimport Views
 
 cdef double EPOCH_POWER, EPOCH_RATIO, VARIANCE
 cdef Py_ssize_t ASKED, BETTING_RACING, CHOSEN, EB_TC_EPSILON, KL_LUCB, KL_RACING, LEADER, LIL_KL_UCB, LIL_UCB, LUCB

@@ -9,9 +9,10 @@ then weights.
 """
 
 from surest.core.protocol import FloatArray
-from surest.kernels import divergence, libm, rules
-from surest.kernels.constants import ASKED, ATOMS, COIN, TOTAL
-from surest.kernels.rules import Views
+from surest.kernels import libm
+from surest.lab.kernels import divergence, rules
+from surest.lab.kernels.constants import ASKED, ATOMS, COIN, TOTAL
+from surest.lab.kernels.rules import Views
 
 
 def top_two(state: Views) -> int:

@@ -1,0 +1,678 @@
+"""Studies in a SQL database: SQLite through the standard library, PostgreSQL through psycopg.
+
+The log is the truth: `requests` says what the algorithm asked for, `tickets` what was handed out and what came of it. A ticket
+whose reward is null is open: leased until `lease`, and free to be handed out again after that. Of a study with a list of items
+each ticket is a cell, an arm on an item, and each cell has at most one. Times are seconds since 1970, seals checksums.
+"""
+
+import os
+import re
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import astuple, replace
+
+from surest.errors import StorageError, UsageError
+from surest.masking import hidden_in, masked
+from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
+from surest.study.records import reward_seals, seal, storable_reason
+
+VERSION = "0005"
+"""The tables that this code reads and writes. Whoever changes one adds to `CHANGES`; a test compares both."""
+VERSION_TABLE = "surest_version"
+ITEMS = """CREATE TABLE surest_items (  -- payload: JSON
+    study INTEGER NOT NULL, item INTEGER NOT NULL, "key" TEXT NOT NULL, payload TEXT, seal BIGINT NOT NULL,
+    PRIMARY KEY (study, item)) WITHOUT ROWID"""
+PACKS = """CREATE TABLE surest_packs (  -- of earlier versions: not read any more
+    study INTEGER NOT NULL, first BIGINT NOT NULL, rewards BLOB NOT NULL, seal BIGINT NOT NULL,
+    PRIMARY KEY (study, first)) WITHOUT ROWID"""
+SNAPSHOTS = """CREATE TABLE surest_snapshots (  -- of earlier versions: not read any more
+    study INTEGER NOT NULL, "key" TEXT NOT NULL, data TEXT NOT NULL, seal BIGINT NOT NULL, PRIMARY KEY (study))
+    WITHOUT ROWID"""
+CELLS = "CREATE UNIQUE INDEX surest_cells ON surest_tickets (study, arm, item) WHERE item IS NOT NULL"
+TABLES = (
+    f"""CREATE TABLE {VERSION_TABLE} (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))""",
+    f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
+    """CREATE TABLE surest_studies (  -- settings: JSON, see `study.settings`; paused: 1 while no tickets are handed out
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,  -- a deleted study's number is not used again
+    name TEXT NOT NULL, settings TEXT NOT NULL, created DOUBLE NOT NULL, seal BIGINT NOT NULL,
+    paused INTEGER DEFAULT '0' NOT NULL, UNIQUE (name))""",
+    """CREATE TABLE surest_arms (  -- known to the algorithm from ticket `added_at` on
+    study INTEGER NOT NULL, arm INTEGER NOT NULL, label TEXT NOT NULL, added_at BIGINT NOT NULL, seal BIGINT NOT NULL,
+    PRIMARY KEY (study, arm)) WITHOUT ROWID""",
+    """CREATE TABLE surest_requests (  -- first: its first ticket; runs: see `records.runs_of`
+    study INTEGER NOT NULL, first BIGINT NOT NULL, total BIGINT NOT NULL, statistic TEXT NOT NULL, runs TEXT NOT NULL,
+    seal BIGINT NOT NULL, PRIMARY KEY (study, first)) WITHOUT ROWID""",
+    """CREATE TABLE surest_tickets (  -- reward: as the user told it; lease: 0 once it has failed; attempts: leases
+    study INTEGER NOT NULL, id BIGINT NOT NULL, arm INTEGER NOT NULL, reward DOUBLE, lease DOUBLE NOT NULL,
+    attempts INTEGER NOT NULL, worker TEXT NOT NULL, told DOUBLE, seal BIGINT, failures INTEGER DEFAULT '0' NOT NULL,
+    item INTEGER, cost DOUBLE, PRIMARY KEY (study, id)) WITHOUT ROWID""",
+    "CREATE INDEX surest_open_tickets ON surest_tickets (study, id) WHERE reward IS NULL",
+    CELLS, ITEMS, PACKS, SNAPSHOTS,
+    """CREATE TABLE surest_events (  -- kind: failed, timed out, expired, interrupted, retried, imputed
+    id INTEGER NOT NULL PRIMARY KEY, study INTEGER NOT NULL, ticket BIGINT NOT NULL, arm INTEGER NOT NULL,
+    kind TEXT NOT NULL, reason TEXT NOT NULL, worker TEXT NOT NULL, at DOUBLE NOT NULL)""",
+    "CREATE INDEX ix_surest_events_study ON surest_events (study)",
+)  # fmt: skip
+_OF_TICKET = "FROM surest_events e WHERE e.study = surest_tickets.study AND e.ticket = surest_tickets.id"
+CHANGES = {
+    "0001": (
+        "ALTER TABLE surest_tickets ADD COLUMN failures INTEGER DEFAULT '0' NOT NULL",
+        "ALTER TABLE surest_tickets ADD COLUMN item INTEGER",
+        CELLS, ITEMS, PACKS,
+        f"UPDATE surest_tickets SET failures = (SELECT count(*) {_OF_TICKET} "
+        "AND e.kind NOT IN ('expired', 'interrupted', 'retried', 'imputed')) "
+        f"WHERE EXISTS (SELECT 1 {_OF_TICKET})",
+    ),
+    "0002": (SNAPSHOTS,),
+    "0003": ("ALTER TABLE surest_studies ADD COLUMN paused INTEGER DEFAULT '0' NOT NULL",),
+    "0004": ("ALTER TABLE surest_tickets ADD COLUMN cost DOUBLE",),
+}  # fmt: skip
+"""What each earlier version lacks beside what those after it lack."""
+
+
+def statements_from(version: str | None) -> list[str] | None:
+    """What brings a database up to date; None where a newer surest wrote it.
+
+    >>> statements_from(VERSION), statements_from("0002")[-1], statements_from("9999")
+    ([], "UPDATE surest_version SET version_num = '0005'", None)
+    """
+    if version is None:
+        return list(TABLES)
+    if version not in (*CHANGES, VERSION):
+        return None
+    missing = [statement for old, change in CHANGES.items() if old >= version for statement in change]
+    return [*missing, f"UPDATE {VERSION_TABLE} SET version_num = '{VERSION}'"] if missing else []
+
+
+# --- the databases ---
+
+
+BUSY_SECONDS = 120.0
+"""How long to wait for others who write to a SQLite file."""
+LOCK_SECONDS = 60.0
+"""How long to wait for others on PostgreSQL."""
+IDLE_SECONDS = 120.0
+"""After which PostgreSQL ends a writing transaction whose process does not go on: a stopped worker blocks others no longer."""
+SMALLEST_PAGE = 512
+"""Bytes of the smallest SQLite file."""
+
+
+class SQLite:
+    """A file, in WAL mode, each commit flushed to disk before it is acknowledged."""
+
+    is_sqlite = True
+    now = "surest_now()"
+    """The time, in a statement."""
+    for_update = ""
+    """What makes a query hold its rows until the transaction ends."""
+    skip_locked = ""
+    """What makes it leave out the rows that others hold."""
+    by_open = " INDEXED BY surest_open_tickets"
+    """What makes a query of open tickets go by their index: SQLite takes the primary key otherwise, and looks at every ticket."""
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection that begins no transaction by itself.
+
+        WAL lets readers read while one writes; FULL flushes each commit, so that what is acknowledged outlives a power cut.
+        """
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            connection.create_function("surest_now", 0, time.time)
+            deadline = time.monotonic() + BUSY_SECONDS
+            while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                try:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                except sqlite3.OperationalError as error:
+                    # SQLite does not wait here by itself when several processes make the same file.
+                    if "locked" not in str(error) or time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+            connection.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def begin(self, cursor: sqlite3.Cursor, *, reading: bool) -> None:
+        """Take the write lock at once: a reader that turns writer could find that others were faster."""
+        cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    def statement(self, text: str) -> str:
+        """A statement with the driver's placeholders, from one with question marks."""
+        return text
+
+    define = statement
+    """A statement that makes or changes a table, from SQLite's."""
+
+    def has_table(self, cursor: sqlite3.Cursor, table: str) -> bool:
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return cursor.execute(query, (table,)).fetchone() is not None
+
+    def broken(self, connection: sqlite3.Connection) -> bool:
+        """Whether a connection is of no more use."""
+        return False
+
+    def look(self, shown: str, *, create: bool) -> None:
+        """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
+        try:
+            size = Path(self.path).stat().st_size
+        except FileNotFoundError:
+            if not create:
+                raise UsageError(
+                    f"{shown}: there is no such file; 'surest study create' or open_study(…, arms=…) makes one"
+                ) from None
+            return
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{shown} cannot be read: {error}") from None
+        if 0 < size < SMALLEST_PAGE:
+            raise StorageError(f"{shown} is damaged: {size} bytes are not a database. Restore a backup")
+
+
+class PostgreSQL:
+    """A server, for workers on several machines."""
+
+    is_sqlite = False
+    now = "extract(epoch from clock_timestamp())::double precision"
+    for_update = " FOR UPDATE"
+    skip_locked = " SKIP LOCKED"
+    by_open = ""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        import psycopg
+
+        return (psycopg.Error,)
+
+    def connect(self) -> Any:
+        """A connection with limits: a worker that was stopped inside a transaction must not block the others for ever."""
+        import psycopg
+
+        connection = psycopg.connect(self.url, autocommit=True)
+        connection.execute(f"SET lock_timeout = {1000 * LOCK_SECONDS:.0f}")
+        connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
+        return connection
+
+    def begin(self, cursor: Any, *, reading: bool) -> None:
+        """A reader sees one moment and locks nothing: it needs no right to write, and blocks nobody however long it takes."""
+        if reading:
+            cursor.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
+            )
+        else:
+            cursor.execute("BEGIN")
+
+    def statement(self, text: str) -> str:
+        return text.replace("?", "%s")
+
+    def define(self, text: str) -> str:
+        text = re.sub("INTEGER NOT NULL PRIMARY KEY( AUTOINCREMENT)?", "SERIAL PRIMARY KEY", text)
+        return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
+
+    def has_table(self, cursor: Any, table: str) -> bool:
+        # Not to_regclass: in a transaction that has waited for a lock, it may not know of what others made meanwhile.
+        query = "SELECT 1 FROM pg_tables WHERE tablename = %s AND schemaname = ANY(current_schemas(false))"
+        return cursor.execute(query, (table,)).fetchone() is not None
+
+    def broken(self, connection: Any) -> bool:
+        return bool(connection.closed) or bool(connection.broken)
+
+
+Driver = SQLite | PostgreSQL
+
+
+def driver_of(storage: str) -> Driver:
+    """What a storage URL names; a mistake in it is the user's.
+
+    >>> driver_of("sqlite:///studies.db").path
+    'studies.db'
+    """
+    shown = masked(storage)
+    kind, colon, rest = storage.partition("://")
+    kind = kind.partition("+")[0].lower()
+    if not colon or not kind.isalpha():
+        raise UsageError(f"storage {shown!r} is not a URL; write sqlite:///file.db or postgresql://user@host/name")
+    if kind == "sqlite":
+        path = rest.partition("?")[0].removeprefix("/")
+        if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
+            raise UsageError(f"storage {shown!r} names no file; write sqlite:///file.db (three slashes, then the path)")
+        return SQLite(path)
+    if kind in ("postgresql", "postgres"):
+        _check_port(rest, shown)
+        return PostgreSQL(f"postgresql://{rest}")
+    raise UsageError(f"storage {shown!r}: studies are kept in sqlite:///file.db or postgresql://user@host/name")
+
+
+def _check_port(rest: str, shown: str) -> None:
+    """Refuse what is not a port here: the server's library would repeat it, and it may be a part of a password."""
+    if rest.partition("?")[0].count("@") > 1:
+        raise UsageError(f"storage {shown!r}: write an @ inside a password as %40")
+    host = rest.partition("?")[0].rpartition("@")[2].partition("/")[0]
+    for one in host.split(","):
+        port = one.rpartition("]")[2].partition(":")[2]
+        if port and not port.isdigit():
+            raise UsageError(f"storage {shown!r}: what follows the host's colon is not a port number")
+
+
+# --- the log ---
+
+
+PORTION = 500
+"""Ticket numbers in one statement."""
+ALL = 2**62
+"""More than there can be."""
+TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
+
+
+class SqlLog:
+    """One transaction: statements on a cursor."""
+
+    def __init__(self, cursor: Any, driver: Driver) -> None:
+        self.cursor, self.driver = cursor, driver
+
+    def execute(self, text: str, *values: object) -> Any:
+        """A statement; the cursor, from which its rows are read before the next one."""
+        self.cursor.execute(self.driver.statement(text), values)
+        return self.cursor
+
+    def many(self, text: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """A statement for each of several rows."""
+        if rows:
+            self.cursor.executemany(self.driver.statement(text), rows)
+
+    def row(self, text: str, *values: object) -> Any:
+        """The first row; None if there is none."""
+        return self.execute(text, *values).fetchone()
+
+    def value(self, text: str, *values: object) -> Any:
+        """The first value of the first row; None if there is none."""
+        row = self.row(text, *values)
+        return None if row is None else row[0]
+
+    def version(self) -> str | None:
+        """Which version the tables are of; None if there are none."""
+        if not self.driver.has_table(self.cursor, VERSION_TABLE):
+            return None
+        found: str | None = self.value(f"SELECT version_num FROM {VERSION_TABLE}")
+        return found
+
+    def study_names(self) -> list[str]:
+        return sorted(row[0] for row in self.execute("SELECT name FROM surest_studies"))
+
+    def find_study(self, name: str) -> StoredStudy | None:
+        row = self.row("SELECT id, name, settings, seal FROM surest_studies WHERE name = ?", name)
+        if row is None:
+            return None
+        if row[3] != seal(row[1], row[2]):
+            raise StorageError(f"the database is damaged: the settings of study {name!r} are not what was written")
+        return StoredStudy(*row[:3])
+
+    def add_study(self, name: str, settings: str, labels: Sequence[str], items: Sequence[Item] = ()) -> int | None:
+        insert = (
+            f"INSERT INTO surest_studies (name, settings, created, seal) VALUES (?, ?, {self.driver.now}, ?) "
+            "ON CONFLICT (name) DO NOTHING"
+        )
+        if self.execute(insert, name, settings, seal(name, settings)).rowcount != 1:
+            return None
+        study = int(self.value("SELECT id FROM surest_studies WHERE name = ?", name))
+        self.add_arms(study, labels, 0, 0)
+        rows = [(study, n, i.key, i.payload, seal(n, i.key, i.payload)) for n, i in enumerate(items)]
+        self.many("INSERT INTO surest_items (study, item, key, payload, seal) VALUES (?, ?, ?, ?, ?)", rows)
+        return study
+
+    def delete_study(self, name: str) -> bool:
+        study = self.value(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
+        if study is None:
+            return False
+        for table in ("arms", "items", "requests", "packs", "snapshots", "tickets", "events"):
+            self.execute(f"DELETE FROM surest_{table} WHERE study = ?", study)
+        return bool(self.execute("DELETE FROM surest_studies WHERE id = ?", study).rowcount)
+
+    def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
+        """The study now, in one statement. A lock comes first (SQLite has locked the whole file already)."""
+        if lock and not self.driver.is_sqlite:
+            self.value(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study)
+        opened = f"FROM surest_tickets{self.driver.by_open} WHERE study = s.id AND reward IS NULL"
+        query = (
+            f"SELECT {self.driver.now}, s.paused, (SELECT max(arm) FROM surest_arms WHERE study = s.id), "
+            "(SELECT max(id) FROM surest_tickets WHERE study = s.id), "
+            f"(SELECT count(*) {opened}), (SELECT count(*) {opened} AND lease <= {self.driver.now}) "
+            "FROM surest_studies s WHERE s.id = ?"
+        )
+        row = self.row(query, study)
+        if row is None:
+            return None
+        now, paused, arm, ticket, waits, expired = row
+        return Facts(float(now), bool(paused), _after(arm), _after(ticket), int(waits), int(expired))
+
+    def set_paused(self, study: int, paused: bool) -> None:
+        self.execute("UPDATE surest_studies SET paused = ? WHERE id = ?", int(paused), study)
+
+    def add_arms(self, study: int, labels: Sequence[str], first: int, added_at: int) -> None:
+        rows = [(study, arm, label, added_at, seal(arm, label, added_at)) for arm, label in enumerate(labels, first)]
+        self.many("INSERT INTO surest_arms (study, arm, label, added_at, seal) VALUES (?, ?, ?, ?, ?)", rows)
+
+    def read_arms(self, study: int) -> list[Arm]:
+        rows = self.execute("SELECT arm, label, added_at, seal FROM surest_arms WHERE study = ? ORDER BY arm", study)
+        return [Arm(*row) for row in _sealed(rows, "arm")]
+
+    def read_items(self, study: int) -> list[Item]:
+        rows = self.execute("SELECT item, key, payload, seal FROM surest_items WHERE study = ? ORDER BY item", study)
+        return [Item(*row) for row in _sealed(rows, "item")]
+
+    def write_request(self, study: int, request: Recorded) -> None:
+        row = (request.first, request.total, request.statistic, request.runs)
+        insert = "INSERT INTO surest_requests (study, first, total, statistic, runs, seal) VALUES (?, ?, ?, ?, ?, ?)"
+        self.execute(insert, study, *row, seal(*row))
+
+    def read_requests(self, study: int, first: int | None = 0) -> list[Recorded]:
+        query = "SELECT first, total, statistic, runs, seal FROM surest_requests WHERE study = ?"
+        if first is None:
+            return [_recorded(row) for row in self.execute(f"{query} ORDER BY first DESC LIMIT 1", study)]
+        return [_recorded(row) for row in self.execute(f"{query} AND first >= ? ORDER BY first", study, first)]
+
+    def read_tickets(
+        self,
+        study: int,
+        first: int = 0,
+        end: int | None = None,
+        *,
+        among: Sequence[int] | None = None,
+        open_by: float | None = None,
+        most: int | None = None,
+        hold: bool = False,
+    ) -> list[StoredTicket]:
+        """Tickets in order, so that no two who hold some wait for each other; every seal is checked."""
+        last = ALL if end is None else end
+        by, only, values = "", "", list[float]([study, first, last])
+        if open_by is not None:
+            by, only = self.driver.by_open, " AND reward IS NULL AND lease <= ?"
+            values.append(open_by)
+        query = f"SELECT {TICKET}, seal FROM surest_tickets{by} WHERE study = ? AND id >= ? AND id < ?{only}"
+        tail = " ORDER BY id" + ("" if most is None else f" LIMIT {most:d}")
+        if hold:
+            tail += self.driver.for_update + (self.driver.skip_locked if open_by is not None else "")
+        if among is None:
+            rows = self.execute(query + tail, *values).fetchall()
+            expected = range(first, first + len(rows))
+            if open_by is None and any(row[0] != number for row, number in zip(rows, expected, strict=True)):
+                raise StorageError(
+                    f"the study's log is damaged: some of the tickets from {first} on are gone. Restore a backup"
+                )
+        else:
+            numbers, rows = sorted({*among}), []
+            for start in range(0, len(numbers), PORTION):
+                few = numbers[start : start + PORTION]
+                chosen = f"{query} AND id IN ({','.join('?' * len(few))})"
+                rows += self.execute(chosen + tail, *values, *few).fetchall()
+        _check_seals([row for row in rows if row[3] is not None])
+        return [StoredTicket(*row[:-1]) for row in rows]
+
+    def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
+        insert = f"INSERT INTO surest_tickets (study, {TICKET}, seal) VALUES (?{', ?' * 11})"
+        rows = [astuple(ticket) for ticket in tickets]
+        seals = iter(_seals([row for row in rows if row[3] is not None]))
+        self.many(insert, [(study, *row, None if row[3] is None else next(seals)) for row in rows])
+
+    def lease_tickets(self, study: int, numbers: Sequence[int], until: float, worker: str | None = None) -> None:
+        taken = "" if worker is None else ", attempts = attempts + 1, worker = ?"
+        update = f"UPDATE surest_tickets SET lease = ?{taken} WHERE study = ? AND id = ? AND reward IS NULL"
+        who = () if worker is None else (worker,)
+        self.many(update, [(until, *who, study, number) for number in sorted(numbers)])
+
+    def write_rewards(self, study: int, told: Sequence[StoredTicket]) -> None:
+        """Write rewards, each with its seal, and who told them."""
+        what = f"reward = ?, cost = ?, seal = ?, worker = ?, told = {self.driver.now}"
+        ordered = sorted(told, key=lambda ticket: ticket.number)
+        rows = zip(ordered, _seals([astuple(ticket) for ticket in ordered]), strict=True)
+        values = [(t.reward, t.cost, check, t.worker, study, t.number) for t, check in rows]
+        self.many(f"UPDATE surest_tickets SET {what} WHERE study = ? AND id = ?", values)
+
+    def write_events(self, study: int, events: Sequence[Event]) -> None:
+        insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        self.many(insert, [(study, *astuple(replace(event, reason=storable_reason(event.reason)))) for event in events])
+        failed = [(study, event.ticket) for event in events if event.kind not in NO_FAILURES]
+        self.many("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", failed)
+
+    def read_events(self, study: int, first: int = 0, end: int | None = None) -> list[Event]:
+        columns = "ticket, arm, kind, reason, worker, at"
+        query = f"SELECT {columns} FROM surest_events WHERE study = ? ORDER BY id LIMIT ? OFFSET ?"
+        return [Event(*row) for row in self.execute(query, study, (ALL if end is None else end) - first, first)]
+
+    def count_events(self, study: int) -> list[Counted]:
+        query = (
+            "SELECT c.arm, c.kind, c.times, e.reason FROM (SELECT arm, kind, count(*) AS times, "
+            "max(CASE WHEN reason <> '' THEN id END) AS last FROM surest_events WHERE study = ? GROUP BY arm, kind) c "
+            "LEFT JOIN surest_events e ON e.id = c.last ORDER BY c.last"
+        )
+        return [Counted(arm, kind, times, reason or "") for arm, kind, times, reason in self.execute(query, study)]
+
+
+def _after(last: Any) -> int:
+    return 0 if last is None else int(last) + 1
+
+
+def _recorded(row: Sequence[Any]) -> Recorded:
+    if row[4] != seal(*row[:4]):
+        raise StorageError(f"the study's log is damaged: the request at ticket {row[0]} is not what was written")
+    return Recorded(*row[:4])
+
+
+def _sealed(rows: Iterable[Any], what: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of an arm or an item each, without number and seal; one that is gone or changed is refused."""
+    for place, (number, *values, check) in enumerate(rows):
+        if number != place or check != seal(number, *values):
+            raise StorageError(f"the study's log is damaged: {what} {place} is not what was written")
+        yield tuple(values)
+
+
+def _seals(told: Sequence[Sequence[Any]]) -> list[int]:
+    """Seals of told tickets, as rows of `TICKET`. A study has items for all of its tickets or for none."""
+    if not told:
+        return []
+    numbers, arms, items, rewards, _, _, _, _, _, costs, *_ = zip(*told, strict=True)
+    places = None if items[0] is None else np.array(items, np.int64)
+    known = np.array([np.nan if cost is None else cost for cost in costs], float)
+    whole = np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, float)
+    found: list[int] = reward_seals(*whole, places, known).tolist()
+    return found
+
+
+def _check_seals(told: Sequence[Sequence[Any]]) -> None:
+    """Check told tickets, all at once."""
+    try:
+        whole = _seals(told) == [row[-1] for row in told]
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise StorageError(
+            f"the study's log is damaged: a reward of tickets {told[0][0]} to {told[-1][0]} is not what was written. "
+            "Restore a backup"
+        )
+
+
+# --- a store ---
+
+
+MEANINGS = {
+    "disk is full": "there is no room left on the disk. Make room and call again",
+    "disk i/o error": "the disk could not be read or written. Check it, then call again",
+    "file too large": "the file may not grow further. Make room and call again",
+    "readonly database": "the file or its directory is read-only. Allow writing to both",
+    "read-only file system": "the file system is read-only",
+    "unable to open": "the file cannot be opened or made. Check that its directory exists and may be written to",
+    "not a database": "the file is damaged, or is not a SQLite database. Restore a backup",
+    "malformed": "the file is damaged. Restore a backup",
+    "is locked": f"others have been writing to it for {BUSY_SECONDS:.0f} seconds. Call again",
+    "lock timeout": f"others have held what this call needs for {LOCK_SECONDS:.0f} seconds. Call again; "
+    "if it stays so, look for a worker that was stopped",
+    "idle-in-transaction": "this process did not go on in time, and the server gave up on it. Call again",
+    "no such table": "its tables are gone. Restore a backup",
+    "no such index": "an index is gone. Restore a backup",
+    "permission denied": "this user may not do that. Grant it the rights, or use another one",
+}
+"""What the usual failures mean, by what the database says (in lower case)."""
+TABLES_LOCK = 5_872_019
+"""The key of PostgreSQL's advisory lock under which tables are made."""
+_FOREIGN: list[Any] = []
+"""Connections of a parent process: a child must neither use nor close them."""
+
+
+class SqlStore:
+    """One database, reached by any number of threads and processes."""
+
+    def __init__(self, storage: str) -> None:
+        self._given = storage
+        self.shown = masked(storage)
+        self.driver = driver_of(storage)
+        self.one_machine = self.driver.is_sqlite
+        self._begin_here()
+
+    def _begin_here(self) -> None:
+        """What belongs to one process: a child must leave its parent's connections, and its lock, alone."""
+        self._pid, self._lock = os.getpid(), threading.Lock()
+        self._idle: list[Any] = []
+        weakref.finalize(self, _close_all, self._idle, self._pid)
+
+    def reading(self) -> AbstractContextManager[SqlLog]:
+        return self._transaction(reading=True)
+
+    def writing(self) -> AbstractContextManager[SqlLog]:
+        """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
+        return self._transaction(reading=False)
+
+    @contextmanager
+    def _transaction(self, *, reading: bool) -> Iterator[SqlLog]:
+        with self.failures():
+            connection, cursor = self._begun(reading=reading)
+            try:
+                yield SqlLog(cursor, self.driver)
+                cursor.execute("COMMIT")
+            except BaseException:
+                with suppress(*self.driver.errors):
+                    cursor.execute("ROLLBACK")
+                self._let_go(connection, cursor, keep=not self.driver.broken(connection))
+                raise
+            self._let_go(connection, cursor, keep=True)
+
+    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
+        """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
+        while True:
+            idle = self._take()
+            connection = self.driver.connect() if idle is None else idle
+            cursor = connection.cursor()
+            try:
+                self.driver.begin(cursor, reading=reading)
+            except BaseException as error:
+                connection.close()
+                if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
+                    continue  # the server was started again, or let go of it
+                raise
+            return connection, cursor
+
+    def _take(self) -> Any:
+        if self._pid != os.getpid():  # in a child: the connections and the lock are its parent's
+            _FOREIGN.extend(self._idle)
+            self._begin_here()
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _let_go(self, connection: Any, cursor: Any, *, keep: bool) -> None:
+        with suppress(*self.driver.errors):
+            cursor.close()
+        if keep and self._pid == os.getpid():
+            with self._lock:
+                self._idle.append(connection)
+        elif not keep:
+            with suppress(*self.driver.errors):
+                connection.close()
+
+    def close(self) -> None:
+        while (connection := self._take()) is not None:
+            with suppress(*self.driver.errors):
+                connection.close()
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Say what a failure of the database means."""
+        try:
+            yield
+        except ImportError as error:
+            raise UsageError(
+                f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise self._damaged(f"text in it cannot be read ({error})") from error
+        except self.driver.errors as error:
+            if "could not decode" in str(error).lower():
+                raise self._damaged(f"text in it cannot be read ({error})") from None
+            raise self._explained(error) from None  # its traceback may hold what must not be shown
+
+    def _damaged(self, what: str) -> StorageError:
+        return StorageError(f"{self.shown} is damaged: {what}. Restore a backup")
+
+    def _explained(self, error: BaseException) -> StorageError:
+        said = hidden_in(" ".join(str(error).split()), self._given)
+        meaning = next((text for key, text in MEANINGS.items() if key in said.lower()), None)
+        if meaning is None and type(error).__name__ in ("OperationalError", "InterfaceError", "AdminShutdown"):
+            meaning = "the connection could not be made or was lost. Check the server, then call again"
+        return StorageError(
+            f"{self.shown}: {meaning or 'the database refused'} ({said}). This call was not acknowledged; whatever was "
+            "acknowledged before is kept, and telling a reward again is harmless"
+        )
+
+    def prepare(self, *, create: bool) -> None:
+        """Make the tables, or bring them up to date, whoever else does so at the same moment."""
+        if isinstance(self.driver, SQLite):
+            self.driver.look(self.shown, create=create)
+        with self._transaction(reading=True) as log:
+            version = log.version()
+        if version is None and not create:
+            raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
+        if version == VERSION:
+            return
+        with self._transaction(reading=False) as log:
+            if not self.driver.is_sqlite:  # whose writing transactions lock all of it
+                log.value("SELECT pg_advisory_xact_lock(?)", TABLES_LOCK)
+            version = log.version()
+            statements = statements_from(version)
+            if statements is None:
+                raise StorageError(
+                    f"{self.shown} was written by a newer surest (its tables are version {version}); upgrade surest"
+                )
+            for statement in statements:
+                log.execute(self.driver.define(statement))
+
+    def check(self, log: Log) -> None:
+        """Look for damage, before all of the log is read."""
+        if not self.driver.is_sqlite or not isinstance(log, SqlLog):
+            return
+        log.execute("PRAGMA shrink_memory")  # what this connection remembers may not be what is on the disk
+        found = [row[0] for row in log.execute("PRAGMA integrity_check(3)")]
+        if found != ["ok"]:
+            raise self._damaged("; ".join(map(str, found)))
+        counted = "SELECT study FROM surest_tickets GROUP BY study HAVING count(*) <> max(id) + 1 OR min(id) <> 0"
+        if log.row(counted) is not None:
+            raise self._damaged("some tickets are gone")
+
+
+def _close_all(connections: list[Any], owner: int) -> None:
+    """Close connections, if they are ours."""
+    for connection in connections if os.getpid() == owner else ():
+        with suppress(Exception):
+            connection.close()
