@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,7 +17,10 @@ VOLATILE = {
     r"\b\d+(\.\d+)?(e-\d+)? (s|ms|seconds)\b": r"… \3",
     r" at 0x[0-9a-fA-F]+": " at 0x…",
     r"/tmp/[\w./-]*/": "…/",
-    r'("(seconds|version|seed)": )[^,\n]+': r"\1…",
+    r'("(seconds|version|seed|began)": )[^,}\n]+': r"\1…",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d": "…",
+    r"[\d.]+ rewards a second": "… rewards a second",
+    r"seed \d{6,}": "seed …",
 }
 """What differs from one run to the next, and what stands for it."""
 
@@ -60,24 +64,30 @@ def steady(text: str) -> str:
     return text
 
 
-def transcript(run: Run, *lines: str) -> str:
-    """What a terminal shows of some commands, with every status that is not 0. None has a traceback."""
+def transcript(run: Run, *lines: str, status: int | None = None) -> str:
+    """What a terminal shows of some commands, with every status that is not 0. None has a traceback.
+
+    Where each of them is a mistake of its user, the `status` is 2, and nothing is on standard output.
+    """
     shown = []
     for line in lines:
-        status, out, err = run(line)
+        if line.startswith("cat "):
+            shown += [f"$ {line}\n", Path(line.removeprefix("cat ")).read_text(encoding="utf-8")]
+            continue
+        found, out, err = run(line)
         assert "Traceback" not in err, err
-        shown += [f"$ surest {line}\n", out, err, f"status {status}\n" if status else ""]
+        assert status is None or (found, out, bool(err)) == (status, "", True), (line, found, out, err)
+        shown += [f"$ surest {line}".rstrip() + "\n", out, err, f"status {found}\n" if found and status is None else ""]
     return steady("".join(shown))
 
 
-def refusals(run: Run, lines: str) -> str:
-    """What is answered to commands, one on a line, each of which is a mistake: status 2 and a message on standard error."""
-    shown = []
-    for line in filter(None, lines.splitlines()):
-        status, out, err = run(line)
-        assert (status, out, bool(err), "Traceback" in err) == (2, "", True, False), (line, status, out, err)
-        shown.append(f"$ surest {line}\n{err}")
-    return steady("".join(shown))
+def same_as_kept(run: Run, page: Path, request: pytest.FixtureRequest, status: int | None = None) -> None:
+    """Run the commands of a page once more: it has all that a terminal shows. --snapshot-update writes it anew."""
+    commands = re.findall(r"^\$ (?:surest ?)?(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = transcript(run, *commands, status=status)
+    if request.config.option.update_snapshots:
+        page.write_text(shown, encoding="utf-8")
+    assert shown == page.read_text(encoding="utf-8")
 
 
 def refused(*calls: Callable[[], object]) -> str:

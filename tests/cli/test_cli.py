@@ -5,44 +5,15 @@ import math
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import Run, transcript
+from calling import Run
 from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
 
 NAIVE = ["--algorithm", "naive-best-arm", "--seed", "1", "--quiet"]
-
-
-def test_what_people_read(run: Run, snapshot: SnapshotAssertion) -> None:
-    Path("constant.csv").write_text("arm,value\nlow,0.25\nhigh,0.75\nmiddle,0.5\n")
-    Path("two.csv").write_text("instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,c,0.5,1\n")
-    Path("stars.csv").write_text("arm,value,count\nx,1,5\nx,5,5\ny,4,1\n")
-    naive = "--algorithm naive-best-arm --seed 1"
-    lines = f"""
-identify example1:10 {naive} --quiet
-identify bernoulli:0.5,0.1,0.1 {naive} --quiet --budget 3e4
-identify bernoulli:0.5,0.5,0.1 {naive} --quiet --budget 1e7
-identify bernoulli:0,0 {naive} --quiet --budget 1e7
-identify bernoulli:1,1 {naive} --quiet --budget 1e7
-identify constant.csv {naive} --quiet --resample
-identify stars.csv --bounds 1,5 --seed 1 --quiet
-identify bernoulli:0.3
-identify bernoulli:0.9,0.2,0.8,0.3 --delta 0.1 --seed 1 --top 2 --quiet
-identify bernoulli:0.9,0.2,0.8,0.3 --delta 0.1 --seed 1 --above 0.6 --quiet
-identify bernoulli:0.9,0.2,0.8,0.3 --delta 0.1 --seed 1 --above 0.6 --error fdr --quiet
-identify bernoulli:0.9,0.2,0.8,0.3 --delta 0.1 --seed 1 --control 2 --margin 0.2 --quiet
-bounds example1:100 --delta 0.1
-bounds bernoulli:0.5
-bounds bernoulli:0.5,0.5
-bounds two.csv --instance x
-algorithms
-"""
-    assert transcript(run, *lines.strip().splitlines()) == snapshot
 
 
 def test_identify_prints_one_object(run: Run) -> None:

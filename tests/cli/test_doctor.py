@@ -1,8 +1,6 @@
 """What surest says of the machine that it runs on, and of itself."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -27,8 +25,3 @@ def test_doctor_misses_what_is_not_there_and_shows_no_password(monkeypatch: pyte
     assert shown.return_value == 1
     assert "MISSING: pip install no-such-package" in shown.output
     assert "s3cret" not in shown.output
-
-
-def test_the_citation_has_the_version() -> None:
-    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.search(r"^version: (.+)$", text, re.M)[1] == __version__

@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import inspect
-import io
 import json
 import os
 import random
@@ -251,27 +250,6 @@ def test_an_algorithm_in_a_file_works_on_every_source(run: Run, source: list[str
 # --- what a first try gets wrong -------------------------------------------------------------------------------------
 
 
-def test_no_command_shows_the_help_once(run: Run) -> None:
-    for arguments in ((), ("study",)):
-        status, out, err = run(*arguments)
-        assert (status, out) == (2, "")
-        assert err.count("Usage: ") == 1
-        assert "Error" not in err
-        assert "Commands:" in err
-
-
-def test_a_table_with_gaps_tells_how_many_scores_count_and_why(run: Run, tmp_path: Path) -> None:
-    rows = [f"{arm},q{i},1" for arm in "ab" for i in range(40) if arm == "a" or i < 10]
-    (tmp_path / "t.csv").write_text("\n".join(["arm,item,value", *rows, ""]))
-    status, out, _ = run("evaluate", "t.csv")
-    assert status == 3
-    told = " ".join(out.split())
-    assert (
-        "30 of 80 scores are missing. Items count in one random order up to the first of these: 0 of 40 items." in told
-    )
-    assert "Of the 40 items, 10 items have every score, which is another list. Arms a and b have the same mean" in told
-
-
 def test_the_command_for_a_file_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("arm,item,value\na,q,1\nb,q,0\n")
     (tmp_path / "plain.csv").write_text("arm,value\na,1\nb,0\n")
@@ -298,12 +276,6 @@ def test_identify_and_bounds_give_the_same_lower_bound(run: Run) -> None:
         assert f"must expect to make at least {bound} pulls here" in run("identify", source, "--seed", "1").words
 
 
-def test_rewards_beyond_a_budget_are_not_called_needless(run: Run) -> None:
-    Path("r.csv").write_text("arm,value\n" + "a,1\nb,0\n" * 60)
-    assert "were not needed." in run("identify", "r.csv").words
-    assert "120 rows; 116 of them were not used." in run("identify", "r.csv", "--budget", "4").words
-
-
 def test_an_item_is_called_by_its_text(run: Run) -> None:
     def broken(item: str) -> float:
         raise OSError("no answer")
@@ -314,23 +286,6 @@ def test_an_item_is_called_by_its_text(run: Run) -> None:
             surest.evaluate({"a": broken, "b": len}, items, seed=1, **kept)
     with pytest.raises(RewardError, match=r"on item '(what is a bandit\?|why\?)'"):
         surest.evaluate({"a": lambda item: 7, "b": lambda item: 8}, items, seed=1)
-
-
-def test_nobody_can_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("study", "create", "mine", "--arms", "2")
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    status, _, err = run("study", "delete", "mine")
-    assert status == 2
-    assert "use --yes" in err
-    assert run("study", "delete", "mine", "--yes")[0] == 0
-
-
-def test_a_decided_table_needs_no_further_cell(run: Run) -> None:
-    rows = [f"{arm},{item},{float(arm == 'a')}" for arm in "ab" for item in range(40)]
-    (Path() / "t.csv").write_text("\n".join(["arm,item,value", *rows]) + "\n")
-    status, out, err = run("evaluate", "t.csv", "--suggest", "2")
-    assert (status, out) == (0, "arm,item\n")
-    assert "no further cell is needed" in err
 
 
 def test_signatures_show_the_usual_algorithm() -> None:

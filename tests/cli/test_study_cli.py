@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from surest.cli import cli
 from surest.errors import UsageError
+from surest.report.report import report_of_study, write_report
 from surest.study.records import seal
 from surest.study.study import open_study
 
@@ -31,32 +31,6 @@ def run(*arguments: str) -> str:
     return done.output
 
 
-def test_a_study_from_the_command_line(storage: str, tmp_path: Path) -> None:
-    assert run("create", "s", *SETTINGS) == "study s: 2 arms\n"
-    assert run("ask", "s", "-k", "2") == "0 fast\n1 fast\n"
-    assert json.loads(run("ask", "s", "--json")) == [{"ticket": 2, "index": 0, "arm": "fast"}]
-    assert run("tell", "s", "0", "0.75") == "ticket 0: 0.75\n"
-    assert json.loads(run("tell", "s", "0", "0.75", "--json")) == {"ticket": 0, "reward": 0.75}
-    assert run("fail", "s", "1", "no memory") == "health: fast: 1 failed\n"
-    shown = run("status", "s")
-    assert "Running. No arm leads yet" in shown
-    assert "1 reward told, 1 ticket with workers, 1 to be handed out again." in shown
-    assert "health: fast: 1 failed" in shown
-    status = json.loads(run("status", "s", "--json"))
-    assert (status["told"], status["out"], status["waiting"], status["finished"]) == (1, 1, 1, False)
-    assert status["health"] == {"fast": {"failed": 1}}
-    assert json.loads(run("result", "s", "--json"))["reason"] == "still running"
-    assert "health:" in run("result", "s")
-    assert [study["name"] for study in json.loads(run("list", "--json"))] == ["s"]
-    assert run("list").startswith("s\trunning\t–\t2 arms")
-    run("export", "s", "--output", str(tmp_path / "s.json"))
-    assert run("import", str(tmp_path / "s.json"), "--name", "copy") == "study copy\n"
-    assert json.loads(run("export", "copy"))["tickets"] == json.loads(run("export", "s"))["tickets"]
-    assert json.loads(run("delete", "copy", "--json")) == {"deleted": "copy"}
-    with pytest.raises(UsageError, match="no study 'copy'"):
-        run("status", "copy")
-
-
 def test_a_study_is_made_like_another(storage: str) -> None:
     """With all that its items hold, the arms that it began with, and other settings where they are given."""
     items = [("q1", {"text": "2 + 2?"}), ("q2", None)]
@@ -66,8 +40,6 @@ def test_a_study_is_made_like_another(storage: str) -> None:
     made = open_study(storage, "again")
     assert made.items == first.items
     assert made.settings.plain() == {**first.settings.plain(), "delta": 0.1}
-    with pytest.raises(click.UsageError, match="--like STUDY"):
-        run("create", "third", "--like", "s", "--arm", "d")
 
 
 def test_a_study_like_another_may_ask_another_question(storage: str) -> None:
@@ -92,50 +64,31 @@ def test_rewards_that_wait_for_others_are_evaluations(storage: str) -> None:
 
 
 def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> None:
-    run("create", "w", "--arm", "fast", "--arm", "safe", "--seed", "1")
-    first = json.loads(run("ask", "w", "-k", "100", "--json"))
-    for ticket in first:
-        run("tell", "w", str(ticket["ticket"]), str(float(ticket["arm"] == "safe")))
+    study = open_study(storage, "w", ["fast", "safe"], seed=1)
+    tickets = study.ask(100)
+    study.tell_all(tickets, [float(ticket.arm) for ticket in tickets])
     shown = " ".join(run("status", "w").split())
-    assert f"Running. Arm safe leads so far. {len(first)} rewards told, 0 tickets with workers." in shown
+    assert f"Running. Arm safe leads so far. {len(tickets)} rewards told, 0 tickets with workers." in shown
     assert "nothing is certified yet; both arms may still be the best." in shown
     assert "a decision needs is not known yet." in shown or "more rewards are needed" in shown
 
 
 def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
-    run(
-        "create",
-        "times",
-        *["--arm", "slow", "--arm", "quick", "--bounds", "0,60", "--minimise", "--delta", "0.2", "--seed", "1"],
-    )
-    while tickets := json.loads(run("ask", "times", "-k", "20", "--json")):
-        for ticket in tickets:
-            run("tell", "times", str(ticket["ticket"]), "55" if ticket["arm"] == "slow" else "5")
+    study = open_study(storage, "times", ["slow", "quick"], 0.2, bounds=(0, 60), minimise=True, seed=1)
+    while tickets := study.ask(20):
+        study.tell_all(tickets, [55 if ticket.label == "slow" else 5 for ticket in tickets])
     found = json.loads(run("result", "times", "--json"))
     assert (found["arm"], found["certified"], found["minimise"]) == ("quick", True, True)
     assert found["means"] == pytest.approx([55, 5])
     shown = run("status", "times")
     assert "Arm quick is the best" in shown
     assert shown.index("quick  ") < shown.index("slow  ")
-    page = tmp_path / "page.md"
-    CliRunner().invoke(cli, ["report", "times", "--output", str(page)], catch_exceptions=False, standalone_mode=False)
-    text = page.read_text(encoding="utf-8")
+    write_report(report_of_study(study), tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| costs | from 0 to 60 |" in text
     assert " --minimise " in text
     with pytest.raises(UsageError, match="minimise True, not False"):
         open_study(storage, "times", minimise=False)
-
-
-def test_the_exit_status_of_ask_tells_a_worker_what_to_do(storage: str) -> None:
-    def status(*arguments: str) -> int:
-        return int(CliRunner().invoke(cli, ["study", *arguments], standalone_mode=False).return_value)
-
-    run("create", "s", *SETTINGS)
-    run("create", "spent", *SETTINGS, "--budget", "30")
-    assert status("ask", "s", "-k", "100000") == 0
-    assert status("ask", "s") == 4  # the rewards of others are awaited
-    assert status("ask", "spent") == 3  # nothing is left
-    assert status("result", "spent") == 3
 
 
 def documented_loop() -> str:
@@ -147,7 +100,7 @@ def documented_loop() -> str:
 
 def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> None:
     run(
-        "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "8", "--option", "batch=4", "--seed", "1"
+        "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "4", "--option", "batch=2", "--seed", "1"
     )
     (tmp_path / "surest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m surest "$@"\n')
     (tmp_path / "evaluate").write_text(
@@ -183,9 +136,6 @@ def test_a_worker_without_a_loop(storage: str, tmp_path: Path) -> None:
     study = open_study(storage, "s")
     assert study.finished
     assert {ticket[1] for ticket in study.export()["tickets"]} <= {0.1, 0.9}
-    for words, said in ((["true"], "must say {arm}"), (["x", "{arm}", "{item}"], "has no items")):
-        with pytest.raises(UsageError, match=said):
-            run("work", "s", "--", *words)
 
 
 def test_words_of_a_command_are_filled_once(storage: str, tmp_path: Path) -> None:

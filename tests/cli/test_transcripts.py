@@ -1,0 +1,82 @@
+"""What people read: each page of `transcripts` has commands, and all that a terminal shows of them."""
+
+import gzip
+import io
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import surest
+from calling import Run, same_as_kept
+
+PAGES = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
+CHANCE = random.Random(2)
+OLD = {f"q{i}": int(CHANCE.random() < 0.7) for i in range(200)}
+NEW = {item: value if CHANCE.random() < 0.9 else 1 - value for item, value in OLD.items()}
+WORSE = {item: value if CHANCE.random() < 0.7 else 0 for item, value in OLD.items()}
+FILES = {
+    "searches": {
+        "constant.csv": "arm,value\nlow,0.25\nhigh,0.75\nmiddle,0.5\n",
+        "two.csv": "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,c,0.5,1\n",
+        "stars.csv": "arm,value,count\nx,1,5\nx,5,5\ny,4,1\n",
+    },
+    "duel": {
+        "games.csv": "white,second,winner\n" + "a,b,a\nb,c,b\na,c,tie\nc,a,a\n" * 40,
+        "one.csv": "first,second,score\na,b,1\n",
+    },
+    "newcomers": {
+        "gaps.csv": "arm,item,value\n"
+        + "".join(f"{a},q{i},1\n" for a in "ab" for i in range(40) if a == "a" or i < 10),
+        "table.csv": "arm,item,value\n"
+        + "".join(f"{arm},{i},{float(arm == 'a')}\n" for arm in "ab" for i in range(40)),
+        "r.csv": "arm,value\n" + "a,1\nb,0\n" * 60,
+        "items.csv": "arm,item,value\na,q,1\nb,q,0\n",
+        "questions.csv": "model,question,value\na,q,1\nb,q,0\n",
+    },
+    "gate": {
+        "items.txt": "".join(f"{item}\n" for item in [*OLD, *(f"more {i}" for i in range(100))]),
+        "table.csv": "arm,item,value\n"
+        + "".join(f"{arm},{i},{v}\n" for arm, row in (("old", OLD), ("worse", WORSE)) for i, v in row.items()),
+        **{
+            f"{name}.jsonl": "".join(json.dumps({"id": item, "score": value}) + "\n" for item, value in row.items())
+            for name, row in {"old": OLD, "worse": {item: bool(value) for item, value in WORSE.items()}}.items()
+        },
+    },
+}
+
+
+def write(name: str, scores: Mapping[str, Any], header: str = "item,value") -> str:
+    """A file of scores."""
+    Path(name).write_text("".join([header, "\n", *(f"{item},{value}\n" for item, value in scores.items())]))
+    return name
+
+
+def gated() -> None:
+    """Scores in files of every kind, and in a study."""
+    first = [item for _, item in surest.gate(OLD, {}).wanted]
+    rows = {"old": OLD, "new": NEW, "worse": WORSE, "same": OLD, "empty": {}, "real": dict.fromkeys(OLD, 0.5)}
+    rows |= {"half": dict(list(WORSE.items())[:60]), "few": dict(list(NEW.items())[:150])}
+    rows |= {"later": {item: WORSE[str(item)] for item in first[1:60]}}
+    for name, scores in rows.items():
+        write(f"{name}.csv", scores)
+    write("renamed.csv", OLD, "question,correct")
+    write("other.csv", NEW, "question,correct")
+    Path("packed.csv.gz").write_bytes(gzip.compress(Path("worse.csv").read_bytes()))
+    surest.evaluate(["old", "worse"], list(OLD), 1e-6, score=lambda arm, item: (OLD if arm == "old" else WORSE)[item],
+                    storage="sqlite:///s.db", name="s", seed=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_terminal_shows(
+    page: Path, run: Run, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    for name, text in FILES.get(page.stem, {}).items():
+        Path(name).write_text(text)
+    if page.stem == "gate":
+        gated()
+    same_as_kept(run, page, request)
