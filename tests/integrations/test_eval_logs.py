@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import surest
+from surest.arms.games import games_of
 from surest.cli import main
 from surest.errors import SourceError, UsageError
 from surest.integrations.eval_logs import logs, table
@@ -263,6 +264,53 @@ def test_promptfoo_on_one_prompt_names_providers(tmp_path: Path) -> None:
     data["results"]["results"][0].update(error="no answer", failureReason=2, score=0)
     (tmp_path / "one.json").write_text(json.dumps(data))
     assert len(logs([tmp_path / "one.json"]).table.items) == 1
+
+
+def selecting(path: Path, arms: int, tests: int, chances: list[float], nobody: int = 0) -> Path:
+    """An output of promptfoo with select-best, with and without other assertions; in the last tests the judge chose nobody."""
+    rng, results = np.random.default_rng(1), []
+    for test in range(tests):
+        best = int(rng.choice(arms, p=chances)) if test < tests - nobody else -1
+        for arm in range(arms):
+            said = {
+                "pass": arm == best,
+                "score": int(arm == best),
+                "assertion": {"type": "select-best", "value": "short"},
+            }
+            other = {"pass": True, "score": 1, "assertion": {"type": "contains", "value": "a"}}
+            graded = said if test % 2 else {"pass": True, "score": 0.5, "componentResults": [other, said]}
+            results.append({
+                "promptIdx": arm, "testIdx": test, "provider": {"id": f"model {arm}"}, "prompt": {"raw": "p", "label": "p"},
+                "score": graded["score"], "success": graded["pass"], "gradingResult": graded, "vars": {"q": test},
+            })  # fmt: skip
+    path.write_text(json.dumps({"results": {"results": results}}))
+    return path
+
+
+def test_select_best_of_promptfoo_is_a_duel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = selecting(tmp_path / "two.json", 2, 120, [0.2, 0.8], nobody=3)
+    assert run(["duel", str(path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["chosen"] == ["model 1"]
+    assert any("3 tests" in warning for warning in said["warnings"])
+    assert any("other way round" in warning for warning in said["warnings"])
+    path = selecting(tmp_path / "three.json", 3, 900, [0.1, 0.6, 0.3])
+    found = surest.duel(path)
+    assert (found.best, found.certified) == ("model 1", True)
+    pairs = [len(scores) for scores in games_of(path).scores if len(scores)]
+    assert len(pairs) == 3
+    assert min(pairs) > 250  # they are drawn, whatever was selected
+    assert sum(pairs) == 900
+    by_scores = surest.evaluate(table([path], "select-best"))
+    assert by_scores.best == "model 1"
+    assert by_scores.means == pytest.approx([0.1, 0.6, 0.3], abs=0.05)
+    real = games_of(
+        HERE / "promptfoo_select.json"
+    )  # written by promptfoo 0.121.20: the judge's third answer was nonsense
+    assert (real.players, real.total, len(real.notes)) == (("echo", "loud echo"), 2, 2)
+    assert [scores.tolist() for scores in real.scores] == [[0.0, 0.0], []]
+    with pytest.raises(UsageError, match="no duels"):
+        surest.duel(HERE / "promptfoo_echo.json")
 
 
 def test_the_gate_reads_what_evaluate_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
-"""Recorded duels: CSV files, data frames and PGN files of games."""
+"""Recorded duels: CSV files, data frames, PGN files of games and outputs of promptfoo."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -60,7 +61,7 @@ def score_of(given: Any, first: Any, second: Any) -> Any:
 
 
 def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = None) -> Games:
-    """Duels from a CSV file (first, second, and score or winner), a PGN file, a data frame, or rows (first, second, score).
+    """Duels from a CSV file (first, second, and score or winner), a PGN file, an output of promptfoo, a data frame, or rows.
 
     Those of a pair are refused where they cannot be in random order; `shuffle` is the seed of a random order for all.
 
@@ -69,6 +70,9 @@ def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = 
     """
     if isinstance(source, str | Path):
         path = Path(source)
+        if path.suffix.lower() in (".json", ".jsonl"):
+            duels, tests, notes = import_module("surest.integrations.eval_logs").selected(path)
+            return _gathered(duels, tests, notes, shuffle=shuffle)
         pgn = path.name.lower().removesuffix(".gz").endswith(".pgn")
         return _pgn(path, shuffle) if pgn else _csv(path, columns, shuffle)
     if hasattr(source, "columns"):

@@ -45,7 +45,8 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 def duel(**given: Any) -> int:
     """Find who beats all others head to head.
 
-    DUELS is a CSV file (columns first, second, and score or winner), or a PGN file of games: each is used once, in order.
+    DUELS is a CSV file (columns first, second, and score or winner), a PGN file of games, or an output of promptfoo
+    with select-best: each is used once, in order.
     Without it, the --judge compares two --arm at a time.
 
     Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.

@@ -11,9 +11,11 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import combinations
 from math import fsum, inf, isfinite, nan
 from os import PathLike
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,6 +24,8 @@ import numpy as np
 from surest.arms.tables import Table, with_costs
 from surest.errors import SourceError, UsageError
 
+SELECT_BEST = "select-best"
+"""promptfoo's assertion that one output of a test is the best: 1 for that one, 0 for the others."""
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's letters count: correct, partially correct, incorrect, no answer."""
 LONGEST = 80
@@ -282,7 +286,7 @@ def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
         asked = prompt.get("label") or prompt.get("raw") or f"prompt {result.get('promptIdx')}"
         failed = bool(result.get("error")) and result.get("failureReason") == 2
         values = {"score": result.get("score"), "success": result.get("success"), **(result.get("namedScores") or {})}
-        scores = {} if failed else {name: _number(value) for name, value in values.items()}
+        scores = {} if failed else {name: _number(value) for name, value in (values | _selection(result)).items()}
         given = json.dumps(result.get("vars") or {}, sort_keys=True, ensure_ascii=False)
         usage, late = result.get("tokenUsage"), result.get("latencyMs")
         costs = _costs({
@@ -299,6 +303,52 @@ def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
         Run(path, "", names | ({"column": f"column {at + 1}"} if alike else {}), _told_apart(tests), "score")
         for at, (names, tests) in runs.items()
     ]
+
+
+def _selection(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What select-best said of an output, if the test has that."""
+    graded = result.get("gradingResult") or {}
+    for part in (graded, *(graded.get("componentResults") or ())):
+        if part and (part.get("assertion") or {}).get("type") == SELECT_BEST:
+            return {SELECT_BEST: part.get("score")}
+    return {}
+
+
+def selected(path: str | PathLike[str]) -> tuple[list[tuple[str, str, str, float]], list[str], tuple[str, ...]]:
+    """Duels from promptfoo's select-best: where they stand, who met whom, the first's score; their tests; and notes.
+
+    A test is one duel, so that no two share an item. Of more than two outputs a pair is drawn for each test beforehand; it is a
+    tie where a third one was selected.
+    """
+    runs = read(Path(path))
+    arms, _ = _arms(runs)
+    said: dict[str, dict[str, float]] = {}
+    for arm, run in zip(arms, runs, strict=True):
+        for sample in run.samples:
+            if SELECT_BEST in sample.scores:
+                said.setdefault(sample.item, {})[arm] = sample.scores[SELECT_BEST]
+    if not said:
+        raise SourceError(
+            f"{path} has no output of promptfoo with a {SELECT_BEST} assertion, so no duels; see surest evaluate"
+        )
+    draw, pairs, duels, items = Random(0), list(combinations(arms, 2)), list[tuple[str, str, str, float]](), list[str]()
+    for item, scores in said.items():
+        first, second = draw.choice(pairs)
+        if first in scores and second in scores and sorted(scores.values())[-2:] == [0, 1]:
+            duels.append((f"{path}, test {item}", first, second, (1 + scores[first] - scores[second]) / 2))
+            items.append(item)
+    notes = [
+        "promptfoo's judge saw all outputs in one order: if it favours a place, that counts for an arm; repeat it with "
+        "the providers or prompts the other way round"
+    ]
+    if len(duels) < len(said):
+        notes.append(f"{len(said) - len(duels):,} tests in which none or not both of a pair were judged were left out")
+    if len(arms) > 2:
+        notes.append(
+            "each test is a duel of one pair, drawn at random, and a tie where another output was selected; who is selected "
+            f"most often of all {len(arms)}, surest evaluate --scorer {SELECT_BEST} says with fewer tests"
+        )
+    return duels, items, tuple(notes)
 
 
 def _told_apart(tests: Mapping[int, Sample]) -> list[Sample]:

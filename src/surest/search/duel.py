@@ -56,8 +56,8 @@ def duel(
     Parameters
     ----------
     arms : sequence of labels, or recorded duels
-        Who meets whom. Without a judge: a CSV file (columns first, second, and score or winner), a PGN file of games, a data
-        frame, or rows (first, second, score), each used at most once, in order.
+        Who meets whom. Without a judge: a CSV file (columns first, second, and score or winner), a PGN file of games, an output
+        of promptfoo with select-best, a data frame, or rows (first, second, score), each used at most once, in order.
     judge : callable, optional
         ``judge(first, second)``, or with `items` ``judge(first, second, item)``: 1 if the first is better, 0 if the second is,
         0.5 for a tie, or the label of the winner, or "tie". Who comes first is drawn.
