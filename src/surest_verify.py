@@ -487,7 +487,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
             require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
             kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
             if at == 1:
-                if line.get("algorithm") in ["race", "race-top", "gate"]:
+                if line.get("algorithm") in ["race", "race-top", "race-cheapest", "wager-cheapest", "gate"]:
                     CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
                 if line.get("algorithm") == "duels":
                     CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third

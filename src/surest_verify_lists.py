@@ -1,4 +1,4 @@
-"""The part of surest_verify.py for lists of items: the best arm, the m best, and the gate.
+"""The part of surest_verify.py for lists of items: the best arm, the m best, the cheapest that is good enough, and the gate.
 
 All arms in play go through the items in one random order, which follows from the seed. Stakes are not in the file: they follow
 from earlier items by the rules of docs/verify.md, and are computed here anew. So a file cannot have bets that knew too much.
@@ -210,6 +210,10 @@ class Items:
         """The scores on the item that comes next, of the arms in play. Bets are placed before they are looked at."""
         require(self.t < self.total and self.play != [], "nothing is left to decide")
         require(line["item"] == self.order[self.t], f"item {self.order[self.t]} comes next, in the order of the seed")
+        self.count(at, line)
+
+    def count(self, at: int, line: Line) -> None:
+        """Let the scores of a line count."""
         row = self.row(line)
         now = {j: units(score) for j, score in row.items()}
         self.bet(now)
@@ -416,6 +420,127 @@ class Race(Items):
         return self.checked(answers + ", and all scores are known" * ended)
 
 
+def cheapest_sentence(header: Line, claim: Line) -> str:
+    """The claim of a search for the cheapest arm that is good enough, in words."""
+    labels, near, further = header["labels"], header["within"], header["within"] + header["slack"]
+    best = f"the {'smallest' if header['minimise'] else 'largest'} mean of {len(labels)} arms{where(header)}"
+    if not claim["certified"]:
+        said = f"the cheapest arm with a mean within {near!r} of {best} is among {quoted(labels, claim['contenders'])}"
+    elif header["slack"] and not claim["exact"]:
+        said = f"{quoted(labels, claim['arms'])} has a mean within {further:.12g} of {best}, "
+        said += f"and no arm within {near!r} of it is cheaper"
+    else:
+        said = f"{quoted(labels, claim['arms'])} is the cheapest arm with a mean within {near!r} of {best}"
+    return f"{said}; {surely(header, claim)}"
+
+
+class Cheapest(Items):
+    """The cheapest arm within ε of the best (docs/questions/cheapest.md), on a list or by rounds of fresh rewards.
+
+    Claims say that the mean of D, the score of o less that of j, is at most c. W says that j is a best arm, F that it is within
+    ε of the best, E that it is better than a by more than ε and the slack.
+    """
+
+    def __init__(self, header: Line) -> None:
+        super().__init__({"items": [""], "target": "population", **header})
+        n, width, prices = self.n, self.high - self.low, header["prices"]
+        require(len(prices) == n, "there is not one price for each arm")
+        Work.spend(100 * n * n)
+        self.header, self.within, self.slack = header, header["within"] / width, header["slack"] / width
+        self.by_price = sorted(range(n), key=prices.__getitem__)
+        self.wealth: dict[tuple[Any, int], list[float]] = {}
+        self.products = [[0.0] * n for _ in range(n)]
+        self.out, self.settled = (
+            set[int](),
+            set[tuple[int, int]](),
+        )  # put out by F; (a, j) where j is no reason against a
+        self.by_bets, self.whole, self.named = False, False, 0 if n == 1 else None
+        self.play = [] if n == 1 else self.play
+
+    def take(self, at: int, kind: str, line: Line) -> None:
+        """The scores on the next item, or a round of fresh rewards."""
+        if "item" in line:
+            return super().take(at, kind, line)
+        require(self.play != [], "nothing is left to decide")
+        self.count(at, line)
+
+    def opponents(self) -> dict[int, int]:
+        """The leader so far for every arm in play, and for the leader the runner-up."""
+        ranked = sorted(self.play, key=lambda j: -self.sums[j])
+        return {j: ranked[j == ranked[0] and len(ranked) > 1] for j in self.play}
+
+    def bet(self, now: dict[int, int]) -> None:
+        """Bet against every claim, by earlier scores."""
+        Work.spend(120 * (len(self.play) + 2) * len(self.play))
+        for j, o in self.opponents().items():
+            self.against(("W", j), o, j, 0.0, now)
+            self.against(("F", j), o, j, self.within, now)
+            for a in self.play:
+                self.against((a, j), a, j, -self.within - self.slack, now)
+
+    def against(self, claim: tuple[Any, int], o: int, j: int, c: float, now: dict[int, int]) -> None:
+        """Nine bets that the mean of D is more than c. None where D cannot be, or must be, beyond what is left for it."""
+        t, ahead, of = self.t, self.sums[o] - self.sums[j], self.products
+        left, total = (self.total - t, self.total) if self.finite else (1, 1)
+        m = (total * c - self.sums[o] + self.sums[j]) / left if self.finite else c
+        if -1 + 1e-9 < m < 1:
+            have = (self.exact[o] - self.exact[j]) * self.finite - total * units(c)
+            room, surprise = odds(left, have, now[o] - now[j])
+            moment = (of[o][o] - 2 * of[o][j] + of[j][j] + 0.25) / (t + 1)
+            stake = min(max((ahead / (t + 1) - m) / moment, 0.0), 0.9 / room)
+            pays = factors(1 + stake * surprise, room, surprise)
+            self.wealth[claim] = paid(self.wealth.get(claim, [1.0] * 9), pays)
+
+    def value(self, claim: tuple[Any, int]) -> float:
+        """The evidence against a claim."""
+        return mixed(self.wealth.get(claim, [1.0] * 9), 1 / 9, self.t)
+
+    def judge(self, at: int) -> None:
+        """See who is out, against whom nothing speaks any more, and who is named."""
+        play, level, opponent = self.play, 1 / self.header["delta"], self.opponents()
+        for a in play:
+            for b in play:
+                self.products[a][b] += self.columns[a][-1] * self.columns[b][-1]
+        far = {j for j in play if self.lead(opponent[j], j) > self.within + 1e-9}
+        put = {j for j in play if 0.4 * self.value(("F", j)) >= level} - far
+        self.out |= far | put
+        ended = self.finite and self.t == self.total
+        self.whole = ended and len(play) == self.n
+        self.out = far if self.whole else self.out  # all is known: what bets said counts no more
+        for j in play:
+            worse = self.lead(opponent[j], j) > 1e-9
+            best = 0.4 * self.value(("W", j))
+            if worse or best >= level:
+                self.by_bets |= not worse
+                self.settled |= {(a, j) for a in range(self.n)}
+                continue
+            for a in play:
+                sure = self.lead(a, j) > -self.within - self.slack + 1e-9
+                if sure or best + 0.2 / self.n * self.value((a, j)) >= level:
+                    self.by_bets |= not sure
+                    self.settled.add((a, j))
+        self.by_bets |= put != set()
+        first = next((j for j in self.by_price if j not in self.out), None)
+        if first is not None and (ended or all((first, j) in self.settled for j in range(self.n) if j != first)):
+            self.named, self.play = first, []
+        else:
+            self.play = [j for j in play if j not in self.out or any((a, j) not in self.settled for a in range(self.n))]
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        claim, left = line["claim"], [j for j in range(self.n) if j not in self.out]
+        sure = claim["certified"]
+        require(len(claim["arms"]) == 1 and claim["arms"][0] < self.n, "one arm is asked for")
+        require(not sure or claim["arms"] == [self.named], "the evidence does not suffice for the answer")
+        require(claim["contenders"] == (claim["arms"] if sure else left), f"the arms that may be right are {left}")
+        exact = sure and self.finite and (self.whole or not self.by_bets)
+        self.agreed(line, cheapest_sentence(self.header, claim), exact, [])
+        put = f"{len(self.out)} of {self.n} arms are shown not to be within {self.header['within']!r} of the best"
+        if self.finite or "items" in self.header:
+            return self.checked(put)
+        return [f"{sum(map(len, self.columns))} rewards of {self.n} arms in {self.t} rounds", put]
+
+
 class Gate(Items):
     """Whether a candidate (arm 1) is worse than a baseline (arm 0) by more than a margin, ε (docs/gate.md)."""
 
@@ -503,6 +628,9 @@ LISTED = {"items": [str], "target": str}
 VERDICT = {"verdict": str, "delta": PART, "events": dict}
 SCORES = {"item": COUNT, "arms": [COUNT], "values": [REAL]}
 CONCLUDED = {"words": str, "counted": [COUNT], "decided": [[REAL]]}
+PRICED = {"prices": [(float, 0, 1e15)], "within": (float, 0, 1e15), "slack": (float, 0, 1e15)}
+CHEAPEST = CONCLUDED | {"claim": {name: CLAIM[name] for name in CLAIM if name != "within"} | {"exact": bool}}
+ROUND = {"arms": [COUNT], "values": [REAL]}
 RACE, GATE = (
     {"conclusion": CONCLUDED | {"claim": claim | {"exact": bool}}, "scores": SCORES} for claim in (CLAIM, VERDICT)
 )
@@ -517,5 +645,7 @@ def gate_header(line: Line) -> Line:
 CHECKERS: dict[str, tuple[Any, Any, Line]] = {
     "race": (Race, LISTED, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
+    "race-cheapest": (Cheapest, LISTED | PRICED, {"scores": SCORES, "conclusion": CHEAPEST}),
+    "wager-cheapest": (Cheapest, PRICED, {"scores": ROUND, "conclusion": CHEAPEST}),
     "gate": (Gate, gate_header, GATE | {"known": SCORES}),
 }

@@ -12,17 +12,19 @@ from surest.errors import UsageError
 from surest.evidence.cheapest import PARTS, Cheapest
 
 
-def wealth(evidence: Cheapest, means: np.ndarray, prices: np.ndarray) -> float:
-    """M of the proof, from what the evidence holds."""
+def wealth(evidence: Cheapest, means: np.ndarray, prices: np.ndarray) -> list[float]:
+    """M of the proof, and the wealths that it is made of, from what the evidence holds."""
     good = np.flatnonzero(means >= means.max() - evidence.epsilon - 1e-12)
     right, best = good[np.argsort(prices[good], kind="stable")[0]], int(means.argmax())
     far = np.flatnonzero(means < means.max() - evidence.epsilon - evidence.slack - 1e-12)
     f, w, e = PARTS
-    bets = evidence.near[far, best].mean(axis=1).sum() if len(far) else 0.0
-    return float(f * evidence.within[right].mean() + w * evidence.best[best].mean() + e / len(means) * bets)
+    bets = evidence.near[far, best].mean(axis=1).tolist()
+    parts = [float(evidence.within[right].mean()), float(evidence.best[best].mean()), *bets]
+    return [f * parts[0] + w * parts[1] + e / len(means) * sum(bets), *parts]
 
 
 def mean_wealth(table: np.ndarray, prices: np.ndarray, delta: float, epsilon: float, slack: float) -> float:
+    """The largest mean, over all orders, of M and of each wealth in it."""
     found = []
     for order in permutations(range(table.shape[1])):
         evidence = Cheapest(prices, table.shape[1], delta, epsilon, slack)
@@ -30,7 +32,7 @@ def mean_wealth(table: np.ndarray, prices: np.ndarray, delta: float, epsilon: fl
             if len(evidence.play):
                 evidence.count(table[evidence.play, item])
         found.append(wealth(evidence, table.mean(axis=1), prices))
-    return float(np.mean(found))
+    return float(np.mean(found, axis=0).max())
 
 
 def tables() -> list[tuple[np.ndarray, np.ndarray, float, float]]:

@@ -107,7 +107,7 @@ def _count(
     for item in order[: listed.items_used]:
         play = evidence.play.tolist()
         own = values[play, item]
-        if listed.known and not play:
+        if not play and (listed.known or problem.estimate is not None):  # what follows a verdict does not count
             break
         if not play or np.isnan(own).any():
             raise UsageError("this result does not have all its scores; write the decision where the search is run")

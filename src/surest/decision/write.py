@@ -5,6 +5,7 @@ from typing import Any
 
 from surest.core.duels import DUELS
 from surest.decision.chain import Chain
+from surest.decision.cheapest import decision_on_cheapest
 from surest.decision.duels import decision_on_duels
 from surest.decision.lists import decision_on_items
 from surest.decision.pulls import decision_on_pulls
@@ -12,7 +13,8 @@ from surest.errors import UsageError
 from surest.result.data import LEFT_OVER, Result, algorithm_name
 
 ON_PULLS, ON_ITEMS = ("wager", "wager-top"), ("race", "race-top")
-CHECKABLE = (*ON_PULLS, *ON_ITEMS, DUELS)
+CHEAPEST = ("wager-cheapest", "race-cheapest")
+CHECKABLE = (*ON_PULLS, *ON_ITEMS, *CHEAPEST, DUELS)
 """Algorithms whose decisions surest-verify checks."""
 
 
@@ -21,12 +23,16 @@ def decision_of(result: Result) -> Chain:
     check_algorithm(result.problem.algorithm)
     if result.problem.algorithm in ON_ITEMS:
         return decision_on_items(result)
+    if result.problem.algorithm in CHEAPEST and result.listed is not None:
+        return decision_on_cheapest(result)
     if result.reason == LEFT_OVER:
         raise UsageError(f"nothing is certified: {LEFT_OVER}; there is no decision to write")
     if result.transcript is None:
         raise UsageError("this search kept no record of its rewards; run it with record=True (--decision FILE)")
     if result.duels is not None:
         return decision_on_duels(result)
+    if result.problem.algorithm in CHEAPEST:
+        return decision_on_cheapest(result)
     return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)
 
 

@@ -83,8 +83,8 @@ class Cheapest:
 
     def _factors(self, o: IntArray, j: IntArray, c: float, row: FloatArray) -> FloatArray:
         m = self._limits(o, j, c)
-        free = m < 1  # else nothing can speak against the claim; and below −1 `_judge` has settled it
-        m = np.where(free, np.maximum(m, -1 + 1e-9), 0.0)
+        free = (m < 1) & (m > -1 + 1e-9)  # else nothing can speak against the claim, or whatever comes next settles it
+        m = np.where(free, m, 0.0)
         gain = (self.sums[o] - self.sums[j]) / (self.t + 1) - m
         diagonal = np.diagonal(self.products)
         moment = (diagonal[o] - 2 * self.products[o, j] + diagonal[j] + 0.25) / (self.t + 1)

@@ -1,0 +1,96 @@
+"""The decision of a search for the cheapest arm that is good enough: its rewards are counted again, and written as they count."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from surest.core.protocol import Pull
+from surest.decision.chain import Chain, check_apart, header_of
+from surest.decision.lists import CERTAIN
+from surest.decision.pulls import in_own_units
+from surest.errors import UsageError
+from surest.evidence.cheapest import Cheapest
+from surest.evidence.lists.units import in_random_order
+from surest.result.data import Result
+from surest.result.words import KNOWN
+from surest_verify_lists import cheapest_sentence
+
+Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
+"""A reward of each arm, where it stands among what happened, and what else its line has."""
+
+
+def decision_on_cheapest(result: Result) -> Chain:
+    """The lines of a decision, on a list or by fresh pulls.
+
+    >>> import surest
+    >>> table = {"a": [1.0] * 60, "b": [0.5, 1.0] * 30}
+    >>> found = surest.evaluate(table, cheapest=0.1, cost={"a": 2, "b": 1}, seed=1, simulate=True)
+    >>> decision_on_cheapest(found).lines[1][75:]
+    b'"kind":"scores","item":41,"arms":[0,1],"values":[1.0,1.0]}\\n'
+    """
+    if result.listed is not None and result.reason.startswith(KNOWN):  # by what is certain alone
+        result = replace(result, problem=msgspec.structs.replace(result.problem, delta=CERTAIN, slack=0.0))
+    problem, asked, listed = result.problem, result.problem.question, result.listed
+    labels, more = [str(label) for label in problem.labels], dict[str, Any]()
+    if listed is not None:
+        more = {"items": [str(item) for item in listed.items], "target": problem.target}
+        check_apart(more["items"], "items")
+    check_apart(labels, "arms")
+    header = header_of(problem, labels, prices=list(asked.prices), within=problem.cheapest, slack=problem.slack, **more)
+    total = len(more["items"]) if more and problem.target == "items" else None
+    chain, evidence = Chain(), Cheapest(np.array(asked.prices), total, problem.delta, asked.within, asked.slack)
+    chain.add("surest decision", **header)
+    happened, events, counted = dict[tuple[int, Any], Counter[str]](), Counter[str](), [0] * len(labels)
+    for what, reward, arm, item in result.events:
+        happened.setdefault((arm, reward if listed is None else item), Counter())[what] += 1
+    for row, places, own in _on_list(result) if listed is not None else _pulled(result):
+        if evidence.named is not None:
+            break
+        play = evidence.play.tolist()
+        if any(arm not in row for arm in play):
+            raise UsageError("this result does not have all its scores; write the decision where the search is run")
+        for arm in play:
+            counted[arm] += 1
+            for what, times in happened.get((arm, places[arm]), {}).items():
+                chain.add("event", what=what, arm=arm, times=times)
+                events[what] += times
+        values = np.array([row[arm] for arm in play])
+        chain.add("scores", **own, arms=play, values=values.tolist())
+        evidence.count(problem.scale.to_unit(values))
+    left = np.flatnonzero(~evidence.out).tolist()
+    claim = {
+        "arms": list(result.indices), "certified": result.certified,
+        "contenders": list(result.indices) if result.certified else left, "delta": problem.delta,
+        "events": dict(events), "exact": result.exact,
+    }  # fmt: skip
+    chain.add("conclusion", words=cheapest_sentence(header, claim), counted=counted, decided=[], claim=claim)
+    chain.end()
+    return chain
+
+
+def _on_list(result: Result) -> Iterator[Round]:
+    """The scores on one item after another, in the order of the seed."""
+    listed, problem = result.listed, result.problem
+    assert listed is not None
+    scores: list[dict[int, float]] = [{} for _ in listed.items]
+    for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True):
+        scores[place][arm] = min(max(value, problem.bounds[0]), problem.bounds[1])
+    rng = np.random.default_rng([problem.seed % 2**64, len(problem.labels)])
+    for item in in_random_order(len(scores), rng).items.tolist()[: listed.items_used]:
+        yield scores[item], dict.fromkeys(range(len(problem.labels)), item), {"item": item}
+
+
+def _pulled(result: Result) -> Iterator[Round]:
+    """The rewards of one round after another, each arm once."""
+    seen = Counter[int]()
+    for request, reply in result.transcript or ():
+        assert isinstance(request, Pull)
+        arms, rounds = request.arms.tolist(), int(request.times[0])
+        values = in_own_units(result.problem.scale, np.asarray(reply))
+        for k in range(rounds):
+            yield {arm: values[i * rounds + k] for i, arm in enumerate(arms)}, {arm: seen[arm] + k for arm in arms}, {}
+        seen.update(dict.fromkeys(arms, rounds))
