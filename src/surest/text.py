@@ -189,10 +189,10 @@ def number(value: float) -> str:
 def seconds_words(seconds: float) -> str:
     """A time for people.
 
-    >>> seconds_words(0.4), seconds_words(42), seconds_words(5400), seconds_words(500_000)
-    ('0.4 s', '42 s', '1.5 h', '5.8 days')
+    >>> seconds_words(0.02), seconds_words(0.4), seconds_words(42), seconds_words(5400), seconds_words(500_000)
+    ('0.02 s', '0.4 s', '42 s', '1.5 h', '5.8 days')
     """
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds:.{0 if seconds >= 10 else 1 if seconds >= 0.1 else 2}f} s"

@@ -30,6 +30,7 @@ from surest.report.report import read_report
 from surest.result.lead import Lead, lead_words
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
+LESS = "the verdict needs less evidence"
 
 
 def digests_of(won: Any, trials: Any) -> Digests:
@@ -131,7 +132,7 @@ def test_on_a_list_the_lead_is_the_difference_of_the_means_that_are_told() -> No
     assert lead is not None
     assert (lead.arm, lead.over, len(cells["x"]), len(cells["y"])) == ("x", "y", 77, 27)
     assert lead.difference == result.arms["x"].mean - result.arms["y"].mean
-    assert lead_words(result) == "x is 0.19 ahead of the runner-up y so far (-0.03 to 0.57, 95 %)."
+    assert lead_words(result) == f"x is 0.19 ahead of the runner-up y so far (-0.03 to 0.57, 95 %; {LESS})."
     less, more = result.differences
     assert (lead.low, lead.high) == (-more[1], -less[1])
     again = read_report(json.dumps(result.to_dict())).result

@@ -22,7 +22,7 @@ def decided() -> Result:
 
 
 def test_rich_prints_the_same_words(decided: Result) -> None:
-    console = Console(width=100, record=True, file=io.StringIO())
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(decided)
     printed = [line.rstrip() for line in console.export_text().rstrip().splitlines()]
     assert printed == str(decided).splitlines()

@@ -43,12 +43,16 @@ def show_result(
         from surest.report import plots
 
         plots.save(given["picture"], result, verdict(result))
+    again = command_again(click.get_current_context(), result.seed)
     if given["page"] is not None:
-        result.report(given["page"])
+        from surest.report.page import Report
+        from surest.report.report import write_report
+
+        write_report(Report(result, commands={"Run it again": again}), given["page"])
     decision = write_decision(result, given["decision"])
     if given["as_json"]:
         facts = facts if decision is None else {**facts, "decision": decision}
-        print_json({**result.to_dict(), **facts, "command": command_again(click.get_current_context(), result.seed)})
+        print_json({**result.to_dict(), **facts, "command": again})
         return
     console = Output(highlight=False)
     console.print(emphasised(result))

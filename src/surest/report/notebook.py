@@ -17,7 +17,7 @@ from surest.text import count, counted, rounded
 
 def to_fragment(result: Result, above: str = "") -> str:
     """A result; `above` stands before its verdict."""
-    bold, *lines = verdict(result).splitlines()
+    *lines, bold = verdict(result).splitlines()  # a simulation says so first
     lines += [*after_verdict(result), *filter(None, [next_words(result)])]
     lines += [f"Warning: {warning}" for warning in result.warnings]
     head, rows = result.arms.cells(SHOWN)

@@ -117,7 +117,11 @@ def opening(result: Result) -> list[str]:
     if result.resampled:
         simulated, said = verdict(result).split("\n", 1)
         return [said, simulated]
-    return [short_answer(result), verdict(result)]
+    said = verdict(result).removeprefix(f"Not decided ({result.reason}). ")  # which stands above it
+    heading = short_answer(result)
+    if heading.startswith("Not decided: "):
+        said = said.removeprefix(leading(result)).lstrip()
+    return [heading, *filter(None, [said])]
 
 
 def question(problem: Problem) -> str:
@@ -143,6 +147,8 @@ def facts(report: Report) -> list[tuple[str, str]]:
     asked = f"{question(result.problem)}, of {counted(len(result.labels), 'arm')}{on}"
     lasted = result.seconds if report.began is None or report.made is None else report.made - report.began
     spent = f"{count(result.evaluations or result.pulls)} {evaluated(result)}"
+    if result.listed is not None and not result.listed.known:
+        spent += f" ({result.evaluations / max(result.cells, 1):.1%})"
     whole = "" if result.listed is None else f"{count(result.cells)} evaluations"
     if result.cost is not None:
         spent += f", {money(result.cost, unit)}"
@@ -163,7 +169,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
 def summary(report: Report) -> list[str]:
     """What follows the verdict, and what may still be needed."""
     result = report.result
-    lines = after_verdict(result)
+    lines = [line for line in after_verdict(result) if not line.startswith("It took ")]  # which the facts tell
     if not result.certified and result.forecast is not None:
         lines.append(f"Perhaps {guessed(result.forecast)} more {evaluated(result)} are needed for a decision.")
     return [*lines, *(f"Warning: {warning}" for warning in result.warnings)]

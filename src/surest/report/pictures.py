@@ -19,8 +19,8 @@ from surest.result.table import ArmTable
 from surest.result.words import KNOWN
 from surest.text import count, counted, percent, shortened, visible
 
-MOST = 30
-"""Arms in a picture: more labels cannot be read. The rest is told in a line."""
+MOST = 12
+"""Arms in a picture: it fits a screen beside its words, and paper. The rest is told in a line."""
 LEFT, RIGHT, ROW, TOP = 130.0, 352.0, 22.0, 8.0
 """Where the marks of a picture of arms begin and end, and how far its rows are apart."""
 LONGEST = 16
@@ -174,7 +174,7 @@ def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
 def _row(
     arms: ArmTable, i: int, k: int, title: str, axis: "Axis", low: float, high: float, mean: float, text: str = ""
 ) -> Row:
-    label = shortened(visible(str(arms.rows[i].label)), LONGEST)
+    label = shortened(visible(str(arms.rows[i].label)), LONGEST - 2 * (i in arms.chosen))  # bold is wider
     out = arms.contenders is not None and i not in arms.contenders
     y = TOP + ROW * (k + 0.5)
     return Row(y, label, title, axis.known(low), axis.known(high), axis.known(mean), i in arms.chosen, out, text)
@@ -263,15 +263,15 @@ def interval_note(result: Result) -> str:
     hold = "Each interval holds at any time, for its arm, not for all arms at once."
     if result.listed is not None:
         hold = "All intervals hold at once, at any time."
-    return " ".join(filter(None, [hold, _diamonds(result), overlap_note(result), _not_shown(result)]))
+    return " ".join(filter(None, [hold, _diamonds(result), overlap_note(result), _not_shown(len(result.labels))]))
 
 
 def _diamonds(result: Result) -> str:
     return "The diamond leads." if result.problem.question.kind == "best" else "Diamonds: the chosen arms."
 
 
-def _not_shown(result: Result) -> str:
-    rest = len(result.labels) - MOST
+def _not_shown(arms: int) -> str:
+    rest = arms - MOST
     return f"{counted(rest, 'more arm')} {'is' if rest == 1 else 'are'} not shown." if rest > 0 else ""
 
 
@@ -343,7 +343,9 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
         found = [Picture("Who beats whom", wins_note(result), heat_map(result))]
     ahead = leads_of(result)
     if ahead is not None:
-        found.insert(0 if result.certified else 1, Picture(ahead.heading, ahead.note, leads(arms, ahead)))
+        others = len(arms) - (1 if result.problem.question.kind == "control" else len(result.indices))
+        note = f"{ahead.note} {_not_shown(others)}".strip()
+        found.insert(0 if result.certified else 1, Picture(ahead.heading, note, leads(arms, ahead)))
     if result.history or live:
         found.append(Picture("Evidence over time", evidence_text(result), evidence(result.history, evaluated(result))))
     found.append(Picture("Allocation", allocation_note(result), allocation(arms)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
-from surest.report.pictures import MOST, share_of, tick_text
+from surest.report.pictures import share_of, tick_text
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
 from surest.result.duels import wins_of
@@ -27,6 +27,8 @@ Kind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
 SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
+MOST = 30
+"""Arms in a picture: more labels cannot be read."""
 LONGEST = 28
 """Letters of a label."""
 

@@ -94,7 +94,9 @@ def lead_words(result: "Result") -> str:
     sure_of = percent(1 - result.delta)
     if math.isnan(lead.difference):
         return f"{ahead[0]} {_between(lead, places)} {ahead[1]} ({sure_of})."
-    ends = f"{_between(lead, places)}, {sure_of}" if bounded else ""
+    behind = sure and lead.low < 0 and result.problem.question.kind != "control"
+    why = "; the verdict needs less evidence" if behind else ""
+    ends = f"{_between(lead, places)}, {sure_of}{why}" if bounded else ""
     if lead.difference == 0:
         return f"{arm} and {over} have the same mean so far{f' (difference {ends})' if ends else ''}."
     return f"{ahead[0]} {_figures(lead.difference, places)} {ahead[1]} so far{f' ({ends})' if ends else ''}."
