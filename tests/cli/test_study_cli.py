@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from surest.cli import cli
 from surest.errors import UsageError
 from surest.report.report import report_of_study, write_report
-from surest.study.records import seal
+from surest.study.sql import seal
 from surest.study.study import open_study
 
 SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]

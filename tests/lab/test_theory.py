@@ -8,18 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surest.arms.divergence import chernoff_information, kl_each
-from surest.arms.finite import FiniteArms, bernoulli
+from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1, lower_bound_instance
-from surest.errors import UsageError
 from surest.lab.theory import (
     UPPER_BOUNDS,
     entropy,
-    first_alternative,
     gap_entropy,
     hardness,
-    law_divergence,
     paper_lower_bound,
-    second_alternative,
     upper_bounds,
 )
 
@@ -130,52 +126,35 @@ SMALL_GAPS, LARGE_VARIANCES = [0.004, 0.01, 0.015], [0.09, 0.08, 0.07, 0.099]
 LARGE_GAPS, SMALL_VARIANCES = [0.05, 0.08, 0.099], [0.04, 0.09, 0.0001, 0.0]
 
 
+def alternative(instance: FiniteArms, arm: int, gap: float, first: bool) -> FiniteArms:
+    """The paper's instance that differs in one arm: I' moves Δ/σ between its two values (case 1), I'' a little to an end."""
+    values, _ = instance.law(arm)
+    if first:
+        up = gap / math.sqrt(instance.variances[arm]) * (-1 if arm == 0 else 1)
+        law = (values, [0.5 - up, 0.5 + up])
+    else:
+        moved = 4 * gap if arm == 0 else 2 * gap
+        law = ([values[0], values[-1], float(arm > 0)], [(1 - moved) / 2, (1 - moved) / 2, moved])
+    return finite_arms([law if i == arm else instance.law(i) for i in range(len(instance))])
+
+
+@pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("arm", range(4))
-def test_first_alternatives(arm: int) -> None:
-    instance = lower_bound_instance(SMALL_GAPS, LARGE_VARIANCES)
-    gap, variance = [0.004, *SMALL_GAPS][arm], LARGE_VARIANCES[arm]
-    assert variance >= 5 * gap  # case 1
-    other = first_alternative(instance, arm)
-    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
-    assert other.divergence == pytest.approx(math.log(1 / (1 - 4 * gap**2 / variance)) / 2)
-    check_alternative(instance, other.arms, arm, 2 * gap)
-
-
-@pytest.mark.parametrize("arm", range(4))
-def test_second_alternatives(arm: int) -> None:
-    instance = lower_bound_instance(LARGE_GAPS, SMALL_VARIANCES)
-    gap = [0.05, *LARGE_GAPS][arm]
-    assert SMALL_VARIANCES[arm] < 5 * gap  # case 2
-    other = second_alternative(instance, arm)
-    assert law_divergence(instance, other.arms, arm) == pytest.approx(other.divergence, rel=1e-9)
-    assert other.divergence == pytest.approx(math.log(1 / (1 - (4 if arm == 0 else 2) * gap)))
-    moved = 4 * gap * 0.5 if arm == 0 else 2 * gap * (0.5 + gap)
-    check_alternative(instance, other.arms, arm, moved)
-
-
-def check_alternative(instance: FiniteArms, other: FiniteArms, arm: int, moved: float) -> None:
-    """It differs in one arm, by so much, and another arm is its best: arm 2 where arm 1 fell, else the arm that rose."""
+def test_the_proof_s_bound_holds_arm_by_arm(arm: int, first: bool) -> None:
+    """ln(1/2.4δ)/KL is at least 1/80 (best arm) and 1/30 (others) of the arm's share of H_var·ln(1/δ), for δ < 0.1."""
+    gaps, variances = (SMALL_GAPS, LARGE_VARIANCES) if first else (LARGE_GAPS, SMALL_VARIANCES)
+    instance = lower_bound_instance(gaps, variances)
+    hard, gap, variance = sums(instance), [gaps[0], *gaps][arm], variances[arm]
+    assert first == (variance >= 5 * gap)  # the cases of the proof
+    other = alternative(instance, arm, gap, first)
     assert instance.means.argmax() == 0
     assert other.means.argmax() == (arm or 1)
-    change = other.means - instance.means
-    assert change[arm] == pytest.approx(-moved if arm == 0 else moved)
-    assert np.delete(change, arm) == pytest.approx(0)
-    assert all(law_divergence(instance, other, j) == 0 for j in range(len(instance)) if j != arm)
-
-
-def test_the_proof_s_bound_holds_arm_by_arm() -> None:
-    """ln(1/2.4δ)/KL is at least 1/80 (best arm) and 1/30 (others) of the arm's share of H_var·ln(1/δ), for δ < 0.1."""
-    for gaps, variances in [(SMALL_GAPS, LARGE_VARIANCES), (LARGE_GAPS, SMALL_VARIANCES)]:
-        instance = lower_bound_instance(gaps, variances)
-        hard = sums(instance)
-        for arm, share in enumerate([1 / 80, 1 / 30, 1 / 30, 1 / 30]):
-            case_1 = variances[arm] >= 5 * hard.gaps[arm]
-            other = (first_alternative if case_1 else second_alternative)(instance, arm)
-            for delta in (0.099, 0.01, 1e-6):
-                needed = math.log(1 / (2.4 * delta)) / other.divergence
-                assert needed >= share * hard.costs[arm] * math.log(1 / delta)
-
-
-def test_a_first_alternative_needs_variance() -> None:
-    with pytest.raises(UsageError, match="σ > 2Δ"):
-        first_alternative(lower_bound_instance([0.05], [0.0001]), 1)
+    assert np.delete(other.means - instance.means, arm) == pytest.approx(0)
+    part = 1 - 4 * gap**2 / variance if first else (1 - (4 if arm == 0 else 2) * gap) ** 2
+    divergence = -math.log(part) / 2
+    values, p = instance.law(arm)
+    others, q = other.law(arm)
+    assert divergence == pytest.approx((p * np.log(p / q[np.searchsorted(others, values)])).sum(), rel=1e-9)
+    for delta in (0.099, 0.01, 1e-6):
+        needed = math.log(1 / (2.4 * delta)) / divergence
+        assert needed >= (1 / 30 if arm else 1 / 80) * hard.costs[arm] * math.log(1 / delta)

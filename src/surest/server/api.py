@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 from starlette.requests import Request
@@ -146,19 +146,9 @@ def _imported(store: Store, document: bytes, name: str | None, there: list[str])
     return import_study(store, document, name)
 
 
-async def look(request: Request) -> Any:
-    """A study's settings and arms, and whether it is finished."""
-    return await studies_of(request).with_study(name_of(request), _looked_at)
-
-
 def name_of(request: Request) -> str:
     """The study that the address names."""
     return str(request.path_params["name"])
-
-
-async def items(request: Request) -> Any:
-    """The items of a study."""
-    return await studies_of(request).with_study(name_of(request), _items)
 
 
 def _items(study: Study) -> Response:
@@ -282,25 +272,32 @@ async def add_arms(request: Request) -> Any:
     return {"name": study.name, "arms": list(study.labels)}
 
 
-async def pause(request: Request) -> Any:
-    """Hand out no more tickets."""
-    await studies_of(request).pause(name_of(request), True)
-    return {"name": name_of(request), "paused": True}
+def paused(name: str, paused: bool) -> Answer:
+    """What stops handing out tickets, or goes on, called `name`."""
+
+    async def answer(request: Request) -> Any:
+        await studies_of(request).pause(name_of(request), paused)
+        return {"name": name_of(request), "paused": paused}
+
+    return _called(name, answer)
 
 
-async def resume(request: Request) -> Any:
-    """Hand out tickets again."""
-    await studies_of(request).pause(name_of(request), False)
-    return {"name": name_of(request), "paused": False}
+def of_study(name: str, function: Callable[[Study], Any]) -> Answer:
+    """What is asked of one study alone, called `name`: a function that runs in a thread."""
+
+    async def answer(request: Request) -> Any:
+        return await studies_of(request).with_study(name_of(request), function)
+
+    return _called(name, answer)
+
+
+def _called(name: str, answer: Any) -> Answer:
+    answer.__name__ = name
+    return cast(Answer, answer)
 
 
 def _status(study: Study) -> dict[str, Any]:
     return {**study.status().to_dict(), "paused": study.paused}
-
-
-async def status(request: Request) -> Any:
-    """How a study stands."""
-    return await studies_of(request).with_study(name_of(request), _status)
 
 
 def _result(study: Study, history: bool) -> Response:
@@ -374,18 +371,18 @@ ENDPOINTS = [
     Endpoint("GET", "/api/studies", "look", list_studies, "All studies by name."),
     Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201),
     Endpoint("POST", "/api/import", "administer", import_, "Put an export into the store.", ANY, 201, (NAME,), heavy=True),
-    Endpoint("GET", STUDY, "look", look, "A study's settings and arms, and whether it is finished."),
+    Endpoint("GET", STUDY, "look", of_study("look", _looked_at), "A study's settings and arms, and whether it is finished."),
     Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all that was told to it."),
-    Endpoint("GET", f"{STUDY}/items", "look", items, "The items of a study.", heavy=True),
+    Endpoint("GET", f"{STUDY}/items", "look", of_study("items", _items), "The items of a study.", heavy=True),
     Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm),
     Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),
     Endpoint("POST", f"{STUDY}/fail", "work", fail, "Say that an evaluation gave no reward.", bodies.FailForm),
     Endpoint("POST", f"{STUDY}/renew", "work", lengthen, "Lengthen the leases of tickets.", HELD, gives=bodies.HeldAnswer),
     Endpoint("POST", f"{STUDY}/return", "work", return_tickets, "Give tickets back.", HELD, gives=bodies.HeldAnswer),
     Endpoint("POST", f"{STUDY}/arms", "administer", add_arms, "Add arms while a study runs.", bodies.ArmsForm),
-    Endpoint("POST", f"{STUDY}/pause", "administer", pause, "Hand out no more tickets."),
-    Endpoint("POST", f"{STUDY}/resume", "administer", resume, "Hand out tickets again."),
-    Endpoint("GET", f"{STUDY}/status", "look", status, "Who leads, how sure that is, how much is out."),
+    Endpoint("POST", f"{STUDY}/pause", "administer", paused("pause", True), "Hand out no more tickets."),
+    Endpoint("POST", f"{STUDY}/resume", "administer", paused("resume", False), "Hand out tickets again."),
+    Endpoint("GET", f"{STUDY}/status", "look", of_study("status", _status), "Who leads, how sure that is, how much is out."),
     Endpoint("GET", f"{STUDY}/result", "look", result, "The verdict, or the answer so far.", query=(HISTORY,)),
     Endpoint("GET", f"{STUDY}/export", "look", export, "All of a study, as 'surest study export' writes it.", heavy=True),
     Endpoint("GET", f"{STUDY}/events", "look", events, "Changes as server-sent events.", kind="text/event-stream"),

@@ -49,11 +49,9 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await studies.prepare()
+        await studies.call(lambda: studies.store.prepare(create=True))
         yield
-        studies.close()
-        studies.lanes.close()
-        studies.store.close()
+        studies.end()
 
     register_url_convertor("name", NameConvertor())  # before routes are made that use it
     app = Starlette(

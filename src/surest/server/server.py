@@ -233,6 +233,6 @@ def run(
     host, port = listening.getsockname()[:2]
     log("serving", host=host, port=port, store=app.state.studies.store.shown, tokens=len(app.state.tokens.all()))
     server.run([listening])
-    if app.state.studies.lanes.is_busy:
+    if app.state.studies.is_busy:
         server._end_now()  # everybody is answered or gone, and threads that still work would keep the process
     log("ended", signal=server.signal)

@@ -84,32 +84,6 @@ class Lane:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Lanes:
-    """The lanes of a service."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._by_kind: dict[Kind, Lane] = {
-            "work": Lane("work", limits.threads),
-            "look": Lane("look", limits.look_threads, max(1, limits.look_threads // 2)),
-            "heavy": Lane("heavy", limits.heavy_threads, max(1, limits.heavy_threads // 2), limits.heavy_calls),
-        }
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any call runs or waits."""
-        return any(lane.is_busy for lane in self._by_kind.values())
-
-    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function in a thread of the lane that the current request belongs to."""
-        kind, sender = ASKED.get()
-        return await self._by_kind[kind].call(sender, function, *arguments)
-
-    def close(self) -> None:
-        """Drop what has not begun."""
-        for lane in self._by_kind.values():
-            lane.close()
-
-
 LOOK_SECONDS = 1.0
 """How often those who wait are tried again: other processes may have told something, and leases run out."""
 MOST = 500
@@ -256,7 +230,11 @@ class Studies:
     def __init__(self, storage: str | Store, limits: Limits) -> None:
         self.store, self.limits = store_of(storage), limits
         self.closing = asyncio.Event()
-        self.lanes = Lanes(limits)
+        self._lanes: dict[Kind, Lane] = {
+            "work": Lane("work", limits.threads),
+            "look": Lane("look", limits.look_threads, max(1, limits.look_threads // 2)),
+            "heavy": Lane("heavy", limits.heavy_threads, max(1, limits.heavy_threads // 2), limits.heavy_calls),
+        }
         self._health: asyncio.Task[list[str]] | None = None
         self._open: OrderedDict[str, Study] = OrderedDict()
         self._used: dict[str, float] = {}
@@ -264,13 +242,15 @@ class Studies:
         self.desks: dict[str, Desk] = {}
         self.handed = self.told = 0
 
-    async def prepare(self) -> None:
-        """Make the store ready."""
-        await self.call(lambda: self.store.prepare(create=True))
-
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in a thread of the lane that the current request belongs to."""
-        return await self.lanes.call(function, *arguments)
+        kind, sender = ASKED.get()
+        return await self._lanes[kind].call(sender, function, *arguments)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any call runs or waits."""
+        return any(lane.is_busy for lane in self._lanes.values())
 
     async def names(self) -> list[str]:
         """All studies by name."""
@@ -331,14 +311,18 @@ class Studies:
             self._stirred = {other: event for other, event in self._stirred.items() if other in self.desks}
         return self.desks.setdefault(name, Desk(self, name))
 
+    def end(self) -> None:
+        """Let those who wait go, drop what has not begun, and close the store."""
+        self.close()
+        for lane in self._lanes.values():
+            lane.close()
+        self.store.close()
+
     def close(self) -> None:
         """Let those who wait go: the service ends."""
         self.closing.set()
-        for name, desk in self.desks.items():
-            desk.wake()
+        for name in {*self.desks, *self._stirred}:
             self.stir(name)
-        for event in self._stirred.values():
-            event.set()
 
     async def create(self, name: str, arms: int | list[str], /, **settings: Any) -> Study:
         """Make a study; refused where there is one of that name."""

@@ -21,8 +21,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, Pull
 from surest.errors import StorageError, TicketError, TranscriptError
-from surest.study.log import Arm, Log, Recorded, Store, StoredTicket, free_places, hand_out_again
-from surest.study.records import arms_of, runs_of
+from surest.study.log import Arm, Log, Recorded, Store, StoredTicket, arms_of, free_places, hand_out_again, runs_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Follower:
         try:
             self._read(log, session)
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
-            additions = {} if self.items else self._additions
+            additions = {} if self.items else later_arms(self._arms)
             self._unwritten += answer_all(session, written, additions, on_request)
         except TicketError as error:
             raise StorageError(f"the study's log is damaged: {error}") from None
@@ -115,23 +114,20 @@ class Follower:
         first = [arm.label for arm in self._arms if arm.added_at == 0]
         session = self.settings.session(first, record=record, script=script)
         if self.items:
-            for at, labels in self._additions.items():
+            for at, labels in later_arms(self._arms).items():
                 session.grow(labels, at)
         return session
 
-    @property
-    def _additions(self) -> dict[int, list[str]]:
-        return later_arms((arm.label, arm.added_at) for arm in self._arms)
-
     def _read(self, log: Log, session: "Session") -> None:
         """Take in the rewards of tickets that were open, and the tickets that are new."""
-        for ticket in log.read_tickets(self.study, among=list(self._open)) if self._open else ():
-            if ticket.reward is not None:
-                number = self._open.pop(ticket.number)
-                if self.items:
-                    self._adopt(session, [ticket])
-                else:
-                    session.hear(number, ticket.reward, ticket.arm, ticket.cost)
+        told = log.read_tickets(self.study, among=list(self._open)) if self._open else []
+        told = [ticket for ticket in told if ticket.reward is not None]
+        numbers = [self._open.pop(ticket.number) for ticket in told]
+        if self.items and told:
+            self._adopt(session, told)
+        elif told:
+            for ticket, number in zip(told, numbers, strict=True):
+                session.hear(number, float(ticket.reward or 0.0), ticket.arm, ticket.cost)
         while new := log.read_tickets(self.study, self._seen, self._seen + PORTION):
             numbers = self._adopt(session, new)
             self._open |= {t.number: own for t, own in zip(new, numbers, strict=True) if t.reward is None}
@@ -304,16 +300,16 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     return script
 
 
-def later_arms(arms: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
-    """Arms that came later, by the ticket from which on the algorithm knows them; of each arm its label and that ticket.
+def later_arms(arms: Iterable[Arm]) -> dict[int, list[str]]:
+    """The labels of arms that came later, by the ticket from which on the algorithm knows them.
 
-    >>> later_arms([("a", 0), ("b", 0), ("c", 12), ("d", 12)])
+    >>> later_arms([Arm("a", 0), Arm("b", 0), Arm("c", 12), Arm("d", 12)])
     {12: ['c', 'd']}
     """
     found: dict[int, list[str]] = {}
-    for label, added_at in arms:
-        if added_at > 0:
-            found.setdefault(added_at, []).append(label)
+    for arm in arms:
+        if arm.added_at > 0:
+            found.setdefault(arm.added_at, []).append(arm.label)
     return found
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from surest.errors import StorageError
 from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
-from surest.study.records import storable_reason
 
 
 @dataclass
@@ -192,7 +191,7 @@ class MemoryLog:
     def write_events(self, study: int, events: Sequence[Event]) -> None:
         kept = self._changed(study)
         for event in events:
-            kept.events.append(replace(event, reason=storable_reason(event.reason)))
+            kept.events.append(event.storable())
             if event.kind not in NO_FAILURES and event.ticket < len(kept.tickets):
                 ticket = kept.tickets[event.ticket]
                 kept.tickets[event.ticket] = replace(ticket, failures=ticket.failures + 1)

@@ -14,8 +14,7 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked, labels_of, plain
 from surest.errors import TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import RETRIES
-from surest.study.log import Facts, Item, Log, Store, StoredTicket
-from surest.study.records import MOST_ARMS
+from surest.study.log import MOST_ARMS, Facts, Item, Log, Store, StoredTicket
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:

@@ -5,24 +5,26 @@ whose reward is null is open: leased until `lease`, and free to be handed out ag
 each ticket is a cell, an arm on an item, and each cell has at most one. Times are seconds since 1970, seals checksums.
 """
 
+import json
 import os
 import re
 import sqlite3
 import threading
 import time
 import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
+from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError, UsageError
 from surest.masking import hidden_in, masked
 from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
-from surest.study.records import reward_seals, seal, storable_reason
 
 VERSION = "0005"
 """The tables that this code reads and writes. Whoever changes one adds to `CHANGES`; a test compares both."""
@@ -48,7 +50,7 @@ TABLES = (
     """CREATE TABLE surest_arms (  -- known to the algorithm from ticket `added_at` on
     study INTEGER NOT NULL, arm INTEGER NOT NULL, label TEXT NOT NULL, added_at BIGINT NOT NULL, seal BIGINT NOT NULL,
     PRIMARY KEY (study, arm)) WITHOUT ROWID""",
-    """CREATE TABLE surest_requests (  -- first: its first ticket; runs: see `records.runs_of`
+    """CREATE TABLE surest_requests (  -- first: its first ticket; runs: see `runs_of` in log.py
     study INTEGER NOT NULL, first BIGINT NOT NULL, total BIGINT NOT NULL, statistic TEXT NOT NULL, runs TEXT NOT NULL,
     seal BIGINT NOT NULL, PRIMARY KEY (study, first)) WITHOUT ROWID""",
     """CREATE TABLE surest_tickets (  -- reward: as the user told it; lease: 0 once it has failed; attempts: leases
@@ -445,7 +447,7 @@ class SqlLog:
 
     def write_events(self, study: int, events: Sequence[Event]) -> None:
         insert = "INSERT INTO surest_events (study, ticket, arm, kind, reason, worker, at) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self.many(insert, [(study, *astuple(replace(event, reason=storable_reason(event.reason)))) for event in events])
+        self.many(insert, [(study, *astuple(event.storable())) for event in events])
         failed = [(study, event.ticket) for event in events if event.kind not in NO_FAILURES]
         self.many("UPDATE surest_tickets SET failures = failures + 1 WHERE study = ? AND id = ?", failed)
 
@@ -471,6 +473,45 @@ def _recorded(row: Sequence[Any]) -> Recorded:
     if row[4] != seal(*row[:4]):
         raise StorageError(f"the study's log is damaged: the request at ticket {row[0]} is not what was written")
     return Recorded(*row[:4])
+
+
+def seal(*values: str | int | float | None) -> int:
+    """A checksum of a row, so that damage which the database does not notice is noticed."""
+    return zlib.crc32(json.dumps(values).encode())
+
+
+def reward_seals(
+    ids: IntArray,
+    which: IntArray,
+    rewards: FloatArray,
+    items: IntArray | None = None,
+    costs: FloatArray | None = None,
+) -> IntArray:
+    """The checksums of told tickets, all at once: opening a study of a million rewards checks a million of them.
+
+    `items` are those of a study on a list of items, `costs` what evaluations cost, NaN where that was not measured.
+
+    >>> reward_seals(np.array([7]), np.array([1]), np.array([0.5]))
+    array([-4379060614683937279])
+    """
+    bits = np.asarray(rewards, np.float64).view(np.uint64)
+    mixed = np.zeros(len(bits), np.uint64)
+    parts = [np.asarray(ids).astype(np.uint64), np.asarray(which).astype(np.uint64), bits]
+    if items is not None:
+        parts.append(np.asarray(items).astype(np.uint64))
+    for part in parts:
+        mixed = _scrambled(mixed ^ part)
+    if costs is not None:
+        mixed = np.where(np.isnan(costs), mixed, _scrambled(mixed ^ np.asarray(costs, np.float64).view(np.uint64)))
+    return mixed.view(np.int64)
+
+
+def _scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
+    """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def _sealed(rows: Iterable[Any], what: str) -> Iterator[tuple[Any, ...]]:

@@ -9,13 +9,14 @@ from importlib import import_module
 from math import inf
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+import msgspec
+
 from surest.core.duels import with_pairs
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
-from surest.errors import RewardError, TicketError, UnknownStudyError, UsageError
+from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Item, Log, Store, StoredTicket, is_service, store_of
-from surest.study.records import parsed
+from surest.study.log import Facts, Item, Log, Store, StoredTicket, is_service, store_of
 from surest.study.settings import (
     check_agrees,
     check_there,
@@ -142,7 +143,11 @@ class Study:
         if row is None:
             raise UnknownStudyError(unknown_study(store, name))
         self.id = row.id
-        self.settings = checked_settings(parsed(row.settings, f"the settings of study {name!r}"), named)
+        try:
+            stored = msgspec.json.decode(row.settings)
+        except msgspec.DecodeError:
+            raise StorageError(f"the database is damaged: the settings of study {name!r} cannot be read") from None
+        self.settings = checked_settings(stored, named)
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self._begin_here()
 
@@ -190,8 +195,7 @@ class Study:
         Fewer, or none, when the algorithm first needs the rewards of those that are out; `finished` tells that from the end.
         """
         most, who = checked_ask(k, worker)
-        with self.writing() as (log, follower):
-            facts = check_there(self, log)
+        with self.writing() as (log, follower, facts):
             until = facts.now + self.lease_seconds
             handed = [] if facts.paused else follower.hand_out(log, who, most, facts.now, until)
             tickets = self.tickets_of(log, follower, handed)
@@ -286,7 +290,7 @@ class Study:
 
         Refused by algorithms whose guarantee would not hold.
         """
-        with self.writing() as (log, follower):
+        with self.writing() as (log, follower, _):
             there = tuple(arm.label for arm in log.read_arms(self.id))
             trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
@@ -375,13 +379,12 @@ class Study:
             self._arms = log.read_arms(self.id)
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Log, "Follower"]]:
-        """The study to ourselves: one process at a time decides what is handed out."""
+    def writing(self) -> Iterator[tuple[Log, "Follower", Facts]]:
+        """The study to ourselves, as it is now: one process at a time decides what is handed out."""
         with self._alone() as follower:
             try:
                 with self.store.writing() as log:
-                    check_there(self, log, lock=True)
-                    yield log, follower
+                    yield log, follower, check_there(self, log, lock=True)
             except BaseException:
                 follower.forget()  # it may be ahead of what was not written after all
                 raise

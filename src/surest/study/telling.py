@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from surest.core.costs import parted
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import NO_FAILURES, Event, Log, StoredTicket
+from surest.study.log import NO_FAILURES, Event, Facts, Log, StoredTicket
 from surest.study.settings import check_holder, check_there, checked_number, never, storable
 from surest.study.workers import gone, own_name
 
@@ -72,15 +72,14 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
     >>> carry_out(study, [Tell([0], [0.5]), Tell([0], [0.7]), Tell([1], [0.5])])[::2]
     [1, 1]
     """
-    asks = [place for place, call in enumerate(calls) if isinstance(call, Ask)]
-    if not asks and study.settings.problem.spread is None:
+    if not any(isinstance(call, Ask) for call in calls) and study.settings.problem.spread is None:
         with study.store.writing() as log:
             return _write(study, log, calls)
-    with study.writing() as (log, follower):
+    with study.writing() as (log, follower, facts):
         outcomes = _write(study, log, calls, follower)
-        for place, handed in zip(asks, _hand_out(study, log, follower, [calls[p] for p in asks]), strict=True):
-            outcomes[place] = handed
-    return outcomes
+        found = _hand_out(study, log, follower, facts, [call for call in calls if isinstance(call, Ask)])
+    handed = iter(found)
+    return [next(handed) if isinstance(call, Ask) else said for call, said in zip(calls, outcomes, strict=True)]
 
 
 def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower | None" = None) -> list[Outcome]:
@@ -141,7 +140,10 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
 
 
 def _checked(study: "Study", ticket: StoredTicket, reward: Any) -> float:
-    """A reward as a number within the bounds."""
+    """A reward as a number within the bounds; most need no words."""
+    low, high = study.settings.problem.bounds
+    if type(reward) is float and low <= reward <= high:
+        return reward + 0.0
     label = study.labels[ticket.arm] if ticket.arm < len(study.labels) else ticket.arm
     return study.settings.problem.scale.number(reward, f"ticket {ticket.number} (arm {label!r})")
 
@@ -169,8 +171,7 @@ def _write_failure(study: "Study", log: Log, failure: Failure) -> None:
     log.write_events(study.id, events)
 
 
-def _hand_out(study: "Study", log: Log, follower: "Follower", asks: Sequence[Any]) -> list[Handed]:
-    facts = check_there(study, log)
+def _hand_out(study: "Study", log: Log, follower: "Follower", facts: Facts, asks: Sequence[Ask]) -> list[Handed]:
     until, none = facts.now + study.lease_seconds, None
     found: list[Handed] = []
     for ask in asks:

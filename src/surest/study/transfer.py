@@ -28,11 +28,13 @@ from surest.study.log import (
     Store,
     StoredTicket,
     Text,
+    arms_from,
+    arms_of,
     is_service,
     store_of,
-)  # fmt: skip
+    triples_of,
+)
 from surest.study.outcome import as_logged
-from surest.study.records import arms_from, arms_of, triples_of
 from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def export_text(study: "Study") -> Iterator[bytes]:
                     t.told,
                     t.failures,
                     t.item,
-                    *(() if t.cost is None else (t.cost,)),
+                    *([] if t.cost is None else [t.cost]),
                 )
                 for t in found
             ]
@@ -229,18 +231,10 @@ def _decoded(document: bytes | str) -> Export:
 
 def _tickets(study: Export) -> list[StoredTicket]:
     """As the log has them: leases have run out, and failures are counted with their events."""
+    rewards = [None if t.reward is None else t.reward + 0.0 for t in study.tickets]
     return [
-        StoredTicket(
-            number,
-            t.arm,
-            t.item,
-            None if t.reward is None else t.reward + 0.0,
-            attempts=t.attempts,
-            worker=t.worker,
-            told=t.told,
-            cost=t.cost,
-        )
-        for number, t in enumerate(study.tickets)
+        StoredTicket(number, t.arm, t.item, reward, 0.0, t.attempts, 0, t.worker, t.told, t.cost)
+        for number, (t, reward) in enumerate(zip(study.tickets, rewards, strict=True))
     ]
 
 
@@ -329,7 +323,7 @@ def _check_cells(study: Export, session: Session) -> Session:
     cells = [(ticket.arm, ticket.item) for ticket in study.tickets]
     if study.requests or len(set(cells)) < len(cells):
         raise UsageError("a study on a list of items has no requests, and each of its cells at most one ticket")
-    for at, labels in later_arms((arm.label, arm.added_at) for arm in study.arms).items():
+    for at, labels in later_arms(study.arms).items():
         session.grow(labels, at)
     for ticket in study.tickets:
         if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
@@ -390,7 +384,7 @@ def _check_requests(study: Export, session: Session) -> Session:
     rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
     if len(arms) and arms.max() >= len(study.arms):
         raise UsageError("a ticket names an unknown arm")
-    additions = later_arms((arm.label, arm.added_at) for arm in study.arms)
+    additions = later_arms(study.arms)
     if has_queues(session.problem) and additions:
         raise UsageError("an arm was added where none can be")
     costs = np.array([np.nan if t.cost is None else t.cost for t in study.tickets])

@@ -5,6 +5,7 @@ Any number of processes may do so at a time. Whoever stops in good order gives i
 
 import time
 from collections.abc import Callable, Collection
+from math import inf
 from typing import Any
 
 from surest.core.costs import Scored, parted
@@ -19,6 +20,8 @@ from surest.study.telling import take_over
 
 RENEWALS = 4
 """How often leases are lengthened in the time of one."""
+MOST_AHEAD = 7
+"""Tickets in stock for each that is asked for at a time, at most."""
 
 
 def work_on(
@@ -69,7 +72,11 @@ async def awork_on(
 
 
 class StudyDesk:
-    """A study whose tickets this process evaluates, among others: what the loop needs of it."""
+    """A study whose tickets this process evaluates, among others: what the loop needs of it.
+
+    Rewards are written with the next ask, in one transaction. Where that takes longer than to evaluate what it gave, the next one
+    takes more tickets than are needed at once: a stock, so that quick evaluations do not wait for the disk each time.
+    """
 
     lasting = True
 
@@ -80,13 +87,12 @@ class StudyDesk:
         on_request: Hook | None = None,
         on_wait: Callable[[], object] | None = None,
     ) -> None:
-        self.study, self._on_wait = study, on_wait
+        self.study, self._on_request, self._on_wait = study, on_request, on_wait
         self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
-        self._look = _every(LOOK, lambda _: on_request(study.running) if on_request is not None else None)
-        self._keep = _every(
-            study.settings.handling.lease_seconds / RENEWALS, lambda held: study.renew([t.id for t in held])
-        )
         self._told: dict[int, Scored] = {}  # not written yet
+        self._stock: list[Ticket] = []  # leased, and not asked for yet
+        self._more, self._exchanged = 0, time.monotonic()
+        self._looked = self._renewed = -inf
         take_over(study)
 
     @property
@@ -95,8 +101,15 @@ class StudyDesk:
         return self.study.finished
 
     def ask(self, k: int) -> list[Ticket]:
-        """Up to k tickets, leased to this process. What was told since the last time is written in the same transaction."""
-        return self._exchange(k)
+        """Up to k tickets, leased to this process."""
+        if len(self._stock) < k:
+            began = time.monotonic()
+            self._stock += self._exchange(k - len(self._stock) + self._more)
+            taken, evaluated = time.monotonic() - began, began - self._exchanged
+            self._exchanged = time.monotonic()
+            self._more = min(self._more + k, MOST_AHEAD * k) if k > 1 and evaluated < taken else 0
+        handed, self._stock = self._stock[:k], self._stock[k:]
+        return handed
 
     def flush(self) -> None:
         if self._told:
@@ -136,30 +149,21 @@ class StudyDesk:
 
     def look(self) -> None:
         """Let the hook look at the run now and then: its state comes from the database."""
-        self._look(())
+        if self._on_request is not None and time.monotonic() - self._looked >= LOOK:
+            self._on_request(self.study.running)
+            self._looked = time.monotonic()
 
     def keep(self, tickets: Collection[Ticket]) -> None:
-        self._keep(tickets)
+        if time.monotonic() - self._renewed >= self.study.lease_seconds / RENEWALS:
+            self.study.renew([ticket.id for ticket in (*tickets, *self._stock)])
+            self._renewed = time.monotonic()
 
     def give_back(self, tickets: Collection[Ticket]) -> None:
         self.flush()
-        self.study.give_back([ticket.id for ticket in tickets])
+        self.study.give_back([ticket.id for ticket in (*tickets, *self._stock)])
 
     def wait_for_others(self) -> None:
         """The rewards that others owe are needed first."""
         self.flush()
         if self._on_wait is not None:
             self._on_wait()
-
-
-def _every(seconds: float, do: Callable[[Collection[Ticket]], object]) -> Callable[[Collection[Ticket]], None]:
-    """Do something when called, but not more often than this."""
-    last = -float("inf")
-
-    def maybe(tickets: Collection[Ticket]) -> None:
-        nonlocal last
-        if time.monotonic() - last >= seconds:
-            do(tickets)
-            last = time.monotonic()
-
-    return maybe

@@ -124,19 +124,9 @@ async def arms(request: Request) -> Response:
 
 @needs("administer")
 async def pause(request: Request) -> Response:
-    """Hand out no more tickets."""
-    return await _pause(request, True)
-
-
-@needs("administer")
-async def resume(request: Request) -> Response:
-    """Hand out tickets again."""
-    return await _pause(request, False)
-
-
-async def _pause(request: Request, paused: bool) -> Response:
+    """Hand out no more tickets, or, where the address says so, hand them out again."""
     await form_of(request)
-    name = request.path_params["name"]
+    name, paused = request.path_params["name"], request.url.path.endswith("/pause")
     await request.app.state.studies.pause(name, paused)
     return to(path_of(request, name), done="paused" if paused else "resumed")
 

@@ -167,7 +167,7 @@ def routes() -> list[BaseRoute]:
         Route(f"{STUDY}/cells", cells),
         Route(f"{STUDY}/arms", do.arms, methods=["GET", "POST"]),
         Route(f"{STUDY}/pause", do.pause, methods=["POST"]),
-        Route(f"{STUDY}/resume", do.resume, methods=["POST"]),
+        Route(f"{STUDY}/resume", do.pause, methods=["POST"]),
         Route(f"{STUDY}/delete", do.delete, methods=["GET", "POST"]),
         Route(f"{STUDY}/evaluate", do.evaluate),
         Route(f"{STUDY}/ask", do.ask, methods=["POST"]),

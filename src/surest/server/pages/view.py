@@ -71,7 +71,7 @@ def _on_items(study: Study) -> tuple[Point, ...]:
         arms = log.read_arms(study.id)
         told = [ticket for ticket in log.read_tickets(study.id) if ticket.reward is not None]
     session = study.settings.session([arm.label for arm in arms if arm.added_at == 0])
-    for at, labels in later_arms((arm.label, arm.added_at) for arm in arms).items():
+    for at, labels in later_arms(arms).items():
         session.grow(labels, at)
     points: list[Point] = []
     step = max(len(told) // LOOKS, 1)
