@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -163,7 +163,7 @@ YOURS: Standing = "yours, unproven"
 Evaluations = Literal["fresh pulls", "items", "either"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Entry:
     """One algorithm: how to start it, who published it, and all else that is known of it."""
 
@@ -176,6 +176,7 @@ class Entry:
     """Who published it, or where its proof is."""
     summary: str
     """One sentence."""
+    _: KW_ONLY
     options: Mapping[str, Option] | None = field(default_factory=dict)
     """Its own options by name. None stands for an algorithm that checks them itself."""
     stepwise: "Callable[..., Stepwise] | None" = None

@@ -28,25 +28,12 @@ MOST_ARMS = 3000
 
 
 def race(
-    arms: IntArray,
-    delta: float,
-    *,
-    items: int,
-    rng: np.random.Generator,
-    question: Question = BEST,
-    epsilon: float = 0.0,
-    target: str = "items",
-    spread: float = 1.0,
-    budget: int | None = None,
-    arrivals: Sequence[int | tuple[int, int]] = (),
-    reserve: float = 0.0,
-    group: Sequence[int] | None = None,
-    weights: Sequence[float] | None = None,
-    shuffled: bool = False,
-    known: Sequence[float] | None = None,
-    older: Sequence[Sequence[float]] = (),
-    **gate: Any,
-) -> Procedure[Answer]:
+    arms: IntArray, delta: float, *, items: int, rng: np.random.Generator, question: Question = BEST,
+    epsilon: float = 0.0, target: str = "items", spread: float = 1.0, budget: int | None = None,
+    arrivals: Sequence[int | tuple[int, int]] = (), reserve: float = 0.0, group: Sequence[int] | None = None,
+    weights: Sequence[float] | None = None, shuffled: bool = False, known: Sequence[float] | None = None,
+    older: Sequence[Sequence[float]] = (), **gate: Any,
+) -> Procedure[Answer]:  # fmt: skip
     """Answer a question about the means of arms on a list of items, wrong with probability at most δ.
 
     Scores lie in [0, 1]. The items are taken in a random order, drawn from `rng` before anything is known. `budget` is in
@@ -127,15 +114,9 @@ def race(
 
 
 def evidence_on(
-    question: Question,
-    n: int,
-    weights: FloatArray,
-    delta: float,
-    epsilon: float = 0.0,
-    population: bool = False,
-    reserve: float = 0.0,
-    **more: Any,
-) -> Verdict | Top | EachArm:
+    question: Question, n: int, weights: FloatArray, delta: float, epsilon: float = 0.0, population: bool = False,
+    reserve: float = 0.0, **more: Any,
+) -> Verdict | Top | EachArm:  # fmt: skip
     """What scores of n arms, unit by unit, say in answer to a question; `weights` are the units', in their order.
 
     >>> evidence_on(Question("top", top=2), 3, np.ones(9), 0.05).play
@@ -157,13 +138,9 @@ def evidence_on(
 
 
 def _ordered(
-    items: int,
-    rng: np.random.Generator,
-    target: str,
-    group: Sequence[int] | None = None,
-    weights: Sequence[float] | None = None,
-    shuffled: bool = False,
-) -> tuple[Units, bool]:
+    items: int, rng: np.random.Generator, target: str, group: Sequence[int] | None = None,
+    weights: Sequence[float] | None = None, shuffled: bool = False,
+) -> tuple[Units, bool]:  # fmt: skip
     """Draw the order of a list, and tell whether the claim is about the population that it is a sample of."""
     if target not in TARGETS:
         raise UsageError(f"target is {target!r}; it must be one of {', '.join(TARGETS)}")

@@ -55,16 +55,9 @@ def exceeds(
 
 
 def compare(
-    rows: Rows,
-    counts: FloatArray,
-    sums: FloatArray,
-    arms: IntArray,
-    control: int,
-    low: float,
-    high: float,
-    starts: FloatArray,
-    goal: float,
-) -> tuple[FloatArray, FloatArray]:
+    rows: Rows, counts: FloatArray, sums: FloatArray, arms: IntArray, control: int, low: float, high: float,
+    starts: FloatArray, goal: float,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """For some arms: the evidence that their means are above the control's and `low`, and below the control's and `high`.
 
     Where it is known that it does not reach the goal, it may be less than it is. `starts` has two rows, of where a search
@@ -95,17 +88,9 @@ def surely(rows: Rows, i: int, up_bets: int, j: int, down_bets: int, apart: floa
 
 
 def from_outside(
-    rows: Rows,
-    i: int,
-    up_bets: int,
-    j: int,
-    down_bets: int,
-    gap: float,
-    value: float,
-    slope: float,
-    x: float,
+    rows: Rows, i: int, up_bets: int, j: int, down_bets: int, gap: float, value: float, slope: float, x: float,
     level: float,
-) -> float:
+) -> float:  # fmt: skip
     """The largest gap at which the evidence of `exceeds` is still `level`, from a smaller gap, its value, slope and place."""
     for _ in range(30):
         closer = gap - (value - level) / slope

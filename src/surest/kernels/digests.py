@@ -5,15 +5,9 @@ from surest.kernels import libm
 
 
 def add_all(
-    values: FloatArray,
-    weights: FloatArray,
-    size: IntArray,
-    counts: FloatArray,
-    sums: FloatArray,
-    arms: IntArray,
-    rewards: FloatArray,
-    times: FloatArray,
-) -> None:
+    values: FloatArray, weights: FloatArray, size: IntArray, counts: FloatArray, sums: FloatArray, arms: IntArray,
+    rewards: FloatArray, times: FloatArray,
+) -> None:  # fmt: skip
     """Put rewards of arms into their digests, each so many times, and count and add them up."""
     for k in range(len(arms)):
         i = arms[k]
@@ -23,13 +17,9 @@ def add_all(
 
 
 def merge(
-    values: FloatArray,
-    weights: FloatArray,
-    size: IntArray,
-    more_values: FloatArray,
-    more_weights: FloatArray,
+    values: FloatArray, weights: FloatArray, size: IntArray, more_values: FloatArray, more_weights: FloatArray,
     more_size: IntArray,
-) -> None:
+) -> None:  # fmt: skip
     """Put all atoms of other digests of the same arms into these."""
     for i in range(len(size)):
         for p in range(more_size[i]):

@@ -119,18 +119,9 @@ def portfolio(bets: Bets, count: int) -> None:
 
 
 def bets_against(
-    j: int,
-    top: IntArray,
-    sums: FloatArray,
-    plain: FloatArray,
-    cross: FloatArray,
-    squares: FloatArray,
-    t: int,
-    left: float,
-    shrink: float,
-    least: float,
-    bets: Bets,
-) -> int:
+    j: int, top: IntArray, sums: FloatArray, plain: FloatArray, cross: FloatArray, squares: FloatArray, t: int,
+    left: float, shrink: float, least: float, bets: Bets,
+) -> int:  # fmt: skip
     """Choose whom to bet on against arm j at the next item, and how much, from earlier items alone; return how many.
 
     `cross[x, y]` is Σ v_x·v_y for x the x-th arm of `top`. `left` is the weight of the items to come, infinite for the
@@ -164,20 +155,9 @@ def bets_against(
 
 
 def settle(
-    values: FloatArray,
-    play: IntArray,
-    top: IntArray,
-    sums: FloatArray,
-    plain: FloatArray,
-    cross: FloatArray,
-    squares: FloatArray,
-    t: int,
-    left: float,
-    least: float,
-    seen: IntArray,
-    wealth: FloatArray,
-    bets: Bets,
-) -> None:
+    values: FloatArray, play: IntArray, top: IntArray, sums: FloatArray, plain: FloatArray, cross: FloatArray,
+    squares: FloatArray, t: int, left: float, least: float, seen: IntArray, wealth: FloatArray, bets: Bets,
+) -> None:  # fmt: skip
     """Place the bets against every arm in play by what was counted, then look at `values` (an entry an arm) and pay.
 
     Column 0 of `wealth` is the portfolio's, the others those of the fixed bets. Sums are brought up to date afterwards, by `add`.
@@ -199,15 +179,9 @@ def settle(
 
 
 def add(
-    values: FloatArray,
-    weight: float,
-    play: IntArray,
-    slots: IntArray,
-    sums: FloatArray,
-    plain: FloatArray,
-    squares: FloatArray,
-    cross: FloatArray,
-) -> None:
+    values: FloatArray, weight: float, play: IntArray, slots: IntArray, sums: FloatArray, plain: FloatArray,
+    squares: FloatArray, cross: FloatArray,
+) -> None:  # fmt: skip
     """Bring the sums up to date with the values of a unit; `slots` are the rows of `cross` of the arms that have one."""
     for j in play:
         value = values[j]
@@ -230,15 +204,9 @@ def products(arm: int, play: IntArray, scores: FloatArray, row: FloatArray) -> N
 
 
 def judge(
-    play: IntArray,
-    wealth: FloatArray,
-    share: float,
-    sums: FloatArray,
-    slack: float,
-    threshold: FloatArray,
-    most: FloatArray,
-    certain: BoolArray,
-) -> bool:
+    play: IntArray, wealth: FloatArray, share: float, sums: FloatArray, slack: float, threshold: FloatArray,
+    most: FloatArray, certain: BoolArray,
+) -> bool:  # fmt: skip
     """Raise `most`, the largest share·wealth so far, mark arms that are behind by more than `slack`; is any arm out?"""
     best, out = -libm.inf, False
     for j in play:
@@ -267,19 +235,9 @@ def all_inside(values: FloatArray) -> bool:
 
 
 def bet_on_bars(
-    play: IntArray,
-    values: FloatArray,
-    t: int,
-    used: float,
-    total: float,
-    population: bool,
-    bars: FloatArray,
-    ends: FloatArray,
-    sums: FloatArray,
-    plain: FloatArray,
-    squares: FloatArray,
-    wealth: FloatArray,
-) -> None:
+    play: IntArray, values: FloatArray, t: int, used: float, total: float, population: bool, bars: FloatArray,
+    ends: FloatArray, sums: FloatArray, plain: FloatArray, squares: FloatArray, wealth: FloatArray,
+) -> None:  # fmt: skip
     """Place both bets on every arm of `play` by what was counted, then look at its value (an entry an arm) and pay.
 
     `bars` are the lower and the upper one, `ends` those of the values. Column 0 of `wealth` is that of the plug-in bet, the
@@ -307,16 +265,9 @@ def bet_on_bars(
 
 
 def pair_wealth(
-    i: int,
-    j: int,
-    gap: float,
-    scores: FloatArray,
-    units: int,
-    weights: FloatArray,
-    total: float,
-    population: bool,
+    i: int, j: int, gap: float, scores: FloatArray, units: int, weights: FloatArray, total: float, population: bool,
     wealth: FloatArray,
-) -> float:
+) -> float:  # fmt: skip
     """Q_ij at one gap after so many units: evidence that j is not better than i by more than that; infinite if it is certain."""
     steps = len(wealth)
     for k in range(steps):
@@ -344,17 +295,9 @@ def pair_wealth(
 
 
 def all_within(
-    gap: float,
-    contenders: IntArray,
-    rivals: IntArray,
-    missing: FloatArray,
-    seen: IntArray,
-    scores: FloatArray,
-    weights: FloatArray,
-    total: float,
-    population: bool,
-    wealth: FloatArray,
-) -> bool:
+    gap: float, contenders: IntArray, rivals: IntArray, missing: FloatArray, seen: IntArray, scores: FloatArray,
+    weights: FloatArray, total: float, population: bool, wealth: FloatArray,
+) -> bool:  # fmt: skip
     """Whether no contender is worse by more than the gap than any rival: `missing` is what each rival's pairs must have.
 
     `wealth` is room for one pair's.
@@ -369,21 +312,10 @@ def all_within(
 
 
 def bet_on_pairs(
-    a: int,
-    epsilon: float,
-    play: IntArray,
-    scores: FloatArray,
-    weights: FloatArray,
-    total: float,
-    population: bool,
-    born: IntArray,
-    start: int,
-    used: float,
-    sums: FloatArray,
-    plain: FloatArray,
-    squares: FloatArray,
+    a: int, epsilon: float, play: IntArray, scores: FloatArray, weights: FloatArray, total: float, population: bool,
+    born: IntArray, start: int, used: float, sums: FloatArray, plain: FloatArray, squares: FloatArray,
     wealth: FloatArray,
-) -> float:
+) -> float:  # fmt: skip
     """Go through the units from `start` on, betting that no arm of `play` is better than arm `a` by more than ε.
 
     All arrays are of the pairs with `a`, an entry an arm; they are brought up to date. Returns the weight used. Column 0 of
@@ -494,16 +426,9 @@ def interval(
 
 
 def predict(
-    path: FloatArray,
-    counted: int,
-    start: int,
-    end: int,
-    baseline: FloatArray,
-    features: FloatArray,
-    sums: FloatArray,
-    room: FloatArray,
-    told: FloatArray,
-) -> None:
+    path: FloatArray, counted: int, start: int, end: int, baseline: FloatArray, features: FloatArray,
+    sums: FloatArray, room: FloatArray, told: FloatArray,
+) -> None:  # fmt: skip
     """Write predictions for the items from `start` to `end` into `told`, by ridge regression on the items before `start`.
 
     `path` has a candidate's differences from the baseline; a score that is expected is cut to [0, 1], and its prediction is that
@@ -542,16 +467,9 @@ def predict(
 
 
 def bet_above(
-    path: FloatArray,
-    told: FloatArray,
-    start: int,
-    total: float,
-    mean: float,
-    threshold: float,
-    lean: bool,
-    share: float,
-    state: FloatArray,
-) -> tuple[int, float]:
+    path: FloatArray, told: FloatArray, start: int, total: float, mean: float, threshold: float, lean: bool,
+    share: float, state: FloatArray,
+) -> tuple[int, float]:  # fmt: skip
     """After how many values "the mean of all `total` of them is at most `mean`" is refuted, −1 if it is not; and the wealth then.
 
     Values lie in [−1, 1]. `total` is infinite for a population. `share` of the wealth bets on the values themselves; the rest on
@@ -596,17 +514,9 @@ def bet_above(
 
 
 def bet(
-    wealth: FloatArray,
-    at: int,
-    surprise: float,
-    room: float,
-    gain: float,
-    seen: float,
-    squares: float,
-    t: int,
-    mean: float,
-    lean: bool,
-) -> None:
+    wealth: FloatArray, at: int, surprise: float, room: float, gain: float, seen: float, squares: float, t: int,
+    mean: float, lean: bool,
+) -> None:  # fmt: skip
     """Stake by the sum and the squares of t earlier values, and pay: a value is by `surprise` more than it may be on average.
 
     `at` is where its wealth begins. That is never less than −`room`. By what is certain, it is expected to be `gain`.

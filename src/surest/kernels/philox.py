@@ -55,16 +55,9 @@ def binomial(block: Words, times: int, p: float, key_0: int, key_1: int, last: i
 
 
 def draw_atoms(
-    keys: Words,
-    requests: Words,
-    times: IntArray,
-    start: IntArray,
-    sizes: IntArray,
-    probabilities: FloatArray,
-    offset: IntArray,
-    places: IntArray,
-    counts: IntArray,
-) -> None:
+    keys: Words, requests: Words, times: IntArray, start: IntArray, sizes: IntArray, probabilities: FloatArray,
+    offset: IntArray, places: IntArray, counts: IntArray,
+) -> None:  # fmt: skip
     """Draw for requests of arms: which atoms come (`places` among all atoms), and how often.
 
     `keys` are the seed and then an arm a request, `requests` how many requests the arm had before. An arm's atoms begin at

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, Goal, Standing
+from surest.algorithms.entry import Entry
 from surest.arms.finite import FiniteSimulation
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status, Words
 from surest.core.question import Question
@@ -104,17 +104,9 @@ def run(stepwise: Stepwise) -> Procedure[Answer]:
     return stepwise.answer
 
 
-def entry(
-    name: str, start: Callable[..., Any], goal: Goal, standing: Standing, reference: str, summary: str, **more: Any
-) -> Entry:
-    """An entry from a row of a table."""
-    facts: dict[str, Any] = {"goal": goal, "standing": standing, "reference": reference, "summary": summary, **more}
-    return Entry(name=name, start=start, **facts)
-
-
 def pullwise(name: str, build: Callable[..., Stepwise], *facts: Any, **more: Any) -> Entry:
-    """The same for an algorithm that decides pull by pull; `build` takes a `Task` and the algorithm's own options."""
-    return entry(name, lambda task, **options: run(build(task, **options)), *facts, stepwise=build, **more)
+    """An entry of an algorithm that decides pull by pull; `build` takes a `Task` and the algorithm's own options."""
+    return Entry(name, lambda task, **options: run(build(task, **options)), *facts, stepwise=build, **more)
 
 
 FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20

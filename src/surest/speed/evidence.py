@@ -164,14 +164,9 @@ class Comparisons:
     """
 
     def __init__(
-        self,
-        pilot: FloatArray,
-        delta: float,
-        tolerance: float,
-        slack: float = 0.0,
-        share: float = 1.0,
+        self, pilot: FloatArray, delta: float, tolerance: float, slack: float = 0.0, share: float = 1.0,
         wider: float = 1.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         n = pilot.shape[1]
         self.hopeless = cut_short(pilot)
         """Commands that were far slower than another one in the pilot: they run only until that is certain."""

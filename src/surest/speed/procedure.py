@@ -27,15 +27,9 @@ class Block(NamedTuple):
 
 
 def fastest(
-    n: int,
-    delta: float,
-    *,
-    tolerance: float,
-    rng: np.random.Generator,
-    slack: float = 0.0,
-    min_runs: int = 0,
+    n: int, delta: float, *, tolerance: float, rng: np.random.Generator, slack: float = 0.0, min_runs: int = 0,
     max_runs: int | None = None,
-) -> Generator[Block, FloatArray, TimesAnswer]:
+) -> Generator[Block, FloatArray, TimesAnswer]:  # fmt: skip
     """The fastest of n commands, or one that is equal to it within the tolerance, wrong with probability at most δ.
 
     Where the machine changes (times leave the ranges, or every command is slower than another for a time), a new pilot is made,

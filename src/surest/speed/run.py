@@ -229,12 +229,9 @@ def _do(helpers: Sequence[Callable[[], object] | None]) -> None:
 
 
 def _driven(
-    procedure: Generator[Block, FloatArray, TimesAnswer],
-    measured: Callable[[int], Run],
-    n: int,
-    on_block: Callable[[Block], None] | None,
-    by: str,
-) -> tuple[TimesAnswer, list[_Runs]]:
+    procedure: Generator[Block, FloatArray, TimesAnswer], measured: Callable[[int], Run], n: int,
+    on_block: Callable[[Block], None] | None, by: str,
+) -> tuple[TimesAnswer, list[_Runs]]:  # fmt: skip
     """Run blocks until the procedure ends, or is stopped; a block that is broken off does not count."""
     runs: list[_Runs] = [[] for _ in range(n)]
     reply, pairs = None, None

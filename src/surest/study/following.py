@@ -351,11 +351,9 @@ def check_under_way(session: "Session", written: Sequence[Recorded]) -> None:
 
 
 def answer_all(
-    session: "Session",
-    written: Sequence[Recorded],
-    additions: Mapping[int, list[str]],
+    session: "Session", written: Sequence[Recorded], additions: Mapping[int, list[str]],
     on_request: "Callable[[Running[Answer]], object] | None" = None,
-) -> list[Recorded]:
+) -> list[Recorded]:  # fmt: skip
     """Answer requests as long as their rewards are there; those which are not among the `written` ones.
 
     `written` are the requests of the log from the current one on, and each is checked. Their numbers are those of rewards as

@@ -169,16 +169,9 @@ class Log(Protocol):
         """The requests from a ticket on, in order; with None the last one alone, if there is one."""
 
     def read_tickets(
-        self,
-        study: int,
-        first: int = 0,
-        end: int | None = None,
-        *,
-        among: Sequence[int] | None = None,
-        open_by: float | None = None,
-        most: int | None = None,
-        hold: bool = False,
-    ) -> list[StoredTicket]:
+        self, study: int, first: int = 0, end: int | None = None, *, among: Sequence[int] | None = None,
+        open_by: float | None = None, most: int | None = None, hold: bool = False,
+    ) -> list[StoredTicket]:  # fmt: skip
         """The tickets first … end − 1, or those `among` some numbers that there are, in order, every reward checked.
 
         `open_by` leaves only those without a reward whose lease ends by then. With `hold` nobody else changes them until the

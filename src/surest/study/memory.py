@@ -146,16 +146,9 @@ class MemoryLog:
         return requests[-1:] if first is None else [request for request in requests if request.first >= first]
 
     def read_tickets(
-        self,
-        study: int,
-        first: int = 0,
-        end: int | None = None,
-        *,
-        among: Sequence[int] | None = None,
-        open_by: float | None = None,
-        most: int | None = None,
-        hold: bool = False,
-    ) -> list[StoredTicket]:
+        self, study: int, first: int = 0, end: int | None = None, *, among: Sequence[int] | None = None,
+        open_by: float | None = None, most: int | None = None, hold: bool = False,
+    ) -> list[StoredTicket]:  # fmt: skip
         tickets = self._of(study).tickets
         some = tickets[first:end] if among is None else [tickets[n] for n in sorted({*among}) if n < len(tickets)]
         if open_by is not None:

@@ -291,13 +291,9 @@ class RemoteStudy(Study):
 
 
 def open_remote(
-    url: str,
-    name: str,
-    labels: tuple[str, ...] | None,
-    listed: tuple[Item, ...],
-    given: dict[str, Any],
+    url: str, name: str, labels: tuple[str, ...] | None, listed: tuple[Item, ...], given: dict[str, Any],
     load_if_exists: bool,
-) -> RemoteStudy:
+) -> RemoteStudy:  # fmt: skip
     """A study behind a service; made there if there is none of that name, and its arms are known."""
     connection = Connection(url)
     try:

@@ -389,16 +389,9 @@ class SqlLog:
         return [_recorded(row) for row in self.execute(f"{query} AND first >= ? ORDER BY first", study, first)]
 
     def read_tickets(
-        self,
-        study: int,
-        first: int = 0,
-        end: int | None = None,
-        *,
-        among: Sequence[int] | None = None,
-        open_by: float | None = None,
-        most: int | None = None,
-        hold: bool = False,
-    ) -> list[StoredTicket]:
+        self, study: int, first: int = 0, end: int | None = None, *, among: Sequence[int] | None = None,
+        open_by: float | None = None, most: int | None = None, hold: bool = False,
+    ) -> list[StoredTicket]:  # fmt: skip
         """Tickets in order, so that no two who hold some wait for each other; every seal is checked."""
         last = ALL if end is None else end
         by, only, values = "", "", list[float]([study, first, last])
@@ -481,12 +474,9 @@ def seal(*values: str | int | float | None) -> int:
 
 
 def reward_seals(
-    ids: IntArray,
-    which: IntArray,
-    rewards: FloatArray,
-    items: IntArray | None = None,
+    ids: IntArray, which: IntArray, rewards: FloatArray, items: IntArray | None = None,
     costs: FloatArray | None = None,
-) -> IntArray:
+) -> IntArray:  # fmt: skip
     """The checksums of told tickets, all at once: opening a study of a million rewards checks a million of them.
 
     `items` are those of a study on a list of items, `costs` what evaluations cost, NaN where that was not measured.

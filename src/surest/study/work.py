@@ -25,15 +25,9 @@ MOST_AHEAD = 7
 
 
 def work_on(
-    study: Study,
-    work: Work,
-    executor: Workers | None,
-    *,
-    in_flight: int,
-    retries: int | None = None,
-    on_request: Hook | None = None,
-    on_wait: Callable[[], object] | None = None,
-) -> None:
+    study: Study, work: Work, executor: Workers | None, *, in_flight: int, retries: int | None = None,
+    on_request: Hook | None = None, on_wait: Callable[[], object] | None = None,
+) -> None:  # fmt: skip
     """Keep up to `in_flight` evaluations of a study under way until it is finished. The executor stays open.
 
     A failed evaluation is retried as the study's settings say. Where they name no reward for a failure, it is retried so
@@ -81,12 +75,9 @@ class StudyDesk:
     lasting = True
 
     def __init__(
-        self,
-        study: Study,
-        retries: int | None = None,
-        on_request: Hook | None = None,
+        self, study: Study, retries: int | None = None, on_request: Hook | None = None,
         on_wait: Callable[[], object] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.study, self._on_request, self._on_wait = study, on_request, on_wait
         self.failures = Failures(study.settings.problem.bounds, retries, study.settings.handling.on_failure)
         self._told: dict[int, Scored] = {}  # not written yet

@@ -32,16 +32,9 @@ from surest.kernels.sampling import pair_separations, plan_pairs, update_optimis
 
 
 def wager_top(
-    arms: IntArray,
-    delta: float,
-    *,
-    top: int,
-    epsilon: float = 0.0,
-    rng: np.random.Generator,
-    batch: int = 1,
-    workers: int = 1,
-    script: Script = (),
-) -> Procedure[Answer]:
+    arms: IntArray, delta: float, *, top: int, epsilon: float = 0.0, rng: np.random.Generator, batch: int = 1,
+    workers: int = 1, script: Script = (),
+) -> Procedure[Answer]:  # fmt: skip
     """The `top` best arms (or as many within ε of the last of them), wrong with probability at most δ, whenever it stops.
 
     `batch`, `workers` and `script` as for `wager`.

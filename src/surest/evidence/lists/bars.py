@@ -31,13 +31,9 @@ class Bars:
     """
 
     def __init__(
-        self,
-        n: int,
-        weights: FloatArray,
-        bars: tuple[float, float],
-        ends: tuple[float, float] = (0.0, 1.0),
+        self, n: int, weights: FloatArray, bars: tuple[float, float], ends: tuple[float, float] = (0.0, 1.0),
         population: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.weights, self.population = weights, population
         self.bars, self.ends = np.array(bars), np.array(ends)
         self.total = float(len(weights))
@@ -205,18 +201,10 @@ class EachArm:
     """
 
     def __init__(
-        self,
-        n: int,
-        weights: FloatArray,
-        question: Question,
-        delta: float,
-        epsilon: float = 0.0,
-        population: bool = False,
-        gate: bool = False,
-        known: FloatArray | None = None,
-        more: FloatArray | None = None,
+        self, n: int, weights: FloatArray, question: Question, delta: float, epsilon: float = 0.0,
+        population: bool = False, gate: bool = False, known: FloatArray | None = None, more: FloatArray | None = None,
         **asked: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n, self.delta, self.error = n, delta, question.error
         self.claims: Bars | Differences
         self.control = question.control if question.kind == "control" else None

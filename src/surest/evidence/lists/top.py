@@ -134,15 +134,9 @@ class Top:
     """
 
     def __init__(
-        self,
-        n: int,
-        m: int,
-        weights: FloatArray,
-        delta: float,
-        epsilon: float = 0.0,
-        population: bool = False,
+        self, n: int, m: int, weights: FloatArray, delta: float, epsilon: float = 0.0, population: bool = False,
         most_sets: int = MOST_SETS,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n, self.m, self.delta, self.epsilon = n, m, delta, epsilon
         self.share = SHARE_WITH_EPSILON if epsilon > 0 else 1.0
         self.scores = Scores(n, weights, population)

@@ -40,11 +40,8 @@ class Units:
 
 
 def in_random_order(
-    items: int,
-    rng: np.random.Generator,
-    group: Sequence[int] | None = None,
-    weights: Sequence[float] | None = None,
-) -> Units:
+    items: int, rng: np.random.Generator, group: Sequence[int] | None = None, weights: Sequence[float] | None = None,
+) -> Units:  # fmt: skip
     """Draw units without replacement, each time in proportion to weight, before any score is known.
 
     With `group`, the items with the same number are one unit: a random order of the items in which each cluster is taken

@@ -75,15 +75,9 @@ class Verdict:
 
     @classmethod
     def of(
-        cls,
-        n: int,
-        weights: FloatArray,
-        delta: float,
-        epsilon: float,
-        population: bool = False,
-        reserve: float = 0.0,
-        spread: float = 1.0,
-    ) -> "Verdict":
+        cls, n: int, weights: FloatArray, delta: float, epsilon: float, population: bool = False,
+        reserve: float = 0.0, spread: float = 1.0,
+    ) -> "Verdict":  # fmt: skip
         """On n arms, with a part of δ kept for arms that come later."""
         share = SHARE_WITH_EPSILON if epsilon > 0 else SHARE
         standings = Standings(n, weights, delta * (1 - reserve), share=share, population=population)

@@ -71,14 +71,9 @@ class Evidence(NamedTuple):
 
 
 def raise_alike(
-    certified: FloatArray,
-    minimisers: FloatArray,
-    todo: IntArray,
-    goal: float,
-    epsilon: float,
-    evidence: Evidence,
+    certified: FloatArray, minimisers: FloatArray, todo: IntArray, goal: float, epsilon: float, evidence: Evidence,
     settled: IntArray,
-) -> int:
+) -> int:  # fmt: skip
     """The same among very many arms: one search serves all arms in the same state. Returns how many searches there were.
 
     What was certified before is an arm's own: arms in the same state now may have come to it on different ways.

@@ -62,16 +62,9 @@ class ItemRow:
 
 
 def run_on_table(
-    values: FloatArray,
-    delta: float,
-    seed: int | Sequence[int],
-    *,
-    algorithm: Algorithm = "race",
-    epsilon: float = 0.0,
-    budget: int | None = None,
-    target: str = "items",
-    **options: object,
-) -> Run:
+    values: FloatArray, delta: float, seed: int | Sequence[int], *, algorithm: Algorithm = "race",
+    epsilon: float = 0.0, budget: int | None = None, target: str = "items", **options: object,
+) -> Run:  # fmt: skip
     """Run a method on a table of all cells, arms in rows. `options` are the method's own: group, weights, ….
 
     >>> table = np.array([[1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10])
@@ -150,15 +143,9 @@ def methods() -> dict[str, str]:
 
 
 def bench_items(
-    folder: Path | str,
-    orders: int = 100,
-    *,
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    seed: int = 0,
-    algorithms: Iterable[str] = ("race",),
-    only: Iterable[str] | None = None,
-) -> Iterator[ItemRow]:
+    folder: Path | str, orders: int = 100, *, delta: float = 0.05, epsilon: float = 0.0, seed: int = 0,
+    algorithms: Iterable[str] = ("race",), only: Iterable[str] | None = None,
+) -> Iterator[ItemRow]:  # fmt: skip
     """Run methods on every table of a folder, each in `orders` random orders; the r-th order of a table is the same for all."""
     standings = methods()
     for name, table in read_tables(Path(folder)).items():

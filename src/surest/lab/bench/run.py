@@ -85,14 +85,9 @@ class Replication:
 
 
 def cases(
-    instances: Sequence[Instance],
-    algorithms: Sequence[Algorithm],
-    deltas: Sequence[float],
-    *,
-    epsilon: float = 0.0,
-    budget: int | None = None,
-    left_out: Callable[[str], None] | None = None,
-) -> list[Case]:
+    instances: Sequence[Instance], algorithms: Sequence[Algorithm], deltas: Sequence[float], *, epsilon: float = 0.0,
+    budget: int | None = None, left_out: Callable[[str], None] | None = None,
+) -> list[Case]:  # fmt: skip
     """Every combination that makes sense; one that does not is refused, or told to `left_out` where that is given.
 
     An algorithm is a name, ``file.py:function``, or a generator function.

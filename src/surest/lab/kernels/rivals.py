@@ -69,14 +69,8 @@ def decide(rule: int, state: Views) -> int:
 
 
 def advance(
-    rule: int,
-    state: Views,
-    rewards: FloatArray,
-    used: IntArray,
-    drawn: IntArray,
-    progress: IntArray,
-    log: IntArray,
-) -> int:
+    rule: int, state: Views, rewards: FloatArray, used: IntArray, drawn: IntArray, progress: IntArray, log: IntArray,
+) -> int:  # fmt: skip
     """Decide and consume rewards until it stops, the budget is spent, or an arm has none left.
 
     `progress` holds: arms picked and not yet pulled, the budget, rounds, the arm that needs rewards. `log`, unless

@@ -10,18 +10,9 @@ class Views:
     """The arrays of an `lab.stepwise.State`."""
 
     def __init__(
-        self,
-        counts: IntArray,
-        sums: FloatArray,
-        squares: FloatArray,
-        active: BoolArray,
-        pick: IntArray,
-        fresh: FloatArray,
-        marks: IntArray,
-        memory: FloatArray,
-        settings: FloatArray,
-        noise: Words,
-    ) -> None:
+        self, counts: IntArray, sums: FloatArray, squares: FloatArray, active: BoolArray, pick: IntArray,
+        fresh: FloatArray, marks: IntArray, memory: FloatArray, settings: FloatArray, noise: Words,
+    ) -> None:  # fmt: skip
         self.counts, self.sums, self.squares, self.active, self.pick = counts, sums, squares, active, pick
         self.fresh, self.marks, self.memory, self.settings, self.noise = fresh, marks, memory, settings, noise
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from surest.algorithms.entry import spent
+from surest.algorithms.entry import Entry, spent
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
 from surest.lab.kernels.constants import UCB_E
 from surest.lab.rivals.shared import AUDIBERT, H1, KARNIN, check_budget, largest, leading, phase_ends, told_h1
-from surest.lab.stepwise import Stepwise, entry, fresh_state, pullwise
+from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 
 # Sequential Halving (Karnin, Koren, Somekh 2013): spend a fixed budget in log2 n rounds, keeping half after each.
 
@@ -61,9 +61,9 @@ def ucb_e_adaptive(arms: IntArray, budget: int, *, rng: np.random.Generator) -> 
 
 
 ENTRIES = (
-    entry("sequential-halving", lambda task: spent(sequential_halving(task.arms, task.budget, rng=task.rng)),
+    Entry("sequential-halving", lambda task: spent(sequential_halving(task.arms, task.budget, rng=task.rng)),
         "fixed budget", "proven", KARNIN, "Spends the budget in log2 n rounds and keeps the better half after each."),
-    entry("successive-rejects", lambda task: spent(successive_rejects(task.arms, task.budget, rng=task.rng)),
+    Entry("successive-rejects", lambda task: spent(successive_rejects(task.arms, task.budget, rng=task.rng)),
         "fixed budget", "proven", AUDIBERT, "Spends the budget in phases and rejects the worst arm after each."),
     pullwise("ucb-e", lambda task, *, h1=None: ucb_e(task.arms, task.budget, rng=task.rng, h1=told_h1("ucb-e", h1)),
         "fixed budget", "proven", AUDIBERT,

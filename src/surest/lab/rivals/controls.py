@@ -4,12 +4,12 @@ from math import ceil
 
 import numpy as np
 
-from surest.algorithms.entry import Option
+from surest.algorithms.entry import Entry, Option
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.lab.kernels.constants import PEEKING_Z_TEST
 from surest.lab.rivals.shared import leading
-from surest.lab.stepwise import Stepwise, entry, fresh_state, pullwise
+from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 from surest.numerics import normal_quantile
 
 
@@ -46,7 +46,7 @@ def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, fi
 
 
 ENTRIES = (
-    entry("uniform-bonferroni", lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
+    Entry("uniform-bonferroni", lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
         "best arm", "heuristic", "a control: the classical fixed-size experiment",
         "A sample size from a power calculation, then one z-test a rival; often undecided.",
         options={

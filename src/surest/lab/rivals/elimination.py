@@ -4,10 +4,9 @@ from math import ceil, log
 
 import numpy as np
 
-from surest.algorithms.entry import certified
+from surest.algorithms.entry import Entry, certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.lab.rivals.shared import EVEN_DAR, KARNIN, largest, leading
-from surest.lab.stepwise import entry
 
 # Median Elimination (Even-Dar, Mannor, Mansour 2002): halve the arms, more carefully each time.
 
@@ -73,15 +72,9 @@ def _uniform_sample(arms: IntArray, epsilon: float, delta: float, leader: int) -
 
 
 def _fraction_test(
-    arms: IntArray,
-    low: float,
-    high: float,
-    delta: float,
-    threshold: float,
-    slack: float,
-    leader: int,
+    arms: IntArray, low: float, high: float, delta: float, threshold: float, slack: float, leader: int,
     rng: np.random.Generator,
-) -> Procedure[bool]:
+) -> Procedure[bool]:  # fmt: skip
     """Whether more than the fraction `threshold` of arms lie below; sure outside ± slack, with probability 1 − δ."""
     draws = ceil(log(2 / delta) * (3 / slack) ** 2 / 2)
     left, seen = rng.multinomial(draws, np.full(len(arms), 1 / len(arms))), 0
@@ -112,13 +105,13 @@ def _eliminate(
 
 
 ENTRIES = (
-    entry("median-elimination",
+    Entry("median-elimination",
         lambda task: certified(median_elimination(task.arms, task.epsilon, task.delta, rng=task.rng), "certified ε-optimal"),
         "ε-optimal arm", "proven", EVEN_DAR,
         "Drops the worse half, more carefully each time; the cost does not depend on the gaps."),
-    entry("exponential-gap-elimination", lambda task: certified(exponential_gap_elimination(task.arms, task.delta, rng=task.rng)),
+    Entry("exponential-gap-elimination", lambda task: certified(exponential_gap_elimination(task.arms, task.delta, rng=task.rng)),
         "best arm", "proven", KARNIN, "Halves the accuracy round by round, around an arm found by median elimination."),
-    entry("distribution-based-elimination",
+    Entry("distribution-based-elimination",
         lambda task: certified(distribution_based_elimination(task.arms, task.delta, rng=task.rng)),
         "best arm", "reconstruction", "Chen, Li 2015",
         "Eliminates only when a test finds enough bad arms; constants for theorems.", costly=20),

@@ -7,13 +7,12 @@ from math import ceil, log, sqrt
 
 import numpy as np
 
-from surest.algorithms.entry import certified
+from surest.algorithms.entry import Entry, certified
 from surest.arms.characteristic import characteristic, padded
 from surest.arms.divergence import k_inf_above, k_inf_below
 from surest.arms.finite import FiniteArms, finite_arms
 from surest.core.protocol import Atoms, FloatArray, IntArray, Procedure, Pull, Statistic
 from surest.lab.rivals.shared import leading
-from surest.lab.stepwise import entry
 
 FIRST, GROWTH = 10, 10
 """The first batch pulls each arm so often; a later one is a GROWTH-th of all pulls so far, but no smaller than n arms."""
@@ -81,7 +80,7 @@ def _merged(kept: tuple[FloatArray, FloatArray], atoms: Atoms, k: int) -> tuple[
 
 
 ENTRIES = (
-    entry("k-inf-track-and-stop", lambda task: certified(k_inf_track_and_stop(task.arms, task.delta, rng=task.rng)),
+    Entry("k-inf-track-and-stop", lambda task: certified(k_inf_track_and_stop(task.arms, task.delta, rng=task.rng)),
         "best arm", "reconstruction", "Agrawal, Juneja, Glynn 2020; Agrawal, Koolen, Juneja 2021",
         "Track-and-Stop for any rewards in [0, 1]: proportions and stop by K_inf of the empirical laws.", costly=20),
 )  # fmt: skip

@@ -15,7 +15,6 @@ from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS
 from surest.lab.kernels.divergence import empirical_bernstein
-from surest.lab.stepwise import entry
 from surest.numerics import student_tail
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]
@@ -126,14 +125,9 @@ def paired_t_race(
 
 
 def wilcoxon_pruner(
-    arms: IntArray,
-    delta: float,
-    *,
-    items: int,
-    rng: np.random.Generator,
-    p_threshold: float = 0.1,
+    arms: IntArray, delta: float, *, items: int, rng: np.random.Generator, p_threshold: float = 0.1,
     n_startup_steps: int = 2,
-) -> Procedure[Answer]:
+) -> Procedure[Answer]:  # fmt: skip
     """Each arm goes through the items until a signed-rank test against the best complete arm gives p < `p_threshold`.
 
     The rule of Optuna's WilcoxonPruner (Optuna 3.6): the test is made after every item, arm after arm, and its threshold is
@@ -199,21 +193,16 @@ def halving_on_items(
 
 
 def _entry(
-    name: str,
-    function: Callable[..., Procedure[Answer]],
-    standing: Standing,
-    reference: str,
-    summary: str,
-    goal: Goal = "best arm",
-    **facts: Any,
-) -> Entry:
+    name: str, function: Callable[..., Procedure[Answer]], standing: Standing, reference: str, summary: str,
+    goal: Goal = "best arm", **facts: Any,
+) -> Entry:  # fmt: skip
     def begin(task: Task, **options: Any) -> Procedure[Answer]:
         if task.target != "items":
             raise UsageError(f"{name} makes no claim about a population; ask for target='items', or use race")
         spend = {"budget": task.budget} if goal == "fixed budget" else {}
         return function(task.arms, task.delta, items=task.items, rng=task.rng, **spend, **options)
 
-    return entry(name, begin, goal, standing, reference, summary, works_on="items", **facts)
+    return Entry(name, begin, goal, standing, reference, summary, works_on="items", **facts)
 
 
 ENTRIES = (

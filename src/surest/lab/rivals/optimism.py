@@ -49,14 +49,9 @@ def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
 
 
 def kl_lucb(
-    arms: IntArray,
-    delta: float,
-    *,
-    rng: np.random.Generator,
-    epsilon: float = 0.0,
-    question: Question = BEST,
+    arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, question: Question = BEST,
     heuristic: bool = False,
-) -> Stepwise:
+) -> Stepwise:  # fmt: skip
     """An arm within ε of the best, or m arms within ε of the m-th best, with probability 1 − δ.
 
     `heuristic` takes the smaller rate.

@@ -17,13 +17,9 @@ from surest.numerics import minimum, zeta
 
 
 def top_two(
-    arms: IntArray,
-    delta: float,
-    *,
-    rng: np.random.Generator,
-    information_directed: bool = False,
+    arms: IntArray, delta: float, *, rng: np.random.Generator, information_directed: bool = False,
     heuristic: bool = False,
-) -> Stepwise:
+) -> Stepwise:  # fmt: skip
     """The best arm, with probability 1 − δ; threshold ln((K − 1)/δ) + 2·ln(1 + t/2) + 2.
 
     The leader is pulled with probability β = 1/2 or, `information_directed` (You, Qin, Wang, Yang 2023), with
