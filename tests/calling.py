@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ import pytest
 
 from surest.cli import main
 from surest.errors import SurestError
+from waiting import PATIENCE
 
 VOLATILE = {
     r"Usage: .*\nTry .*\n\n": "",
@@ -55,6 +58,13 @@ def in_process(capsys: pytest.CaptureFixture[str]) -> Run:
         return Said(int(ended.value.code or 0), *capsys.readouterr())
 
     return call
+
+
+def ran(*words: object, **how: Any) -> Said:
+    """How a process of Python ends: of `-c` and code, `-m` and a module, or a file."""
+    command = [sys.executable, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, **how)
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 def steady(text: str) -> str:

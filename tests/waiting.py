@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 PATIENCE = 240.0
 """Seconds after which something is taken to hang. Nothing that works comes near it."""
@@ -14,6 +15,13 @@ def until(happened: Callable[[], object], what: str) -> None:
     while not happened():
         assert time.monotonic() < deadline, f"this did not come about in {PATIENCE:.0f} s: {what}"
         time.sleep(0.01)
+
+
+def together(*calls: Callable[[], object]) -> None:
+    """Make calls at the same time, each in a thread of its own. None of them may fail or hang."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        for made in [pool.submit(call) for call in calls]:
+            made.result(PATIENCE)
 
 
 def line_with(words: str, process: subprocess.Popen[str]) -> str:

@@ -1,7 +1,7 @@
 """A study on a list of items: cells are handed out once, ahead of what is needed, and the told ones are the truth."""
 
 import random
-import threading
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +14,7 @@ from surest.study.following import Follower
 from surest.study.log import Item, Log, Store, StoredTicket, store_of
 from surest.study.memory import MemoryStore
 from surest.study.study import Study, delete_study, open_study
+from waiting import together
 
 ARMS, ITEMS = 3, 12
 
@@ -100,28 +101,19 @@ def tell(log: Log, study: int, places: list[StoredTicket]) -> None:
 
 def check_workers(store: Store, workers: int) -> None:
     study = made(store)
-    failed: list[BaseException] = []
 
     def work(number: int) -> None:
-        try:
-            follower, chance = Follower(store, study, settings(), ITEMS), random.Random(number)
-            while True:
-                places = take(store, follower, study, chance.randrange(1, 6))
-                chance.shuffle(places)
-                with store.writing() as log:
-                    tell(log, study, places)
-                with store.reading() as log:
-                    if follower.catch_up(log).finished:
-                        return
-        except BaseException as error:
-            failed.append(error)
+        follower, chance = Follower(store, study, settings(), ITEMS), random.Random(number)
+        while True:
+            places = take(store, follower, study, chance.randrange(1, 6))
+            chance.shuffle(places)
+            with store.writing() as log:
+                tell(log, study, places)
+            with store.reading() as log:
+                if follower.catch_up(log).finished:
+                    return
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    together(*(partial(work, number) for number in range(workers)))
     alone = Race()
     while not alone.finished:
         alone.tell_cell(*(cell := alone.wanted(1)[0]), reward(*cell))

@@ -1,6 +1,7 @@
 """PostgreSQL: what a stopped worker, a user without rights and crossing writers do to the others."""
 
-import threading
+import contextlib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import support
 from surest.errors import StorageError
 from surest.study import sql as drivers
 from surest.study.study import Study, open_study
-from waiting import until
+from waiting import together, until
 
 
 @pytest.fixture
@@ -72,20 +73,10 @@ def test_rewards_told_in_opposite_orders_do_not_wait_for_each_other(url: str) ->
     study = make(url)
     tickets = study.ask(1200)
     assert len(tickets) == 1200
-    failed: list[BaseException] = []
 
     def tell(order: int) -> None:
-        mine = open_study(url, "s")
-        try:
+        with contextlib.closing(open_study(url, "s")) as mine:
             for _ in range(3):
                 mine.tell_all(tickets[::order], [0.5] * len(tickets))
-        except BaseException as error:
-            failed.append(error)
-        mine.close()
 
-    threads = [threading.Thread(target=tell, args=(order,)) for order in (1, -1, 1, -1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    together(*(partial(tell, order) for order in (1, -1, 1, -1)))

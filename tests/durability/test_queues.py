@@ -4,9 +4,9 @@ import contextlib
 import json
 import random
 import sqlite3
-import threading
 import time
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from surest.study.memory import MemoryStore
 from surest.study.settings import Settings
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
+from waiting import together
 
 ARMS, WORKERS = 3, 4
 ASKED: dict[str, Any] = {"algorithm": support.QUEUES_ENTRY.name, "workers": WORKERS, "seed": 3}
@@ -59,29 +60,12 @@ def work(study: Study, chance: random.Random) -> None:
                     study.tell(ticket.id, reward_at(ticket.draw or 0))
 
 
-def check_workers(storage: Any, threads: int) -> Study:
-    study, failed = open_study(storage, "s", ARMS, lease_seconds=0.3, **ASKED), list[BaseException]()
-
-    def go(number: int) -> None:
-        try:
-            work(open_study(storage, "s"), random.Random(number))
-        except BaseException as error:
-            failed.append(error)
-
-    crew = [threading.Thread(target=go, args=(number,)) for number in range(threads)]
-    for thread in crew:
-        thread.start()
-    for thread in crew:
-        thread.join()
-    assert failed == []
+def test_the_course_is_that_of_one_worker_whatever_comes_when(storage: str) -> None:
+    study = open_study(storage, "s", ARMS, lease_seconds=0.3, **ASKED)
+    together(*(partial(work, open_study(storage, "s"), random.Random(number)) for number in range(3)))
     told, course = told_of(study)
     assert course == expected()
     assert study.result().evaluations == told >= study.result().pulls
-    return study
-
-
-def test_the_course_is_that_of_one_worker_whatever_comes_when(storage: str) -> None:
-    study = check_workers(storage, 3)
     assert study.health()
     again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
     assert told_of(again) == told_of(study)
@@ -93,29 +77,6 @@ def test_workers_that_are_killed_change_nothing(storage: str) -> None:
     study = open_study(storage, "s")
     assert (killed, study.finished) == (8, True)
     assert told_of(study)[1] == expected()
-
-
-def test_in_memory_too() -> None:
-    check_workers(MemoryStore(), 2)
-
-
-def test_every_state_of_the_log_replays_and_moves_to_another_store(tmp_path: Any) -> None:
-    storage, chance, whole = f"sqlite:///{tmp_path}/s.db", random.Random(8), expected()
-    study, held, step = open_study(storage, "s", ARMS, **ASKED), list[Ticket](), 0
-    while not study.finished:
-        held += study.ask(4)
-        chance.shuffle(held)
-        for ticket in held[2:]:
-            study.tell(ticket.id, reward_at(ticket.draw or 0))
-        del held[2:]
-        step += 1
-        if step % 10 == 0:
-            course = support.transcript(open_study(storage, "s").session(record=True))
-            assert course == whole[: len(course)]
-            copy = open_study(storage, import_study(storage, json.dumps(study.export()), f"copy {step}"))
-            assert told_of(copy) == told_of(study)
-            assert copy.status().request_left == study.status().request_left
-    assert step > 20
 
 
 @pytest.mark.parametrize("tickets", [1, 7, 100, 200])

@@ -16,17 +16,14 @@ import pytest
 import arms_for_workers
 import surest
 from arms_for_workers import ARMS, MIDDLE, Killing
+from asking import transcript
 
 SETTINGS = {"delta": 0.05, "seed": 5, "seeded": True, "batch": 128, "record": True}
 Engine = Callable[[], Executor] | Executor
 
 
-def transcript(result: surest.Result) -> list[list[float]]:
-    return [[*request.arms.tolist(), *reply.tolist()] for request, reply in result.transcript]
-
-
 @pytest.fixture(scope="module")
-def sequential() -> list[list[float]]:
+def sequential() -> list[tuple[object, ...]]:
     return transcript(surest.identify(ARMS, **SETTINGS))
 
 
@@ -82,7 +79,9 @@ def on_ray() -> Iterator[Engine]:
 
 
 @pytest.mark.parametrize("engine", [on_loky, on_dask, on_ray])
-def test_a_worker_dies(engine: Callable[[], Iterator[Engine]], tmp_path: Path, sequential: list[list[float]]) -> None:
+def test_a_worker_dies(
+    engine: Callable[[], Iterator[Engine]], tmp_path: Path, sequential: list[tuple[object, ...]]
+) -> None:
     with engine() as workers:
         arms = ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}
         result = surest.identify(arms, executor=workers, in_flight=8, **SETTINGS)
@@ -96,7 +95,8 @@ sys.path.insert(0, {tests!r})
 import surest
 from mpi4py.futures import MPIPoolExecutor
 from arms_for_workers import ARMS
-from integrations.test_engines import SETTINGS, transcript
+from asking import transcript
+from integrations.test_engines import SETTINGS
 
 if __name__ == "__main__":
     with MPIPoolExecutor() as pool:
@@ -104,21 +104,11 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_of_mpi(tmp_path: Path, sequential: list[list[float]]) -> None:
+def test_processes_of_mpi(tmp_path: Path, sequential: list[tuple[object, ...]]) -> None:
     (tmp_path / "search.py").write_text(MPI.format(tests=str(Path(__file__).parents[1])))
     mpiexec = shutil.which("mpiexec", path=os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
     assert mpiexec, "the Python package openmpi has one"
-    command = [
-        mpiexec,
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "-n",
-        "3",
-        sys.executable,
-        "-m",
-        "mpi4py.futures",
-        "search.py",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    command = [mpiexec, *["--allow-run-as-root", "--oversubscribe", "-n", "3"], sys.executable, "-m", "mpi4py.futures"]
+    done = subprocess.run([*command, "search.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == sequential
+    assert json.loads(done.stdout.splitlines()[-1]) == json.loads(json.dumps(sequential))

@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from asking import answered, transcript
 from simulated_workers import Workers
 from surest import open_study
 from surest.algorithms.wager.sampling import window
@@ -25,7 +27,7 @@ from surest.study.work import work_on
 MEANS = (0.4, 0.5, 0.6, 0.8)
 
 
-def reward(ticket: Ticket, seed: int) -> float:
+def reward(ticket: Ticket, seed: int = 3) -> float:
     return float(np.random.default_rng(seed_of(seed, ticket)).random() < MEANS[ticket.arm])
 
 
@@ -44,8 +46,11 @@ class Drawn:
         return self.times.lognormal(0, 1) * (1 + 9 * value), value
 
 
-def transcript(running: Running[object]) -> list[tuple[object, ...]]:
-    return [(q.arms.tolist(), q.times.tolist(), r.tolist()) for q, r in running.transcript]
+def alone(delta: float, workers: int, rewards: Callable[[Ticket], float]) -> Session:
+    """The same search by one worker, who asks for one ticket after the other."""
+    session = answered(Session(4, delta, workers=workers, seed=3, record=True), rewards)
+    assert session.evaluations == session.running.pulls, "who works alone never evaluates ahead"
+    return session
 
 
 def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_beforehand() -> None:
@@ -58,11 +63,7 @@ def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_before
         found.append(transcript(session.running))
         assert session.evaluations >= session.running.pulls
         assert session.health == {}  # what runs at the end is not needed, and was not interrupted
-    alone = Session(4, 0.05, workers=8, seed=3, record=True)
-    while not alone.finished:
-        for ticket in alone.ask(1):
-            alone.tell(ticket.id, reward(ticket, 3))
-    assert found == [transcript(alone.running)] * 3
+    assert found == [transcript(alone(0.05, 8, reward).running)] * 3
 
 
 def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_the_same() -> None:
@@ -81,12 +82,7 @@ def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_t
     assert workers.utilisation(0.0) == pytest.approx(1)
     assert max(beyond) > 16  # else this has tested nothing
     assert session.evaluations > session.running.pulls
-    alone, rewards = Session(4, 0.05, workers=16, seed=3, record=True), Drawn(3)
-    while not alone.finished:
-        for ticket in alone.ask(1):
-            alone.tell(ticket.id, rewards(ticket))
-    assert alone.evaluations == alone.running.pulls  # who works alone never evaluates ahead
-    assert transcript(session.running) == transcript(alone.running)
+    assert transcript(session.running) == transcript(alone(0.05, 16, Drawn(3)).running)
 
 
 def test_idle_workers_go_ahead_so_far_and_no_further() -> None:
@@ -124,11 +120,7 @@ def test_any_order_of_asking_telling_and_failing_gives_the_same_transcript(order
         else:
             session.tell(ticket.id, reward(ticket, 3))
             session.tell(ticket.id, reward(ticket, 3))  # twice does no harm
-    alone = Session(4, 0.2, workers=6, seed=3, record=True)
-    while not alone.finished:
-        for ticket in alone.ask(1):
-            alone.tell(ticket.id, reward(ticket, 3))
-    assert transcript(session.running) == transcript(alone.running)
+    assert transcript(session.running) == transcript(alone(0.2, 6, reward).running)
 
 
 def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> None:
@@ -197,21 +189,21 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
     study.tell(later[0].id, reward(later[0], 3))
     with ThreadPoolExecutor(4) as pool:
         work_on(study, lambda ticket: (reward, ticket, 3), pool, in_flight=4)
-    alone, place = Session(4, 0.05, workers=4, seed=3), Counter[int]()
-    while not alone.finished:
-        request, rewards = alone.running.request, []
-        for arm in np.repeat(request.arms, request.times).tolist():
-            rewards.append(reward(Ticket(0, arm, "", draw=4 * place[arm] + arm), 3))
-            place[arm] += 1
-        alone.feed(np.array(rewards))
+    place = Counter[int]()
+
+    def queued(ticket: Ticket) -> float:
+        place[ticket.arm] += 1
+        return reward(Ticket(0, ticket.arm, "", draw=4 * (place[ticket.arm] - 1) + ticket.arm))
+
+    pulls = alone(0.05, 4, queued).running.pulls_per_arm
     assert study.finished
     again = open_study(url, "s")
     assert again.ask(100) == []  # what was announced is not needed any more
     assert (again.status().out, again.status().waiting) == (0, 0)
-    assert again.result().pulls_per_arm.tolist() == alone.result().pulls_per_arm.tolist()
+    assert again.result().pulls_per_arm.tolist() == pulls.tolist()
     assert again.session().finished
     done = open_study(url, import_study(url, json.dumps(again.export()), "done"))
-    assert done.result().pulls == alone.running.pulls
+    assert done.result().pulls == pulls.sum()
 
 
 def test_workers_are_busy_and_few_pulls_are_added() -> None:
@@ -224,10 +216,6 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         workers.work(SessionDesk(session))
         busy.append(workers.utilisation(0.3))
         pulls.append(session.running.pulls)
-        alone, rewards = Session(4, 0.05, seed=seed), Drawn(seed)
-        while not alone.finished:
-            for ticket in alone.ask(1):
-                alone.tell(ticket.id, rewards(ticket))
-        one.append(alone.running.pulls)
+        one.append(answered(Session(4, 0.05, seed=seed), Drawn(seed)).running.pulls)
     assert np.mean(busy) > 0.93
     assert np.mean(pulls) < 1.15 * np.mean(one)  # the noise of 20 searches is large

@@ -8,14 +8,11 @@ import pytest
 
 import surest
 from arms_for_workers import ARMS, low
+from asking import transcript
 from surest.errors import EvaluationError, RewardError
 from surest.result.data import Result
 
 SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
-
-
-def transcript(result: Result) -> list[tuple[object, ...]]:
-    return [(q.arms.tolist(), q.times.tolist(), r.tolist()) for q, r in result.transcript]
 
 
 def run(arms: object, **settings: object) -> Result:

@@ -13,6 +13,7 @@ import pytest
 
 import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
+from asking import transcript
 from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
 from surest.result.data import Result
 from surest.search.call import ticket_seed
@@ -29,15 +30,10 @@ def run(executor: Executor | Callable[[], Executor] | None, arms=ARMS, **setting
     return surest.identify(arms, 0.05, executor=executor, **given)
 
 
-def transcript(result: Result) -> list[tuple[object, ...]]:
-    return [(request.arms.tolist(), request.times.tolist(), reply.tolist()) for request, reply in result.transcript]
-
-
 @pytest.fixture(scope="module")
 def sequential() -> list[tuple[object, ...]]:
     result = run(None)
-    assert result.best == "high"
-    assert result.certified
+    assert (result.best, result.certified) == ("high", True)
     return transcript(result)
 
 

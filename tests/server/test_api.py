@@ -1,6 +1,8 @@
 """What workers and programs do over HTTP: the same rules as everywhere, with fitting statuses."""
 
+import http.client
 import itertools
+import json
 import re
 import threading
 import time
@@ -9,10 +11,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from serving_support import Answer, Service, until
+from serving_support import Answer, Service
 
 from surest.server import api
 from surest.server.app import make_app
+from waiting import together, until
 
 counter = itertools.count()
 
@@ -104,15 +107,6 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
         refused(service.post("/api/import", body, headers={"Content-Type": "application/json"}), 400, "not JSON")
 
 
-@pytest.mark.parametrize("worker", ["two\nlines", "\0", " "])
-def test_a_worker_has_a_name_that_a_log_can_keep(service: Service, worker: str) -> None:
-    at = made(service)
-    calls = {"ask": {}, "tell": {"ticket": 0, "reward": 1.0}, "fail": {"ticket": 0}, "renew": {"tickets": [0]}}
-    for what, form in calls.items():
-        refused(service.post(f"{at}/{what}", {**form, "worker": worker}), 400, "a worker's name is ")
-    assert service.get(f"{at}/status").json["out"] == 0
-
-
 def test_algorithms_of_files_are_not_run(service: Service) -> None:
     for algorithm in ("/tmp/evil.py:run", "evil.py:run", ["wager"], 7, "no such"):
         answer = service.post("/api/studies", {"name": "evil", "arms": 2, "settings": {"algorithm": algorithm}})
@@ -181,8 +175,6 @@ def test_who_asks_may_wait(service: Service) -> None:
 
 
 def test_events_tell_of_changes(service: Service) -> None:
-    import http.client
-
     at = made(service)
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
     connection.request("GET", f"{at}/events")
@@ -204,7 +196,7 @@ def test_events_tell_of_changes(service: Service) -> None:
         pass  # the stream ends with the study
     connection.close()
     stream.close()
-    until(30, lambda: "surest_watching 0" in service.get("/metrics").body.decode())
+    until(lambda: "surest_watching 0" in service.get("/metrics").body.decode(), "nobody watches")
 
 
 def told_so_far(service: Service) -> int:
@@ -273,19 +265,12 @@ def test_many_at_once_are_one_transaction(service: Service) -> None:
             got.append(ticket["ticket"])
             assert service.post(f"{at}/tell", {"ticket": ticket["ticket"], "reward": 0.5}).status == 200
 
-    threads = [threading.Thread(target=work) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*[work] * 20)
     assert sorted(got) == list(range(100))
     assert service.get(f"{at}/status").json["told"] == 100
 
 
 def test_a_worker_that_leaves_while_it_waits_gets_no_ticket(service: Service) -> None:
-    import http.client
-    import json
-
     at = made(service, algorithm="telltale", rounds=3, lease_seconds=3600)
     tickets = service.post(f"{at}/ask", {"k": 100, "worker": "ann"}).json["tickets"]
     connection = http.client.HTTPConnection("127.0.0.1", service.port)
