@@ -23,7 +23,7 @@ needs_browser = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None or find_spec("selenium") is None,
     reason="no browser to drive: apt-get install chromium chromium-driver, pip install selenium",
 )
-SIZES = {"desk": (1200, 900), "phone": (390, 844)}
+SIZES = {"desk": (1200, 900), "phone": (390, 844), "small phone": (320, 800)}
 
 
 class Browser:
@@ -34,7 +34,7 @@ class Browser:
         width, height = SIZES[size]
         self.command(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"},
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": "phone" in size},
         )
         self.command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
 

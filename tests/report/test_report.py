@@ -7,18 +7,21 @@ import html
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import surest
-from calling import Run
+from asking import answered
+from browsing import Browser, browser, needs_browser
+from calling import Run, refused
 from surest.arms.finite import bernoulli
 from surest.core.protocol import Point
 from surest.errors import UsageError
@@ -290,9 +293,7 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
 
 def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, seed=3)
-    while not study.finished:
-        tickets = study.ask(50)
-        study.tell_all(tickets, [1.0 - ticket.arm for ticket in tickets])
+    answered(study, lambda ticket: 1.0 - ticket.arm)
     plain, kept = study.result(), study.result(history=True)
     assert plain.history == ()
     assert replace(kept, history=()).to_dict() == plain.to_dict()
@@ -304,20 +305,10 @@ def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
 def test_an_explicit_storage_names_a_study_even_if_a_file_is_called_so(run: Run) -> None:
     Path("s").write_text("{}")
     surest.open_study("sqlite:///s.db", "s", 2, 0.1)
-    assert run("report", "s", "--output", "r.md")[0] == 2
-    assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
-
-
-def test_where_it_cannot_be_written(run: Run, result: Result) -> None:
-    Path("r.json").write_text(json.dumps(result.to_dict()))
     Path("folder.md").mkdir()
-    for name, words in [
-        ("folder.md", "cannot be written"),
-    ]:
-        status, out, err = run("report", "r.json", "--output", name)
-        assert (status, out) == (2, "")
-        assert words in err
-    assert run("report", "r.json")[0] == 2
+    assert run("report", "s", "--output", "r.md")[0] == 2
+    assert "cannot be written" in run("report", "s", "--storage", "sqlite:///s.db", "--output", "folder.md").err
+    assert run("report", "s", "--storage", "sqlite:///s.db", "--output", "r.md")[0] == 0
 
 
 def test_without_matplotlib(run: Run, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,23 +328,15 @@ WRONG: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "value"), WRONG)
-def test_a_malformed_result_is_refused(run: Run, result: Result, key: str, value: Any) -> None:
-    Path("r.json").write_text(json.dumps({**result.to_dict(), key: value}))
+NO_RESULTS = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"index": 0}', b"[" * 100_000, b'{"arm": NaN}']
+
+
+def test_what_is_no_result_is_refused(run: Run, result: Result, snapshot: SnapshotAssertion) -> None:
+    wrong = [json.dumps({**result.to_dict(), key: value}).encode() for key, value in WRONG]
+    assert refused(*(partial(read_report, text, "it") for text in (*wrong, *NO_RESULTS))) == snapshot
+    Path("r.json").write_bytes(wrong[0])
     status, out, err = run("report", "r.json", "--output", "r.md")
-    assert (status, out) == (2, "")
-    assert "Traceback" not in err
-    assert "r.json is not a result" in err or "bounds" in err
-
-
-@pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"index": 0}', b"[" * 100_000, b'{"arm": NaN}']
-)
-def test_what_is_no_json_is_refused(run: Run, text: bytes) -> None:
-    Path("r.json").write_bytes(text)
-    status, out, err = run("report", "r.json", "--output", "r.html")
-    assert (status, out) == (2, "")
-    assert "surest identify --json" in err
+    assert (status, out, "r.json is not a result" in err, "Traceback" in err) == (2, "", True, False)
 
 
 @pytest.mark.parametrize(
@@ -373,48 +356,26 @@ def test_odd_numbers_make_a_page(result: Result, key: str, value: Any) -> None:
     assert read_report(to_json(report)).result.best == "new"
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-MEASURE = """<!doctype html><body>{frames}<script>onload = () => {{ document.title = JSON.stringify(
-  [...document.querySelectorAll("iframe")].map(frame => {{ const d = frame.contentDocument, s = getComputedStyle(d.body);
-  return [d.documentElement.scrollWidth, d.documentElement.clientWidth, s.backgroundColor, s.color,
-    d.querySelectorAll("svg").length, Math.min(...[...d.querySelectorAll("svg text")].map(t => t.getBoundingClientRect().left))];
-  }})) }}</script>"""
+LEFT = "return Math.min(...[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().left))"
+STYLE = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
 
 
-def browse(folder: Path, *arguments: str) -> str:
-    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder / 'profile'}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium to see pages in a browser")
+@needs_browser
 def test_in_a_browser(hostile: Result, tmp_path: Path) -> None:
     """On a phone and on a desk nothing is wider than the screen; colours follow the scheme; it prints."""
     write_report(Report(hostile, study="s"), tmp_path / "r.html")
-    page = html.escape((tmp_path / "r.html").read_text())
-    frames = [f'<iframe srcdoc="{page}" style="width:{width}px;height:800px"></iframe>' for width in (320, 375, 1200)]
-    (tmp_path / "measure.html").write_text(MEASURE.format(frames="".join(frames)))
-    seen = {}
-    for scheme, number in (("dark", 0), ("light", 1)):
-        dom = browse(
-            tmp_path, f"--blink-settings=preferredColorScheme={number}", "--dump-dom", f"file://{tmp_path}/measure.html"
-        )
-        title = re.search("<title>(.*?)</title>", dom)
-        assert title is not None
-        seen[scheme] = json.loads(html.unescape(title[1]))
-    for scheme, (paper, ink) in {
-        "dark": ("22, 24, 27", "232, 230, 227"),
-        "light": ("255, 255, 255", "28, 28, 28"),
-    }.items():
-        for wide, room, background, colour, pictures, left in seen[scheme]:
-            assert wide <= room
-            assert (background, colour, pictures) == (f"rgb({paper})", f"rgb({ink})", 4)
-            assert left >= 0  # no label is cut
-    browse(tmp_path, f"--print-to-pdf={tmp_path / 'r.pdf'}", f"file://{tmp_path}/r.html")
-    assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF-")
+    with browser() as opened:
+        for size, scheme, colours in (
+            ("phone", "dark", ["rgb(22, 24, 27)", "rgb(232, 230, 227)"]),
+            ("small phone", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
+            ("desk", "light", ["rgb(255, 255, 255)", "rgb(28, 28, 28)"]),
+        ):
+            seen = Browser(opened.driver, size, scheme)
+            seen.open(f"file://{tmp_path}/r.html")
+            assert (seen.is_too_wide, seen.script(STYLE), seen.complaints()) == (False, colours, [])
+            assert seen.script("return document.querySelectorAll('svg').length") == 4
+            assert seen.script(LEFT) >= 0, "no label is cut"
+        assert opened.command("Page.printToPDF", {})["data"].startswith("JVBERi")  # %PDF
 
 
 def test_the_page_of_the_docs_runs(run: Run) -> None:
@@ -469,9 +430,7 @@ def test_a_page_for_people(tmp_path: Path) -> None:
         storage, "mine", ["good", "bad"], items=items, cost=cost, cost_unit="$", note="Which one?"
     )
     study.fail(study.ask()[0].id, "no memory")
-    while not study.finished:
-        for ticket in study.ask():
-            study.tell(ticket.id, float(ticket.label == "good"))
+    answered(study, lambda ticket: float(ticket.label == "good"))
     report = report_of_study(study)
     said = dict(facts(report))
     assert said["study"] == "mine"

@@ -2,16 +2,17 @@
 
 import asyncio
 import json
+import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
 
 import surest
+from asking import answered
 from calling import in_process
 from surest.core.procedure import Running
 from surest.errors import RewardError, UsageError
@@ -19,7 +20,7 @@ from surest.integrations import eval_logs
 from surest.report.report import read_report
 from surest.report.terminal import View
 from surest.study.transfer import export_text
-from visiting import serving
+from visiting import Visitor, call, serving
 
 PRICES = {"large": 0.03, "small": 0.001}
 ITEMS = list(range(200))
@@ -112,25 +113,15 @@ def test_studies_keep_costs_through_kills_exports_and_http(tmp_path: Path) -> No
     study.tell(study.ask()[0].id, (1, 0.75))
     with serving(url) as address:
         ticket, other = study.ask(2)
-        for body in (
-            {"ticket": ticket.id, "reward": 1, "cost": 0.5},
-            {"tickets": [other.id], "rewards": [0], "costs": [0.25]},
-        ):
-            sent = Request(
-                f"{address}/api/studies/s/tell", json.dumps(body).encode(), {"Content-Type": "application/json"}
-            )
-            assert urlopen(sent).status == 200
+        call(address, "POST", "/api/studies/s/tell", ticket=ticket.id, reward=1, cost=0.5)
+        call(address, "POST", "/api/studies/s/tell", tickets=[other.id], rewards=[0], costs=[0.25])
         remote = surest.open_study(address, "s")
         remote.tell(remote.ask()[0].id, surest.Scored(1, 0.5))
-        with urlopen(f"{address}/studies/s") as page:
-            assert "$2.00" in page.read().decode()
+        assert "$2.00" in Visitor(address).get("/studies/s").words
     resumed = surest.open_study(url, "s")
     assert resumed.result().cost == 2
-    while tickets := resumed.ask(1):
-        resumed.tell(tickets[0].id, (1, 0.5))
-    assert resumed.finished
-    assert resumed.result().cost == 4
-    assert resumed.result().reason == "budget spent"
+    answered(resumed, lambda ticket: (1, 0.5))
+    assert (resumed.result().cost, resumed.result().reason) == (4, "budget spent")
     document = b"".join(export_text(resumed))
     name = surest.import_study(f"sqlite:///{tmp_path}/t.db", document)
     copied = surest.open_study(f"sqlite:///{tmp_path}/t.db", name)
@@ -144,8 +135,6 @@ def test_studies_keep_costs_through_kills_exports_and_http(tmp_path: Path) -> No
 
 
 def test_a_cost_in_the_database_is_sealed(tmp_path: Path) -> None:
-    import sqlite3
-
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"])
     study.tell(study.ask()[0].id, (1, 0.75))
     study.store.close()

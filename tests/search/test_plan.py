@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import surest
-from calling import in_process
+from calling import Run
 from surest.core.problem import problem_of
 from surest.errors import UsageError
 from surest.search.plan import LEVELS, _fixed_sample, _list
-from visiting import serving
+from visiting import Visitor, serving
 
 
 def agree(planned: surest.search.plan.Plan, real: list[int]) -> None:
@@ -83,19 +83,9 @@ def test_plans_from_sources(tmp_path: Path) -> None:
     assert surest.plan(listed, **few).rows[0].whole == 100
 
 
-def test_what_a_plan_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    planned = surest.plan(
-        arms=2,
-        baseline=0.2,
-        lift=0.5,
-        cost=0.5,
-        cost_unit="$",
-        budget=60,
-        budget_cost=1e6,
-        rate="100/day",
-        runs=30,
-        seed=1,
-    )
+def test_what_a_plan_says(run: Run) -> None:
+    money: dict[str, Any] = {"cost": 0.5, "cost_unit": "$", "budget": 60, "budget_cost": 1e6}
+    planned = surest.plan(arms=2, baseline=0.2, lift=0.5, rate="100/day", runs=30, seed=1, **money)
     assert planned.within(60) == (planned.rows[0].evaluations <= 60).mean()
     assert planned.rows[0].cost.tolist() == (planned.rows[0].evaluations / 2).tolist()
     text = str(planned)
@@ -106,24 +96,9 @@ def test_what_a_plan_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [row.gap for row in several.rows] == pytest.approx([0.3, 0.5])
     assert several.rows[0].quantiles()[1] > several.rows[1].quantiles()[1]
     assert several.plot().get_yscale() == "log"
-    words = [
-        "plan",
-        "--arms",
-        "2",
-        "--baseline",
-        "0.2",
-        "--lift",
-        "0.3",
-        "--lift",
-        "0.5",
-        "--runs",
-        "20",
-        "--seed",
-        "0",
-    ]
-    status, out, _ = in_process(capsys)(*words, "--plot", str(tmp_path / "p.png"), "--json")
-    assert (status, (tmp_path / "p.png").exists()) == (0, True)
-    assert json.loads(out) == json.loads(json.dumps(several.to_dict()))
+    said = run("plan --arms 2 --baseline 0.2 --lift 0.3 --lift 0.5 --runs 20 --seed 0 --plot p.png --json")
+    assert (said.status, Path("p.png").exists()) == (0, True)
+    assert said.json == json.loads(json.dumps(several.to_dict()))
     never = surest.plan("bernoulli:0.5,0.5", budget=10, runs=2, epsilon=0.3)
     assert never.rows[0].fixed != never.rows[0].fixed  # no gap, no test
 
@@ -148,15 +123,9 @@ def test_levels() -> None:
 
 
 def test_the_form_of_a_new_study_plans(tmp_path: Path) -> None:
-    from urllib.parse import urlencode
-    from urllib.request import HTTPCookieProcessor, Request, build_opener
-
     with serving(f"sqlite:///{tmp_path}/s.db") as address:
-        browser = build_opener(HTTPCookieProcessor())
-        page = browser.open(f"{address}/new").read().decode()
-        assert "How many evaluations" in page
-        token = page.split('name="csrf" value="')[1].split('"')[0]
-        form = {"csrf": token, "name": "n", "arms": "a\nb", "guess": "0.2", "lead": "0.5", "plan": "yes"}
-        sent = Request(f"{address}/new", urlencode(form).encode(), {"Origin": address})
-        assert "searches by wager" in browser.open(sent).read().decode()
+        visitor = Visitor(address)
+        assert "How many evaluations" in visitor.get("/new").words
+        form = {"name": "n", "arms": "a\nb", "guess": "0.2", "lead": "0.5", "plan": "yes"}
+        assert "searches by wager" in visitor.send("/new", "/new", **form).words
     assert surest.list_studies(f"sqlite:///{tmp_path}/s.db") == []
