@@ -19,8 +19,12 @@ from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import Pull, Statistic
 from surest.search.simulate import simulate
 
-LEAN = {
-    **slow.PRINTED,
+NAMES = {"c": "var_test_c", "eight": "mean_est_square", "two_thirds": "mean_est_linear", "nine": "group_delta"} | {
+    **{"ten": "iter_stop", "beta": "iter_beta", "decay": "iter_decay", "three": "best_parts"},
+    "eighteen": "main_parts_delta",
+}
+"""What the library calls the constants that are varied."""
+LEAN = slow.PRINTED | {
     "c": 1.5,
     "eight": 1,
     "nine": 2,
@@ -36,18 +40,8 @@ TINY = {**LEAN, "c": 0.1, "eight": 0.05, "two_thirds": 0.05, "ten": 4}
 
 
 def constants_of(k: dict[str, float]) -> Constants:
-    lean = Constants(
-        var_test_c=k["c"],
-        mean_est_square=k["eight"],
-        mean_est_linear=k["two_thirds"],
-        group_delta=k["nine"],
-        iter_stop=int(k["ten"]),
-        iter_beta=k["beta"],
-        iter_decay=k["decay"],
-        best_parts=k["three"],
-        main_parts_delta=k["eighteen"],
-    )
-    return PRINTED if k is slow.PRINTED else lean  # PRINTED itself, so that its own defaults are what is compared
+    """PRINTED itself where it is meant, so that its own defaults are what is compared."""
+    return PRINTED if k is slow.PRINTED else Constants(**{name: k[key] for key, name in NAMES.items()})  # type: ignore[arg-type]
 
 
 def _law(rng: np.random.Generator) -> np.ndarray:
@@ -118,51 +112,35 @@ def chooser(seed: int):
     return lambda arms: int(rng.choice(arms))
 
 
-def pair_of(name: str, n: int, k: dict[str, float], seed: int):
-    """A procedure and its transcription, on the same problem."""
+def pairs_of(n: int, k: dict[str, float], seed: int):
+    """Every procedure and its transcription, on the same problem; none has begun."""
     rng = np.random.default_rng([seed, 1])
     epsilon, delta = float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.02, 0.3))
     tau = 0.5 ** float(rng.integers(1, 6))
-    arms, listed, constants = np.arange(n), list(range(n)), constants_of(k)
-    own, choose = np.random.default_rng(seed), chooser(seed)
+    arms, listed, own = np.arange(n), list(range(n)), {"constants": constants_of(k)}
+    chance, choose = {"rng": np.random.default_rng(seed), **own}, chooser(seed)
+    tests = slow.together([slow.var_test(i, tau, delta, k["c"]) for i in listed])
+    variances = slow.together([slow.var_est(i, delta, epsilon / 4, k) for i in listed])
     return {
-        "VarTest": lambda: (
-            var_test(arms, tau, delta, k["c"]),
-            slow.together([slow.var_test(i, tau, delta, k["c"]) for i in listed]),
-        ),
-        "VarEst": lambda: (
-            var_est(arms, delta, epsilon / 4, constants=constants),
-            slow.together([slow.var_est(i, delta, epsilon / 4, k) for i in listed]),
-        ),
-        "MeanEst": lambda: (
-            mean_est(arms, epsilon / 4, delta, constants=constants),
-            slow.mean_est(listed, epsilon / 4, delta, k),
-        ),
-        "NaiveBestArm": lambda: (
-            naive_best_arm(arms, delta, constants=constants),
-            slow.naive_best_arm(listed, delta, k),
-        ),
-        "NaiveBestArmEst": lambda: (
-            naive_best_arm_est(arms, epsilon, delta, rng=own, constants=constants),
+        "VarTest": (var_test(arms, tau, delta, k["c"]), tests),
+        "VarEst": (var_est(arms, delta, epsilon / 4, **own), variances),
+        "MeanEst": (mean_est(arms, epsilon / 4, delta, **own), slow.mean_est(listed, epsilon / 4, delta, k)),
+        "NaiveBestArm": (naive_best_arm(arms, delta, **own), slow.naive_best_arm(listed, delta, k)),
+        "NaiveBestArmEst": (
+            naive_best_arm_est(arms, epsilon, delta, **chance),
             slow.naive_best_arm_est(listed, epsilon, delta, choose, k),
         ),
-        "GroupElim": lambda: (
-            group_elim(arms, epsilon / 8, delta, constants=constants),
-            slow.group_elim(listed, epsilon / 8, delta, k),
-        ),
-        "IterElim": lambda: (
-            iter_elim(arms, epsilon, delta, constants=constants),
-            slow.iter_elim(listed, epsilon, delta, k),
-        ),
-        "BestArmEst": lambda: (
-            best_arm_est(arms, epsilon, delta, rng=own, constants=constants),
+        "GroupElim": (group_elim(arms, epsilon / 8, delta, **own), slow.group_elim(listed, epsilon / 8, delta, k)),
+        "IterElim": (iter_elim(arms, epsilon, delta, **own), slow.iter_elim(listed, epsilon, delta, k)),
+        "BestArmEst": (
+            best_arm_est(arms, epsilon, delta, **chance),
             slow.best_arm_est(listed, epsilon, delta, choose, k),
         ),
-        "VD-BestArmId": lambda: (
-            vd_best_arm_id(arms, delta, rng=own, constants=constants),
-            slow.vd_best_arm_id(listed, delta, choose, k),
-        ),
-    }[name]()
+        "VD-BestArmId": (vd_best_arm_id(arms, delta, **chance), slow.vd_best_arm_id(listed, delta, choose, k)),
+    }
+
+
+PROCEDURES = [*pairs_of(2, LEAN, 0)]
 
 
 def plain(value):
@@ -173,7 +151,7 @@ def plain(value):
 
 
 def check_agreement(name: str, n: int, k: dict[str, float], seed: int) -> None:
-    fast, slowly = pair_of(name, n, k, seed)
+    fast, slowly = pairs_of(n, k, seed)[name]
     streams = Streams(seed, n, best=name in ("NaiveBestArm", "VD-BestArmId"))
     answer, requests = run_slowly(slowly, streams)
     value, asked = run_fast(fast, streams.rewind())
@@ -181,19 +159,6 @@ def check_agreement(name: str, n: int, k: dict[str, float], seed: int) -> None:
         answer = list(answer)
     assert asked == requests
     assert plain(value) == (answer[0] if name == "NaiveBestArm" else answer)
-
-
-PROCEDURES = [
-    "VarTest",
-    "VarEst",
-    "MeanEst",
-    "NaiveBestArm",
-    "NaiveBestArmEst",
-    "GroupElim",
-    "IterElim",
-    "BestArmEst",
-    "VD-BestArmId",
-]
 
 
 # --- VD-BestArmId* -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agreement.list_questions_transcription import best_sets, claims
+from statistical.list_tables import played
 from surest.evidence.lists.bars import Bars
 from surest.evidence.lists.top import Top
 from surest.kernels.constants import WEIGHTS
@@ -16,16 +17,11 @@ def test_wealths_against_sets_agree_with_the_transcription(seed: int) -> None:
     m = int(rng.integers(1, n))
     table = rng.random((n, total)) if seed % 3 else (rng.random((n, total)) < rng.random((n, 1))).astype(float)
     order, delta = rng.permutation(total), [1e-6, 0.05, 0.4][seed % 3]
-    top, cells = Top(n, m, np.ones(total), delta), 0
-    for item in order:
-        if len(top.play) == 0:
-            break
-        cells += len(top.play)
-        top.count(table[top.play, item])
-    alive, slow, slow_cells = best_sets(table.tolist(), order.tolist(), m, delta)
+    top = played(Top(n, m, np.ones(total), delta), table, order)
+    alive, slow, cells = best_sets(table.tolist(), order.tolist(), m, delta)
     sets = top.evidence
     assert [tuple(chosen) for chosen in sets.sets[sets.alive].tolist()] == alive
-    assert cells == slow_cells
+    assert top.scores.seen.sum() == cells
     np.testing.assert_allclose(sets.wealth @ WEIGHTS, list(slow.values()), rtol=1e-7, atol=1e-12)
 
 

@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from agreement import paper_transcription as slow
-from agreement.paper_agreement import LEAN, PROCEDURES, check_agreement, check_scripted_stars, check_star, constants_of
+from agreement.paper_agreement import (
+    LEAN,
+    NAMES,
+    PROCEDURES,
+    check_agreement,
+    check_scripted_stars,
+    check_star,
+    constants_of,
+)
 from surest.algorithms.paper.constants import PRINTED, Constants
 
 
@@ -32,16 +40,5 @@ def test_star_agrees_whichever_copy_is_first() -> None:
 
 def test_lean_constants_are_the_printed_ones_but_for_the_named() -> None:
     """So that a constant which the transcription prints as a number is the printed one in the library too."""
-    lean = constants_of(LEAN)
-    named = {
-        "var_test_c": 80,
-        "mean_est_square": 8,
-        "mean_est_linear": 2 / 3,
-        "group_delta": 9,
-        "iter_stop": 10,
-        "iter_beta": slow.PRINTED["beta"],
-        "iter_decay": slow.PRINTED["decay"],
-        "best_parts": 3,
-        "main_parts_delta": 18,
-    }
-    assert replace(lean, **named) == PRINTED == Constants()
+    printed = {name: slow.PRINTED[key] for key, name in NAMES.items()}
+    assert replace(constants_of(LEAN), **printed) == PRINTED == Constants()

@@ -1,14 +1,11 @@
-"""Every rival does what its slow transcription says, in machine code and in plain Python; and seeded mistakes are seen."""
+"""Every rival does what its slow transcription says, and seeded mistakes are seen; tests/kernels compares with plain Python."""
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from agreement.interpreted_rivals import PUBLISHED, RIVALS, interpreted_rivals
-from agreement.rivals_agreement import RULES, WALKS, check, check_settings, check_ties, problems, run_once
-from surest.algorithms.entry import Entry
-from surest.core.procedure import Running
+from agreement.rivals_agreement import RULES, WALKS, check, check_settings, check_ties
 
 CONTROLS = {"uniform-bonferroni", "peeking-z-test"}
 """No author published these; tests/algorithms has the sample size of one, tests/statistical how often the other errs."""
@@ -31,24 +28,6 @@ CHEAP_FIRST = [*WALKS, *sorted(RULES, key=lambda name: name in SLOW)]
 @pytest.mark.parametrize("name", CHEAP_FIRST)
 def test_a_rival_does_what_its_transcription_says(name: str) -> None:
     check(name, RIVALS[name])
-
-
-def requests(done: Running) -> list[tuple[list[int], list[int]]]:
-    return [(request.arms.tolist(), request.times.tolist()) for request, _ in done.transcript]
-
-
-@cache
-def plain_rivals() -> dict[str, Entry]:
-    return interpreted_rivals()
-
-
-@pytest.mark.parametrize("name", [name for name in CHEAP_FIRST if name in RULES])
-def test_machine_code_does_what_its_source_says(name: str) -> None:
-    assert plain_rivals()[name] is not RIVALS[name]
-    for seed, (arms, kwargs) in enumerate(problems(name)):
-        fast, slow = (run_once(entries[name], arms, 0.3, seed, **kwargs) for entries in (RIVALS, plain_rivals()))
-        assert requests(fast) == requests(slow), name
-        assert fast.value == slow.value
 
 
 MISTAKES = {  # by module: its text, the mistake, the rival whose transcription disagrees, or the check that fails
@@ -103,18 +82,10 @@ MISTAKES = {  # by module: its text, the mistake, the rival whose transcription 
             "divergence.kl(high, middle)",
             "chernoff-racing",
         ),
-        (
-            "(divergence.kl(high, middle) + divergence.kl(low, middle))",
-            "(divergence.kl(middle, high) + divergence.kl(middle, low))",
-            "chernoff-racing",
-        ),
+        ("divergence.kl(high, middle) + div", "divergence.kl(middle, high) + div", "chernoff-racing"),
         ("middle = (high + low) / 2", "middle = low", "chernoff-racing"),
         ("    if beaten", "    if state.counts[best] > 9 and beaten", "chernoff-racing"),
-        (
-            "state.memory[0, guess] >= state.memory[0, rival]",
-            "state.memory[0, guess] <= state.memory[0, rival]",
-            "ugape",
-        ),
+        ("memory[0, guess] >= state.memory[0, rival]", "memory[0, guess] <= state.memory[0, rival]", "ugape"),
         ("(next_top if arm == first else top)", "top", "ugape"),
         ("if gap <= state.memory[1, 0]", "if True", "ugape-b"),
         ("total == 0 or (kind == 1 and total == n)", "total == 0", "ugape-v"),

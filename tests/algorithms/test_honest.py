@@ -12,26 +12,24 @@ from surest.core.protocol import Cells
 from surest.errors import UsageError
 from surest.evidence.honest import mean_interval
 
-ROWS = np.array([[1, 0, 1, 0, 1, 0, 1], [0, 1, 1, 0, 1, 1, 0]], float)
+ROWS = np.array([[1, 0, 1, 0, 1, 0], [0, 1, 1, 0, 1, 1]], float)
 
 
 def estimates(k: int, rule: str = "next") -> list[tuple[float, float]]:
-    """Over all orders of seven items: the true mean of the winner, named after three items, and its estimate."""
+    """Over all orders of six items: the true mean of the winner, named after three items, and its estimate."""
     found = []
-    for order in permutations(range(7)):
+    for order in permutations(range(6)):
 
         def first_three(order: tuple[int, ...] = order) -> object:
             reply = yield Cells([0, 1], order[:3], order[3:])
             return surest.Answer(int(reply.sum(axis=1).argmax()))
 
-        procedure, reply = honest(first_three(), k, 0.1, 7), None  # type: ignore[arg-type]
+        procedure, reply = honest(first_three(), k, 0.1, 6), None  # type: ignore[arg-type]
         try:
             while True:
                 request = procedure.send(reply)
                 items = request.items
-                if (
-                    rule == "best first" and len(request.arms) == 1
-                ):  # a seeded mistake: quick items, which are solved, first
+                if rule == "best first" and len(request.arms) == 1:  # a seeded mistake: what is solved comes first
                     items = np.array(sorted(order[3:], key=lambda i: -ROWS[request.arms[0], i]))[:k]
                 reply = ROWS[np.ix_(request.arms, items)]
         except StopIteration as end:
@@ -39,11 +37,11 @@ def estimates(k: int, rule: str = "next") -> list[tuple[float, float]]:
     return found
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_estimate_is_unbiased_over_all_orders(k: int) -> None:
     truth, said = np.array(estimates(k)).T
     assert said.mean() == pytest.approx(truth.mean(), abs=1e-12)
-    if k == 4:
+    if k == 3:
         assert said == pytest.approx(truth)
 
 
@@ -73,35 +71,25 @@ def test_at_every_door(tmp_path: Path) -> None:
     def score(arm: str, item: int) -> float:
         return float((item * 7919) % 10 < (8 if arm == "a" else 3))
 
-    found = surest.evaluate(["a", "b"], range(300), score=score, estimate=50, seed=3)
-    assert found.certified
-    assert found.estimated is not None
-    assert found.estimated.evaluations == 50
+    def evaluated(estimate: int = 50, **more: object) -> surest.Result:
+        return surest.evaluate(["a", "b"], range(300), score=score, estimate=estimate, seed=3, **more)
+
+    found = evaluated()
+    assert (found.certified, found.estimated.evaluations) == (True, 50)
     assert found.estimated.low <= 0.8 <= found.estimated.high
     assert "further items that did not choose it" in str(found)
-    kept = surest.evaluate(
-        ["a", "b"], range(300), score=score, estimate=50, seed=3, storage=f"sqlite:///{tmp_path}/s.db", name="s"
-    )
-    assert kept.estimated == found.estimated
-    exact = surest.evaluate(["a", "b"], range(300), score=score, estimate=300, seed=3)
-    assert exact.estimated is not None
+    assert evaluated(storage=f"sqlite:///{tmp_path}/s.db", name="s").estimated == found.estimated
+    exact = evaluated(300)
     assert exact.estimated[:3] == pytest.approx((0.8, 0.8, 0.8))
     assert "exactly" in str(exact)
-    minimised = surest.evaluate(["a", "b"], range(300), score=score, estimate=50, seed=3, minimise=True)
+    minimised = evaluated(minimise=True)
     assert minimised.best == "b"
-    assert minimised.estimated is not None
     assert minimised.estimated.low <= 0.3 <= minimised.estimated.high
     pulled = surest.identify(surest.bernoulli([0.9, 0.2]), estimate=100, seed=1)
-    assert pulled.estimated is not None
     assert pulled.estimated.low < 0.9 < pulled.estimated.high
     short = surest.identify(surest.bernoulli([0.9, 0.2]), estimate=1000, budget=500, seed=1)
-    assert short.certified
-    assert short.estimated is None
-    session = (
-        surest.Session(["a", "b"], estimate=20, seed=1, in_flight=1)
-        if False
-        else surest.Session(["a", "b"], estimate=20)
-    )
+    assert (short.certified, short.estimated) == (True, None)
+    session = surest.Session(["a", "b"], estimate=20)
     while not session.result().certified:
         for ticket in session.ask(5):
             session.tell(ticket.id, ticket.arm == 0)
@@ -114,4 +102,4 @@ def test_at_every_door(tmp_path: Path) -> None:
     assert surest.evaluate({"a": [1.0] * 9, "b": [0.0] * 9}, estimate=5).estimated is None  # all is known
     for settings in ({"top": 1}, {"above": 0.5}, {"weights": [1.0] * 300}):
         with pytest.raises(UsageError, match="estimate goes with"):
-            surest.evaluate(["a", "b"], range(300), score=score, estimate=50, **settings)
+            evaluated(**settings)

@@ -38,15 +38,13 @@ def work(study: Study, cells: int, k: int = 1, chance: random.Random | None = No
         if chance is not None:
             chance.shuffle(tickets)
         for ticket in tickets:
-            assert ticket.item is not None
             study.tell(ticket.id, VALUES[ticket.label][ticket.item])
         cells -= len(tickets)
 
 
 def course(study: Study) -> list[tuple[list[int], list[int]]]:
     transcript = study.session(record=True).running.transcript
-    assert transcript is not None
-    return [(request.arms.tolist(), request.items.tolist()) for request, _ in transcript]  # type: ignore[union-attr]
+    return [(request.arms.tolist(), request.items.tolist()) for request, _ in transcript]
 
 
 def test_new_arms_catch_up_on_the_items_that_had_a_cell(storage: str) -> None:
@@ -96,13 +94,10 @@ def test_before_they_take_part_new_arms_are_contenders_of_which_nothing_is_known
     work(study, 9)
     study.add_arms(["late"])
     result = study.result()
-    assert result.contenders is not None
     assert "late" in result.contenders
     assert result.achieved_delta == 1
     assert [row.label for row in result.arms] == ["a", "b", "late"]
-    assert result.intervals is not None
     assert (result.intervals[0][2], result.intervals[1][2]) == (0, 1)
-    assert result.differences is not None
     assert (result.differences[0][2], result.differences[1][2]) == (-1, 1)
 
 
@@ -118,29 +113,22 @@ def test_a_cell_that_is_out_counts_as_seen(storage: str) -> None:
     assert study.export()["arms"][-1] == {"label": "late", "added_at": 3}
 
 
-def test_a_session_grows_as_a_study_does() -> None:
-    session = Session(["a", "b"], 0.1, items=ITEMS, seed=5, reserve=0.5, record=True)
-    for _ in range(5):
-        (ticket,) = session.ask()
-        session.tell(ticket.id, 0.5)
-    session.grow(["late"])
+def blocks_of(cells: int, late: float, items: int, **more: Any) -> tuple[list[tuple[list[int], int]], Session]:
+    """The requests of a session to which an arm comes after so many cells: their arms, and how many items."""
+    session = Session(["a", "b"], 0.1, items=items, seed=5, reserve=0.5, record=True, **more)
     while not session.finished:
+        if session.evaluations == cells and len(session.labels) == 2:
+            session.grow(["late"])
         (ticket,) = session.ask()
-        session.tell(ticket.id, 1.0 if ticket.label == "late" else 0.5)
-    blocks = [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript or []]  # type: ignore[union-attr]
+        session.tell(ticket.id, late if ticket.label == "late" else 0.5)
+    return [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript], session
+
+
+def test_a_session_grows_as_a_study_does_and_with_clusters_arms_wait_for_the_end_of_one() -> None:
+    blocks, session = blocks_of(5, 1.0, ITEMS)
     assert blocks[:4] == [([0, 1], 1), ([0, 1], 1), ([0, 1], 1), ([2], 3)]
     assert session.result().best == "late"
-
-
-def test_with_clusters_arms_wait_for_the_end_of_the_cluster() -> None:
-    session = Session(["a", "b"], 0.1, items=12, seed=5, reserve=0.5, group=[i // 4 for i in range(12)], record=True)
-    (ticket,) = session.ask()
-    session.tell(ticket.id, 0.5)
-    session.grow(["late"])
-    while not session.finished:
-        (ticket,) = session.ask()
-        session.tell(ticket.id, 0.5)
-    blocks = [(request.arms.tolist(), len(request.items)) for request, _ in session.running.transcript or []]  # type: ignore[union-attr]
+    blocks, _ = blocks_of(1, 0.5, 12, group=[i // 4 for i in range(12)])
     assert blocks == [([0, 1], 4), ([2], 4), ([0, 1, 2], 4), ([0, 1, 2], 4)]
 
 
@@ -156,7 +144,7 @@ def test_arms_are_refused_without_a_reserve_and_after_the_end(storage: str) -> N
 def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:
     """With ε > 0 a pair bets from the later birth of its two arms on. To bet from the first unit is wrong in 59 of 60."""
     tried = wrong = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         truth = (rng.random((2, 200)) < 0.5).astype(float)
         session = Session(["a", "b"], 0.1, items=200, epsilon=0.05, reserve=0.5, seed=seed)
@@ -174,5 +162,5 @@ def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:
         result = session.result()
         tried += 1
         wrong += result.certified and result.best == "late"
-    assert tried > 50
+    assert tried > 25
     assert wrong == 0  # at most one in ten on average

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from surest.algorithms import start
+from surest.arms.characteristic import characteristic
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.lab.rivals.k_inf_track_and_stop import batch, transport_costs
 from surest.search.simulate import simulate
@@ -89,8 +90,6 @@ def test_a_batch_feeds_the_starving_first_and_then_follows_the_weights() -> None
 
 def test_weights_are_the_ones_that_end_soonest() -> None:
     """The weights that it tracks maximise the least transport cost: no small change of them does better."""
-    from surest.arms.characteristic import characteristic
-
     best = int(MIXED.means.argmax())
     weights = characteristic(MIXED).weights
 

@@ -1,6 +1,8 @@
 """Very many arms: what is done for all arms in the same state at once is what would be done for each."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,10 +40,8 @@ def test_many_arms_are_drawn_as_each_would_be(arms: FiniteArms, seed: int) -> No
         asked = np.flatnonzero(rng.random(len(arms)) < 0.6)
         times = rng.choice([1, 2, 3, 5, 30, 100, 10_000], len(asked))
         found = together.answer(Pull(asked, times, Statistic.ATOMS))
-        expected = atoms_of(
-            [apart._atoms(arm, often) for arm, often in zip(asked.tolist(), times.tolist(), strict=True)]
-        )
-        assert isinstance(found, Atoms)
+        each = zip(asked.tolist(), times.tolist(), strict=True)
+        expected = atoms_of([apart._atoms(arm, often) for arm, often in each])
         assert found.start.tolist() == expected.start.tolist()
         assert found.values.tobytes() == expected.values.tobytes()
         assert found.counts.tolist() == expected.counts.tolist()
@@ -52,8 +52,6 @@ def test_without_a_compiler_the_draws_are_the_same(monkeypatch: pytest.MonkeyPat
     usual = mixed(600).simulate(4).answer(request)
     monkeypatch.setattr(finite, "COMPILED", False)
     plain = mixed(600).simulate(4).answer(request)
-    assert isinstance(usual, Atoms)
-    assert isinstance(plain, Atoms)
     assert usual.values.tobytes() == plain.values.tobytes()
 
 
@@ -106,29 +104,24 @@ def test_what_is_computed_by_kind_has_the_bits_of_each_arm() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_one_search_for_all_arms_alike_certifies_the_same_arms(seed: int) -> None:
+def test_one_search_for_all_arms_alike_and_one_for_the_weakest_find_what_all_searches_do(seed: int) -> None:
     ledger = crowded(seed)
     todo = np.flatnonzero(np.arange(len(ledger.counts)) != 7)
-    each, alike = ledger.certified.copy(), ledger.certified.copy()
-    raise_certificates(each, ledger.minimisers.copy(), todo, ledger.goal, 0.0, ledger._evidence().kernel())
-    searches = raise_alike(alike, ledger.minimisers.copy(), todo, ledger.goal, 0.0, ledger._evidence(), ledger.settled)
+
+    def raised(by: Callable[..., Any], order: IntArray, goal: float, *more: Any) -> tuple[FloatArray, Any]:
+        evidence = ledger._evidence() if more else ledger._evidence().kernel()
+        certified = ledger.certified.copy()
+        return certified, by(certified, ledger.minimisers.copy(), order, goal, 0.0, evidence, *more)
+
+    (each, _), (exact, _) = (raised(raise_certificates, todo, goal) for goal in (ledger.goal, math.inf))
+    (alike, searches), (together, _) = (
+        raised(raise_alike, todo, goal, ledger.settled) for goal in (ledger.goal, math.inf)
+    )
     assert (each >= ledger.goal).tolist() == (alike >= ledger.goal).tolist()
     assert 0 < (each >= ledger.goal).sum() < len(todo)
     assert searches < len(todo) / 5
-    exact, together = ledger.certified.copy(), ledger.certified.copy()
-    raise_certificates(exact, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence().kernel())
-    raise_alike(together, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence(), ledger.settled)
     assert exact[todo] == pytest.approx(together[todo], abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_weakest_certificate_is_found_without_all_of_them(seed: int) -> None:
-    ledger = crowded(seed)
-    todo = np.flatnonzero(np.arange(len(ledger.counts)) != 7)
-    exact, some = ledger.certified.copy(), ledger.certified.copy()
-    raise_certificates(exact, ledger.minimisers.copy(), todo, math.inf, 0.0, ledger._evidence().kernel())
-    order = todo[np.argsort(ledger._separations(7)[todo])]
-    raise_weakest(some, ledger.minimisers.copy(), order, ledger.goal, 0.0, ledger._evidence().kernel())
+    some, _ = raised(raise_weakest, todo[np.argsort(ledger._separations(7)[todo])], ledger.goal)
     assert some[todo].min() == pytest.approx(exact[todo].min(), abs=1e-5)
     assert (some <= exact + 1e-5).all()
     assert (some >= ledger.goal).tolist() == (exact >= ledger.goal).tolist()
@@ -165,7 +158,6 @@ def test_a_look_at_many_arms_searches_once_a_state(monkeypatch: pytest.MonkeyPat
     status = ledger.status()
     assert len(searched) == 2
     assert max(searched) < 400
-    assert status.evidence is not None
     assert status.evidence > -math.inf
     assert all((a == b).all() for a, b in zip(kept, (ledger.certified, ledger.minimisers), strict=True))
 
@@ -179,16 +171,13 @@ def test_history_looks_seldom_and_at_nothing_but_evidence(n: int, most: int, mon
         for name in ("confidence_sequence", "smallest_epsilon", "shortfalls"):
             patch.setattr(module, name, lambda *_, name=name: pytest.fail(f"a history does not need {name}"))
         while running.pulls < most:
-            assert running.request is not None
             looks(running)
             running.send(drawn.answer(running.request))
             rounds += 1
     assert 4 <= len(looks.points) <= rounds / 8
     assert looks.points[-1].evidence > -math.inf
-    request = running.request
-    assert isinstance(request, Pull)
-    status = request.status()
-    assert request.evidence() == (status.evidence, status.threshold)
+    status = running.request.status()
+    assert running.request.evidence() == (status.evidence, status.threshold)
 
 
 def test_history_takes_less_than_a_tenth_of_a_long_run() -> None:

@@ -76,9 +76,7 @@ def test_an_algorithm_lacks_no_fact(name: str) -> None:
         missing.append("its entry has no reference")
     if not entry.summary.endswith("."):
         missing.append("its entry has no summary that is a sentence")
-    missing += [
-        f"its option {key} has no meaning" for key, option in (entry.options or {}).items() if not option.meaning
-    ]
+    missing += [f"its option {key} has no meaning" for key, one in (entry.options or {}).items() if not one.meaning]
     missing += lacking_proof(entry) + lacking_tests(name)
     assert not missing, f"{name}: " + "; ".join(missing)
 
@@ -107,11 +105,8 @@ def test_heuristic_twins_exist_and_traits_are_told() -> None:
     assert twins == {name: name.removesuffix("-heuristic") for name in REGISTRY if name.endswith("-heuristic")}
     assert all(lookup(proven).standing == "proven" for proven in twins.values())
     assert {entry.name for entry in all_entries() if entry.told_h1} == {"ucb-e", "ugape-b"}
-    assert {entry.name for entry in all_entries() if entry.control} == {
-        "uniform-bonferroni",
-        "peeking-z-test",
-        "everything",
-    }
+    controls = {entry.name for entry in all_entries() if entry.control}
+    assert controls == {"uniform-bonferroni", "peeking-z-test", "everything"}
 
 
 def test_a_function_is_an_algorithm() -> None:
@@ -157,35 +152,27 @@ def test_what_is_no_algorithm_and_no_answer_is_refused_in_words(snapshot: Snapsh
     )
 
 
-def test_an_algorithm_in_a_file(tmp_path: Path) -> None:
+FILE = """
+from beside import TIMES
+from surest.core.protocol import Pull, Statistic
+def race(arms, delta):
+    means = yield Pull(arms, TIMES, Statistic.MEAN)
+    return arms[means.argmax()]
+"""
+
+
+def test_an_algorithm_in_a_file_and_a_benchmark_of_functions_and_files(tmp_path: Path) -> None:
     (tmp_path / "beside.py").write_text("TIMES = 40\n")
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "from beside import TIMES\n"
-        "from surest.core.protocol import Pull, Statistic\n"
-        "def race(arms, delta):\n"
-        "    means = yield Pull(arms, TIMES, Statistic.MEAN)\n"
-        "    return arms[means.argmax()]\n"
-    )
-    entry = entry_of(f"{file}:race")
-    assert (entry.name, entry.standing) == (f"{file}:race", "yours, unproven")
-    assert simulate(start(load_algorithm(f"{file}:race"), 3, 0.1), EASY.simulate(0)).pulls == 120
-
-
-def test_a_benchmark_takes_functions_and_files(tmp_path: Path) -> None:
-    file = tmp_path / "own.py"
-    file.write_text(
-        "from surest.core.protocol import Pull, Statistic\n"
-        "def race(arms, delta):\n"
-        "    means = yield Pull(arms, 40, Statistic.MEAN)\n"
-        "    return arms[means.argmax()]\n"
-    )
+    (tmp_path / "mine.py").write_text(FILE)
+    name = f"{tmp_path}/mine.py:race"
+    assert (entry_of(name).name, entry_of(name).standing) == (name, "yours, unproven")
+    assert simulate(start(load_algorithm(name), 3, 0.1), EASY.simulate(0)).pulls == 120
     instance = Instance("easy", EASY)
-    found = rows_of(benchmark(cases([instance], ["naive-best-arm", larger_mean, f"{file}:race", spends], [0.1]), 3))
-    assert [row.algorithm for row in found] == ["naive-best-arm", "larger_mean", f"{file}:race", "spends"]
+    found = rows_of(benchmark(cases([instance], ["naive-best-arm", larger_mean, name, spends], [0.1]), 3))
+    assert [row.algorithm for row in found] == ["naive-best-arm", "larger_mean", name, "spends"]
     assert [row.standing for row in found][1:] == ["yours, unproven"] * 3
     assert [row.mean for row in found][1:3] == [600, 120]
-    by_file = cases([instance], [f"{file}:race"], [0.1])
+    by_file = cases([instance], [name], [0.1])
     assert [r.pulls for r in next(iter(benchmark(by_file, 2, workers=2).values()))] == [120, 120]
     local = cases([instance], [lambda arms, delta: larger_mean(arms, delta, rng=None)], [0.1])
     with pytest.raises(UsageError, match="cannot be sent to other processes"):

@@ -1,4 +1,4 @@
-"""The verifier's evidence is that of the library to 1e-9 nats, and never above the exact value; mistakes are noticed."""
+"""The verifier's evidence is never above the exact value; mistakes are noticed."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 from mpmath import mpf
 
 import surest_verify
-from decisions import KINDS, lines_of, made, parsed
+from decisions import lines_of, made, parsed
 from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
 from surest.decision import pulls
@@ -32,22 +32,6 @@ def bounds(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Points, float]]:
 
     monkeypatch.setattr(surest_verify, "convex_bound", spy)
     return found
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_library_and_verifier_agree(kind: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, found = surest_verify.Pulls.enough, list[float]()
-
-    def spy(checker: Any, witness: dict[str, Any], nats: float, goal: float, rewards: int) -> None:
-        found.append(abs(witness["nats"] - nats))
-        plain(checker, witness, nats, goal, rewards)
-
-    monkeypatch.setattr(surest_verify.Pulls, "enough", spy)
-    for seed in range(3):
-        assert verdict(lines_of(kind, seed)) == "VALID"
-        assert len(found) == len(parsed(lines_of(kind, seed))[-2]["witnesses"])
-        assert max(found, default=0.0) < 1e-9
-        found.clear()
 
 
 def exact_account(lines: list[dict[str, Any]], j: int) -> mpf:

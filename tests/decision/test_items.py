@@ -26,18 +26,9 @@ from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.kernels import lists
 
-KINDS = {
-    ("race", "certified"),
-    ("race", "certified ε-optimal"),
-    ("race", "all items seen"),
-    ("race", "exact: tied"),
-    ("race", "exact: all scores known"),
-    ("race", "budget spent"),
-    ("race-top", "certified"),
-    ("race-top", "certified ε-optimal"),
-    ("race-top", "all items seen"),
-    ("race-top", "budget spent"),
-}
+ENDS = "certified", "certified ε-optimal", "all items seen", "budget spent"
+KINDS = {(algorithm, reason) for algorithm in ("race", "race-top") for reason in ENDS}
+KINDS |= {("race", "exact: tied"), ("race", "exact: all scores known")}
 
 
 def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
@@ -54,8 +45,7 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_thousand_decisions_are_valid(tmp_path: Path) -> None:
-    for seed in range(100, 1100):
-        assert refusal(lines_of(decision_on_items(search(seed))), tmp_path / "decision.jsonl") == ""
+    assert not any(refusal(lines_of(decision_on_items(search(k))), tmp_path / "d.jsonl") for k in range(100, 1100))
 
 
 def test_the_command_says_what_was_checked(
@@ -93,7 +83,6 @@ def test_a_single_arm_is_the_best(tmp_path: Path) -> None:
 
 def test_a_result_without_its_scores_is_refused() -> None:
     result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
-    assert result.listed is not None
     without = replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
     with pytest.raises(UsageError, match="where the search is run"):
         decision_on_items(without)
@@ -210,8 +199,8 @@ def decisions(path: Path, count: int, **settings: Any) -> list[str]:
 RACE_MISTAKES = {
     "the margin forgets an item": ("margin = -lead / left", "margin = -lead / (left + 1)"),
     "the fixed bets have too large a prior": (
-        "NEVER = ",
-        "WEIGHTS = WEIGHTS + np.append(0.2, np.zeros(STEPS))\nNEVER = ",
+        "NEVER =",
+        "WEIGHTS = WEIGHTS + np.append(0.2, np.zeros(STEPS))\nNEVER =",
     ),
     "an arm is out too early": ("self.threshold = np.full(n, 1 / delta)", "self.threshold = np.full(n, 0.7 / delta)"),
 }
@@ -248,9 +237,8 @@ def test_a_mistake_in_the_evidence_of_closeness_is_noticed(mistake: str, tmp_pat
     if PAIR_MISTAKES[mistake][0] in source_of(lists):
         monkeypatch.setattr(item_intervals, "lists", mutant_of(lists, PAIR_MISTAKES[mistake]))
     else:
-        monkeypatch.setattr(
-            "surest.evidence.lists.verdict.Pairs", mutant_of(item_intervals, PAIR_MISTAKES[mistake]).Pairs
-        )
+        pairs = mutant_of(item_intervals, PAIR_MISTAKES[mistake]).Pairs
+        monkeypatch.setattr("surest.evidence.lists.verdict.Pairs", pairs)
     assert any(decisions(tmp_path / "decision.jsonl", 12, epsilon=0.2))
 
 

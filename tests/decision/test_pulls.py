@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -28,16 +29,29 @@ Verdict = Callable[..., str]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(5))
-def test_decisions_are_valid(kind: str, seed: int, verdict: Verdict) -> None:
-    result = made(kind, seed)
-    chain = decision_of(result)
-    assert verdict(chain.lines, chain.known_by) == "VALID"
-    claim = json.loads(chain.lines[-2])["claim"]
-    assert claim["certified"] is result.certified
-    assert tuple(claim["arms"]) == tuple(sorted(result.indices))
-    if result.problem.epsilon == 0 and not result.certified:
-        assert claim["contenders"] == list(result.contender_indices or ())
+def test_decisions_are_valid_and_their_evidence_is_the_librarys(
+    kind: str, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To 1e-9 nats."""
+    plain, found = surest_verify.Pulls.enough, list[float]()
+
+    def spy(checker: Any, witness: dict[str, Any], nats: float, goal: float, rewards: int) -> None:
+        found.append(abs(witness["nats"] - nats))
+        plain(checker, witness, nats, goal, rewards)
+
+    monkeypatch.setattr(surest_verify.Pulls, "enough", spy)
+    for seed in range(4):
+        result = made(kind, seed)
+        chain = decision_of(result)
+        assert verdict(chain.lines, chain.known_by) == "VALID"
+        conclusion = json.loads(chain.lines[-2])
+        claim = conclusion["claim"]
+        assert (claim["certified"], tuple(claim["arms"])) == (result.certified, tuple(sorted(result.indices)))
+        if result.problem.epsilon == 0 and not result.certified:
+            assert claim["contenders"] == list(result.contender_indices or ())
+        assert len(found) == len(conclusion["witnesses"])
+        assert max(found, default=0.0) < 1e-9
+        found.clear()
 
 
 @pytest.mark.slow
@@ -68,7 +82,6 @@ def test_decisions_with_paired_bets_have_them() -> None:
 
 def test_a_later_file_extends_an_earlier_one(verdict: Verdict) -> None:
     whole = made("growing", 4)
-    assert whole.transcript is not None
     problem, transcript = whole.problem, whole.transcript
     later = decision_on_pulls(problem, transcript, whole.additions, whole.events)
     for answered in (0, 1, 20, len(transcript) // 2, len(transcript) - 1):
@@ -122,8 +135,8 @@ def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
 def test_a_search_that_is_kept_in_a_study_has_a_decision_too(tmp_path: Path) -> None:
     rng = random.Random(1)
     arms = {"a": lambda: rng.random() < 0.8, "b": lambda: rng.random() < 0.2}
-    result = surest.identify(arms, storage=f"sqlite:///{tmp_path}/s.db", name="s", seed=1, record=True, progress=False)
-    path = tmp_path / "decision.jsonl"
+    path, storage = tmp_path / "decision.jsonl", f"sqlite:///{tmp_path}/s.db"
+    result = surest.identify(arms, storage=storage, name="s", seed=1, record=True, progress=False)
     assert '"a" has the largest mean of 2 arms;' in surest_verify.verify(str(path), result.write_decision(path))[-2]
 
 

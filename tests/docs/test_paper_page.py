@@ -8,9 +8,9 @@ PAGE = (ROOT / "docs" / "paper.md").read_text() + (ROOT / "docs" / "data" / "pap
 
 
 def test_every_test_it_names_exists() -> None:
-    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_paper*.py"))
-    defined = set(re.findall(r"def (test_\w+)", sources))
-    named = re.findall(r"`(test_\w+)(…?)", PAGE)
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*paper*.py"))
+    defined = set(re.findall(r"def ((?:test|check)_\w+)", sources))
+    named = re.findall(r"`((?:test|check)_\w+)(…?)", PAGE)
     assert len(named) > 20
     for name, shortened in named:
         if not name.startswith("test_paper"):  # these are files

@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from statistical.list_tables import played
 from statistical.race_mutants import mutant
 from surest.evidence.lists import race as items
 from surest.evidence.lists.scores import Pairs, Scores
@@ -25,12 +26,7 @@ def best_wealths(table: np.ndarray, delta: float, module: ModuleType = items) ->
     best = np.flatnonzero(table.sum(axis=1) >= table.sum(axis=1).max() - 1e-9)
     sums, orders = np.zeros(len(best)), 0
     for order in permutations(range(total)):
-        standings = module.Standings(n, np.ones(total), delta)
-        for item in order:
-            if len(standings.play) == 1:
-                break
-            standings.count(table[standings.play, item])
-        sums += standings.current()[best]
+        sums += played(module.Standings(n, np.ones(total), delta), table, order).current()[best]
         orders += 1
     return [float(mean) for mean in sums / orders]
 
@@ -66,10 +62,7 @@ def test_clusters_come_in_proportion_to_their_size_and_a_uniform_order_of_them_i
         for item in order:
             chance *= weights[item] / left
             left -= weights[item]
-        standings = items.Standings(2, weights[list(order)], 0.6)
-        for item in order:
-            if len(standings.play) > 1:
-                standings.count(values[standings.play, item])
+        standings = played(items.Standings(2, weights[list(order)], 0.6), values, order)
         mean += chance * float(standings.current()[0])
         uniform += float(standings.current()[0]) / 120
     assert mean <= 1 + 1e-9

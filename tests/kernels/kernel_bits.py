@@ -1,13 +1,16 @@
-"""Prints digests of what kernels answer on random input, one a line. `test_kernels` runs it in several ways, and compares."""
+"""Prints digests of what kernels answer on random input, a line each, and a search. `test_kernels` compares ways to run it."""
 
 import hashlib
+import json
 from typing import Any
 
 import numpy as np
 
+import surest
 from surest.algorithms import REGISTRY, Task
 from surest.algorithms.wager import sampling as planning
 from surest.algorithms.wager.ledger import Ledger
+from surest.arms.instances import example1
 from surest.core.question import BEST, Question
 from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
@@ -192,6 +195,8 @@ def main() -> None:
     for name, entry in REGISTRY.items():
         if entry.stepwise is not None:
             rule(name)
+    search = surest.identify(example1(12), seed=1).to_dict()
+    print(json.dumps({**search, "seconds": None}))
 
 
 if __name__ == "__main__":

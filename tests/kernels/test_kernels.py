@@ -14,36 +14,27 @@ from surest import kernels
 ROOT = Path(surest.__file__).parents[1]
 FOLDER = Path(kernels.__file__).parent
 FOLDERS = (FOLDER, FOLDER.parent / "lab" / "kernels")
+BITS = str(Path(__file__).with_name("kernel_bits.py"))
 NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
-SEARCH = """
-import json, surest
-from surest.arms.instances import example1
-result = surest.identify(example1(12), seed=1).to_dict()
-result.pop("seconds")
-print(json.dumps(result))
-"""
 
 
 def run(*words: str, **variables: str) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUREST_", "NPY_"))}
-    command = [sys.executable, "-W", "ignore", *words]
-    path = os.pathsep.join([str(ROOT), str(Path(__file__).parents[1])])
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, env=kept | {"PYTHONPATH": path} | variables
-    )
+    command, path = [sys.executable, "-W", "ignore", *words], f"{ROOT}{os.pathsep}{Path(__file__).parents[1]}"
+    kept |= {"PYTHONPATH": path, **variables}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=kept)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
 def compiled() -> str:
-    return run(str(Path(__file__).with_name("kernel_bits.py"))) + run("-c", SEARCH)
+    return run(BITS)
 
 
 @pytest.mark.parametrize("variables", [{"SUREST_PURE_PYTHON": "1"}, {"NPY_DISABLE_CPU_FEATURES": NO_VECTORS}], ids=str)
 def test_the_same_bits_in_every_way_to_run(compiled: str, variables: dict[str, str]) -> None:
-    told = run(str(Path(__file__).with_name("kernel_bits.py")), **variables) + run("-c", SEARCH, **variables)
-    assert told.splitlines() == compiled.splitlines()
+    assert run(BITS, **variables).splitlines() == compiled.splitlines()
 
 
 def test_kernels_are_compiled_here_and_up_to_date() -> None:

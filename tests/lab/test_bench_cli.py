@@ -43,14 +43,11 @@ def test_json_rows_have_the_documented_keys(bench, tmp_path):
 
 def test_csv_and_markdown_and_a_table(bench):
     given = ["example1:3", "--algorithms", "wager", "--algorithms", "naive-best-arm", "--runs", "2", "--workers", "1"]
-    assert [row["algorithm"] for row in csv.DictReader(io.StringIO(bench(*given, "--csv")[1]))] == [
-        "wager",
-        "naive-best-arm",
-    ]
+    rows = csv.DictReader(io.StringIO(bench(*given, "--csv")[1]))
+    assert [row["algorithm"] for row in rows] == ["wager", "naive-best-arm"]
     assert bench(*given, "--markdown")[1].startswith("| instance | n | algorithm |")
     out = bench(*given)[1]
     assert "mean pulls" in out
-    assert "naive-best-arm" in out
 
 
 def test_a_file_of_ones_own_works_like_a_suite(bench, tmp_path):

@@ -14,7 +14,7 @@ from surest.lab.bench import run as bench_run
 from surest.lab.bench.record import benchmark, name_of
 from surest.lab.bench.run import PATIENCE, Case, cases, order_of, replicate, replications, seed_of, usual_runs
 from surest.lab.bench.suites import Instance, instances_of
-from surest.lab.bench.tables import rows_of, too_often_wrong
+from surest.lab.bench.tables import chance, rows_of
 from surest.search.simulate import simulate
 
 EASY = Instance("easy", bernoulli([0.2, 0.8, 0.3]))
@@ -36,22 +36,14 @@ def test_two_processes_and_one_make_the_same_replications_in_any_order_of_cases(
 
 def test_a_seed_depends_on_all_that_it_should_and_is_pinned():
     base = Case(EASY, "wager", 0.1)
-    changed = [
-        seed_of(1, base, 0),
-        seed_of(0, base, 1),
-        seed_of(0, Case(EASY, "lucb", 0.1), 0),
-        seed_of(0, Case(EASY, "wager", 0.2), 0),
-        seed_of(0, Case(TIE, "wager", 0.1), 0),
-        seed_of(0, Case(Instance("easy", bernoulli([0.2, 0.8])), "wager", 0.1), 0),
-    ]
-    assert len({seed_of(0, base, 0), *changed}) == 7
-    assert seed_of(0, base, 0) == PINNED
+    fewer = Instance("easy", bernoulli([0.2, 0.8]))
+    others = Case(EASY, "lucb", 0.1), Case(EASY, "wager", 0.2), Case(TIE, "wager", 0.1), Case(fewer, "wager", 0.1)
+    seeds = {seed_of(0, base, 0), seed_of(1, base, 0), seed_of(0, base, 1), *(seed_of(0, case, 0) for case in others)}
+    assert len(seeds) == 7
+    assert seed_of(0, base, 0) == 234221380297293
 
 
-PINNED = 234221380297293
-
-
-@pytest.mark.parametrize("name", ["lucb", "kl-lucb-heuristic", "track-and-stop-heuristic", "peeking-z-test"])
+@pytest.mark.parametrize("name", ["lucb", "track-and-stop-heuristic"])
 def test_machine_code_and_generator_agree(name):
     case = Case(EASY, name, 0.1, budget=3000)
     done = replicate(case, 5, 0)
@@ -96,18 +88,10 @@ def test_a_tie_needs_a_budget_or_an_epsilon():
 
 def test_epsilon_goes_to_those_who_take_it_and_judges_their_answers():
     near = Instance("near", bernoulli([0.5, 0.45, 0.1]))
-    found = {
-        c.algorithm: c for c in cases([near], ["wager", "median-elimination", "naive-best-arm"], [0.1], epsilon=0.1)
-    }
-    assert {name: c.epsilon for name, c in found.items()} == {
-        "wager": 0.1,
-        "median-elimination": 0.1,
-        "naive-best-arm": 0.0,
-    }
-    assert near.is_right(1, 0.1)
-    assert not near.is_right(1, 0.0)
-    assert not near.is_right(2, 0.1)
-    (row,) = rows_of(benchmark([found["wager"]], 3))
+    found = cases([near], ["wager", "median-elimination", "naive-best-arm"], [0.1], epsilon=0.1)
+    assert [c.epsilon for c in found] == [0.1, 0.1, 0.0]
+    assert [near.is_right(1, 0.1), near.is_right(1, 0.0), near.is_right(2, 0.1)] == [True, False, False]
+    (row,) = rows_of(benchmark(found[:1], 3))
     assert row.lower_bound != row.lower_bound  # T* is about the best arm itself: not a number
 
 
@@ -138,20 +122,12 @@ def test_resuming_gives_what_an_uninterrupted_run_gives(tmp_path):
     assert all(json.loads(line) for line in path.read_text().splitlines())
 
 
-def test_only_replications_of_the_same_thing_are_taken_over(tmp_path):
+def test_only_replications_of_the_same_thing_are_taken_over_and_without_resume_the_file_is_put_aside(tmp_path):
     path, wanted = tmp_path / "done.jsonl", cases([EASY], ["wager"], [0.1])
-    benchmark(wanted, 2, seed=1, output=path)
-    benchmark(wanted, 2, seed=2, output=path, resume=True)
-    assert len(path.read_text().splitlines()) == 4
-    benchmark(cases([EASY], ["wager"], [0.1], budget=50), 2, seed=1, output=path, resume=True)
-    assert len(path.read_text().splitlines()) == 6
-    benchmark(wanted, 2, seed=1, output=path, resume=True)
-    assert len(path.read_text().splitlines()) == 6
-
-
-def test_without_resume_an_earlier_file_is_put_aside(tmp_path):
-    path, wanted = tmp_path / "done.jsonl", cases([EASY], ["wager"], [0.1])
-    benchmark(wanted, 2, output=path)
+    less = cases([EASY], ["wager"], [0.1], budget=50)
+    for some, seed, lines in ((wanted, 1, 2), (wanted, 2, 4), (less, 1, 6), (wanted, 1, 6)):
+        benchmark(some, 2, seed=seed, output=path, resume=lines > 2)
+        assert len(path.read_text().splitlines()) == lines
     before = path.read_text()
     benchmark(wanted, 1, output=path)
     assert (tmp_path / "done.jsonl.bak").read_text() == before
@@ -187,14 +163,13 @@ def test_the_whole_quick_suite():
         entry.goal != "ε-optimal arm" and entry.works_on != "items" and "best" in entry.answers
         for entry in REGISTRY.values()
     )
-    rows = rows_of(benchmark(wanted, lambda case: usual_runs(case, 3), seed=7, workers=2))
-    for row in rows:
-        if row.goal == "fixed budget":
-            assert row.max <= row.budget
-            assert row.undecided == 0
-        elif row.standing == "proven":
-            assert (too_often_wrong(row), row.undecided) == (False, 0), row
-            assert row.mean > 0.5 * row.lower_bound, row  # the mean of three runs: far below it something is wrong
+    rows = rows_of(benchmark(wanted, lambda case: usual_runs(case, 1), seed=7, workers=2))
+    proven = [row for row in rows if row.standing == "proven" and row.goal != "fixed budget"]
+    assert all(row.max <= row.budget and row.undecided == 0 for row in rows if row.goal == "fixed budget")
+    assert chance(sum(row.wrong for row in proven), sum(row.runs for row in proven), 0.05) > 0.001
+    for row in proven:
+        assert row.undecided == 0, row
+        assert row.mean > 0.2 * row.lower_bound, row  # of one run: far below it something is wrong
 
 
 def test_a_dask_cluster_makes_the_same_replications():

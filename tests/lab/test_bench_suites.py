@@ -34,32 +34,17 @@ def test_garivier_and_kaufmann_have_their_published_times(name, time):
     assert instance.characteristic.time == pytest.approx(time, abs=0.05)
 
 
-def test_the_skewed_instance_is_the_one_on_which_plug_in_variances_fail():
-    (instance,) = instances_of("skewed")
-    assert instance.arms.law(0)[0].tolist() == [0.5]
-    assert instance.arms.law(1)[0].tolist() == [0.4, 1.0]
-    assert instance.arms.law(1)[1].tolist() == [0.8, 0.2]
-
-
-def test_batched_instances_are_drawn_once_and_for_all():
+def test_instances_have_the_laws_that_are_named():
+    (skewed,) = instances_of("skewed")  # the one on which plug-in variances fail
+    assert [part.tolist() for arm in (0, 1) for part in skewed.arms.law(arm)] == [[0.5], [1.0], [0.4, 1.0], [0.8, 0.2]]
     means = [instance.arms.means for instance in instances_of("literature", only=["batched:*"])]
-    assert len(means) == 3
-    for mean in means:
-        assert mean[0] == 0.5
-        assert len(mean) == 10
-        assert ((mean[1:] >= 0.2) & (mean[1:] <= 0.4)).all()
-    assert means[0][1:3].round(6).tolist() == [0.302364, 0.390093]
-
-
-def test_rewards_like_ratings_have_small_variances_and_even_gaps():
-    (instance,) = instances_of("ratings:10")
-    assert np.diff(instance.arms.means) == pytest.approx([-0.02] * 9)
-    assert (instance.arms.variances < 0.08).all()
-
-
-def test_low_variances_are_low():
-    for instance in instances_of("low-variance"):
-        assert np.median(instance.arms.variances) < 0.06, instance.name
+    assert [(mean[0], len(mean)) for mean in means] == [(0.5, 10)] * 3
+    assert all(((mean[1:] >= 0.2) & (mean[1:] <= 0.4)).all() for mean in means)
+    assert means[0][1:3].round(6).tolist() == [0.302364, 0.390093], "drawn once and for all"
+    (ratings,) = instances_of("ratings:10")
+    assert np.diff(ratings.arms.means) == pytest.approx([-0.02] * 9)
+    assert (ratings.arms.variances < 0.08).all()
+    assert all(np.median(instance.arms.variances) < 0.06 for instance in instances_of("low-variance"))
 
 
 def test_a_file_may_hold_several_instances_and_a_folder_several_files(tmp_path):
@@ -83,8 +68,7 @@ def test_the_fingerprint_tells_laws_apart(tmp_path):
     before = instances_of(str(path))[0]
     path.write_text("arm,value\na,1\na,0\nb,0\n")
     after = instances_of(str(path))[0]
-    assert before.name == after.name
-    assert before.fingerprint != after.fingerprint
+    assert (before.name == after.name, before.fingerprint == after.fingerprint) == (True, False)
 
 
 def test_mistakes(tmp_path: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:

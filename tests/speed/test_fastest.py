@@ -7,7 +7,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from surest.speed.procedure import Block
 from surest.speed.result import Timings, comparisons, table, verdict
 from surest.speed.timing import Run as Timed
 from surest.speed.timing import Stopwatch
+from waiting import until
 
 
 class Clock:
@@ -148,36 +148,27 @@ def test_the_order_within_blocks_is_shuffled_and_repeatable() -> None:
     def orders(seed: int) -> list[list[int]]:
         seen: list[list[int]] = []
         clock = Clock()
-        commands = {label: clock.takes(1.0) for label in "abc"}
-        surest.fastest(
-            commands, clock=clock, seed=seed, max_runs=30, on_block=lambda block: seen.append(block.arms.tolist())
-        )
+        commands, look = {label: clock.takes(1.0) for label in "abc"}, lambda block: seen.append(block.arms.tolist())
+        surest.fastest(commands, clock=clock, seed=seed, max_runs=30, on_block=look)
         return seen
 
     assert orders(1) == orders(1) != orders(2)
     assert len({tuple(order) for order in orders(1)}) == 6
 
 
-def test_a_hook_may_stop_it() -> None:
-    def stop(block: object) -> None:
-        if getattr(block, "pairs", None) is not None and len(block.pairs.blocks) == 4:  # type: ignore[attr-defined]
+@pytest.mark.parametrize("blocks", [4, 0])
+def test_a_hook_may_stop_it_even_before_anything_counts(blocks: int) -> None:
+    def stop(block: Block) -> None:
+        if block.pairs is not None and len(block.pairs.blocks) == blocks:
             raise Stop("enough")
 
     timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
     assert (timings.certified, timings.answer.reason, timings.best) == (False, "enough", "a")
-    assert [len(command.times) for command in timings.commands] == [4, 4]
-
-
-def test_stopped_before_anything_counts() -> None:
-    def stop(block: Block) -> None:
-        if block.pairs is not None:
-            raise Stop("enough")
-
-    timings = found({"a": 1.0, "b": 1.5}, on_block=stop)
-    assert (timings.best, timings.certified) == ("a", False)
-    assert comparisons(timings) == []
-    assert table(timings)[1][0][1:7] == ["– ± –", "– … –", "–", "–", "0", "1.00"]
+    assert [len(command.times) for command in timings.commands] == [blocks] * 2
     json.dumps(plain(timings.to_dict()), allow_nan=False)
+    if blocks == 0:
+        assert comparisons(timings) == []
+        assert table(timings)[1][0][1:7] == ["– ± –", "– … –", "–", "–", "0", "1.00"]
 
 
 def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
@@ -246,16 +237,8 @@ def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
     def appends(word: str) -> str:
         return f"echo {word} >> {log}"
 
-    given = [
-        "--setup",
-        appends("setup"),
-        "--prepare",
-        appends("pa"),
-        "--prepare",
-        appends("pb"),
-        "--cleanup",
-        appends("clean"),
-    ]
+    helpers = {"setup": "setup", "pa": "prepare", "pb": "prepare", "clean": "cleanup"}
+    given = [f"--{option}={appends(word)}" for word, option in helpers.items()]
     assert run(appends("a"), appends("b"), *given, "--warmup", "2", "--max-runs", "7", "--quiet")[0] in (0, 3)
     lines = log.read_text().split()
     assert lines[:2] == ["setup"] * 2
@@ -341,9 +324,7 @@ def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, n
     environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
     words = [sys.executable, "-m", "surest", "fastest", command, command, "--quiet", "--json", "--tolerance", "0.1%"]
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 100
-        while not (log.exists() and len(log.read_text().split()) >= 21) and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: log.exists() and len(log.read_text().split()) >= 21, "the last run has begun")
         process.send_signal(number)
         out, err = process.communicate(timeout=100)
     assert process.returncode == expected, err

@@ -1,6 +1,6 @@
 """Hard tables for the questions on lists, and how a run on one of them ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,17 +28,31 @@ def rows(ones: list[int], items: int, seed: int = 0) -> Table:
     return table
 
 
+def played(evidence: Any, table: Table, order: Iterable[int]) -> Any:
+    """Evidence that has gone through the items until no two arms are left."""
+    for item in order:
+        if len(evidence.play) < 2:
+            break
+        evidence.count(table[evidence.play, item])
+    return evidence
+
+
 def answer_to(algorithm: Callable[..., Any], table: Table, delta: float, seed: Any, **options: Any) -> Answer:
     """How an algorithm ends on a table."""
     n, items = table.shape
-    procedure = algorithm(np.arange(n), delta, items=items, rng=np.random.default_rng(seed), **options)
+    return ended(algorithm(np.arange(n), delta, items=items, rng=np.random.default_rng(seed), **options), table)
+
+
+def ended(procedure: Any, table: Table, look: Callable[[Any], object] = lambda request: None) -> Answer:
+    """How a procedure ends whose scores are in a table; each request is shown before it is answered."""
     reply = None
-    while True:
-        try:
+    try:
+        while True:
             request = procedure.send(reply)
-        except StopIteration as end:
-            return end.value
-        reply = table[np.ix_(request.arms, request.items)]
+            look(request)
+            reply = table[np.ix_(request.arms, request.items)]
+    except StopIteration as end:
+        return end.value
 
 
 TOP: dict[str, tuple[Callable[[], Table], int]] = {

@@ -12,9 +12,7 @@ LONG = 7
 """Duels of the tournaments whose outcomes are all gone through: win, tie and loss, 2,187 of them."""
 
 
-def every_outcome(
-    chances: np.ndarray, ties: float, **settings: float
-) -> tuple[Tournament, np.ndarray, list[np.ndarray]]:
+def every_outcome(chances: np.ndarray, ties: float, **settings: float) -> tuple[Tournament, np.ndarray, list]:
     """A tournament for each outcome of its duels, paired as the search pairs; their probabilities, and the nominees' wealth."""
     outcomes = np.array(list(product((1.0, 0.5, 0.0), repeat=LONG)))
     runs, n = len(outcomes), len(chances)
@@ -30,13 +28,9 @@ def every_outcome(
         chance *= np.where(s == 1, p - t / 2, np.where(s == 0, 1 - p - t / 2, t))
         before = book.beats[all_, named, worst[named]] - base[all_, named, worst[named]]
         book.count(a, b, s, all_)
-        grown = np.exp(
-            np.where(np.isnan(share), 0, book.beats[all_, named, worst[named]] - base[all_, named, worst[named]])
-        )
-        old = np.exp(np.where(np.isnan(share), 0, before))
-        kept += np.where(np.isnan(share), 0, share) * (
-            grown - old
-        )  # the wealth of all nominations, and what is not spent
+        after = book.beats[all_, named, worst[named]] - base[all_, named, worst[named]]
+        grown = np.where(np.isnan(share), 0, np.exp(after) - np.exp(before))
+        kept += np.where(np.isnan(share), 0, share) * grown  # the wealth of all nominations, and what is not spent
         totals.append(kept.copy())
     return book, chance, totals
 
@@ -63,9 +57,8 @@ def test_the_exact_mean_of_every_true_claim_is_at_most_one(epsilon: float, top: 
     above = (0.5 + epsilon >= WINNER) & ~np.eye(3, dtype=bool)
     assert ((chance[:, None, None] * np.exp(book.beats)).sum(axis=0)[below] <= 1 + 1e-12).all()
     assert ((chance[:, None, None] * np.exp(book.ousts)).sum(axis=0)[above] <= 1 + 1e-12).all()
-    assert (
-        chance * np.exp(book.against[:, 0])
-    ).sum() <= 1 + 1e-12  # it is among the one, and the two, that beat the rest
+    against = chance * np.exp(book.against[:, 0])
+    assert against.sum() <= 1 + 1e-12  # it is among the one, and the two, that beat the rest
 
 
 def test_the_exact_mean_of_all_nominations_is_at_most_one() -> None:
@@ -82,9 +75,7 @@ def test_a_pairing_that_looks_at_the_result_is_noticed() -> None:
     seen = np.array(list(product(range(4), repeat=4)))
     all_ = np.arange(len(seen))
     for step in range(4):
-        lost = np.where(
-            seen[:, step] == 3, 0.0, 1.0
-        )  # of two scores of player 1 the better: 1 but in one of four cases
+        lost = np.where(seen[:, step] == 3, 0.0, 1.0)  # the better of two scores of player 1: 0 in one of four cases
         book.bet[:] = 0.5
         book.count(np.ones(len(seen), int), np.zeros(len(seen), int), lost, all_)
     assert (chance * np.exp(book.against[:, 0])).sum() > 1.5

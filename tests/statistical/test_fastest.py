@@ -69,16 +69,12 @@ def test_wrong_statements_in_many_runs(name: str) -> None:
     assert wrong[1] <= most_allowed(4000, 0.3)
 
 
-def test_stakes_that_follow_the_last_blocks_are_noticed() -> None:
+def test_stakes_that_follow_the_last_blocks_and_opponents_that_switch_are_noticed() -> None:
     runs, delta = 40, 0.3
-    wrong = wrong_runs(MACHINES["back and forth"], delta, runs, 80, mutant(RECENT_STAKES))
-    assert wrong > most_allowed(runs, delta)
-
-
-def test_opponents_that_switch_are_noticed() -> None:
-    runs, delta = 40, 0.3
+    most = most_allowed(runs, delta)
+    assert wrong_runs(MACHINES["back and forth"], delta, runs, 80, mutant(RECENT_STAKES)) > most
     assert wrong_runs(ALTERNATING, delta, runs, 60) == 0
-    assert wrong_runs(ALTERNATING, delta, runs, 60, mutant(SWITCHING)) > most_allowed(runs, delta)
+    assert wrong_runs(ALTERNATING, delta, runs, 60, mutant(SWITCHING)) > most
 
 
 def test_the_expected_wealth_is_one() -> None:

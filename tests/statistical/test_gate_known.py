@@ -3,16 +3,14 @@
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from statistical.list_tables import most_allowed
+from statistical.list_tables import answer_to, ended, most_allowed
 from statistical.race_mutants import mutant_of
 from surest.algorithms.race import race
 from surest.arms.tables import read_table
-from surest.core.protocol import Answer
 from surest.core.question import Question
 from surest.evidence.lists import gate as evidence
 from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, directions, judge, mirrored, new_state
@@ -153,9 +151,7 @@ def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
         better, worse = (29, 50) if null else (46, 34)
         path = rng.permutation(np.repeat([1.0, -1.0, 0.0], [better, worse, 400 - better - worse]))
         for k, level in enumerate((0.05 * share(number) * (1 + passes[0]), 0.05)):
-            passed = (
-                bet_above(path, 400.0, -0.05, 1 / level, True)[0] >= 0 or not null
-            )  # at the end of the list for certain
+            passed = not null or bet_above(path, 400.0, -0.05, 1 / level, True)[0] >= 0  # in the end for certain
             passes[k], wrong[k] = passes[k] + passed, wrong[k] + (passed and null)
     assert wrong[0] <= 0.05 * passes[0]
     assert wrong[1] > 0.05 * passes[1], "δ for each is not enough"
@@ -172,17 +168,6 @@ def test_predictions_are_the_same_look_by_look() -> None:
     assert evidence.EVERY == 8
 
 
-def ended(table: np.ndarray, rng: np.random.Generator, **asked: Any) -> Answer:
-    """What a race on a table comes to."""
-    procedure, reply = race(np.arange(len(table)), 0.3, items=table.shape[1], rng=rng, **asked), None
-    try:
-        while True:
-            request = procedure.send(reply)
-            reply = table[np.ix_(request.arms, request.items)]
-    except StopIteration as end:
-        return cast(Answer, end.value)
-
-
 def test_a_known_control_is_as_right_as_delta_allows() -> None:
     """One arm is as good as the control, and not better; one is better by just more than the margin."""
     ease = np.random.default_rng(1).random(80)
@@ -193,9 +178,8 @@ def test_a_known_control_is_as_right_as_delta_allows() -> None:
     table, runs, wrong, right = np.array([control, same, better]), 200, 0, 0
     for seed in range(runs):
         question = Question("control", margin=8.5 / 80)
-        found = ended(table, np.random.default_rng(seed), question=question, known=control.tolist())
-        reason = "exact" not in found.reason
-        wrong += reason and (found.verdicts[1] == 1 or found.verdicts[2] == -1)
+        found = answer_to(race, table, 0.3, seed, question=question, known=control.tolist())
+        wrong += "exact" not in found.reason and (found.verdicts[1] == 1 or found.verdicts[2] == -1)
         right += found.verdicts == (0, -1, 1)
     assert wrong <= most_allowed(runs, 0.3)
     assert right > 0.6 * runs
@@ -212,21 +196,8 @@ def test_a_race_for_a_gate_ends_when_all_items_so_far_decide(equivalent: bool) -
         told = Predictions(old, directions(old, older)).extend(path)
         found = judge(path, float(total), 0.1, 0.3, told, PLAIN, equivalent=equivalent)
         after = min(at for at in (found.passed, found.failed, total) if at is not None)
-        asked = {
-            "known": old.tolist(),
-            "older": older.tolist(),
-            "gate": True,
-            "shuffled": True,
-            "equivalent": equivalent,
-        }
-        procedure = race(
-            np.arange(2), 0.3, items=total, rng=rng, question=Question("control", control=1, margin=0.1), **asked
-        )
-        count, reply = 0, None
-        try:
-            while True:
-                request = procedure.send(reply)
-                assert request.arms.tolist() == [1]
-                reply, count = new[request.items][None], count + 1
-        except StopIteration:
-            assert count == after
+        asked = {"known": old.tolist(), "older": older.tolist(), "gate": True, "shuffled": True}
+        question, seen = Question("control", control=1, margin=0.1), []
+        procedure = race(np.arange(2), 0.3, items=total, rng=rng, question=question, equivalent=equivalent, **asked)
+        ended(procedure, np.array([old, new]), lambda request, seen=seen: seen.append(request.arms.tolist()))
+        assert seen == [[1]] * after

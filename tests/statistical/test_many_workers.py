@@ -10,7 +10,7 @@ from simulated_workers import Workers
 from surest.search.desk import SessionDesk
 from surest.search.session import Session
 from surest.study.memory import MemoryStore
-from surest.study.study import Study, open_study
+from surest.study.study import open_study
 from surest.study.work import StudyDesk
 
 Law = Callable[[np.random.Generator, int], Any]
@@ -53,28 +53,22 @@ def alone(laws: Sequence[Law], delta: float, seed: int) -> Session:
     return session
 
 
-def together(laws: Sequence[Law], delta: float, seed: int, workers: int, seconds: str) -> tuple[Session, Workers]:
-    """A search by many, and their books."""
-    session, rewards = Session(len(laws), delta, seed=seed, workers=workers), Rewards(laws, seed)
-    clock = np.random.default_rng([seed, 5])
+def together(
+    laws: Sequence[Law], delta: float, seed: int, workers: int, seconds: str, *, study: bool = False
+) -> tuple[Any, Workers]:
+    """A search by many, in a session or a study, and their books."""
+    rewards, clock = Rewards(laws, seed), np.random.default_rng([seed, 5])
     crew = Workers(workers, lambda ticket: (SECONDS[seconds](clock), float(rewards.take(ticket.arm)[0])))
-    crew.work(SessionDesk(session))
-    return session, crew
-
-
-def in_a_study(laws: Sequence[Law], delta: float, seed: int, workers: int, seconds: str) -> tuple[Study, Workers]:
-    """The same in a study."""
-    study, rewards = open_study(MemoryStore(), "s", len(laws), delta, seed=seed, workers=workers), Rewards(laws, seed)
-    clock = np.random.default_rng([seed, 5])
-    crew = Workers(workers, lambda ticket: (SECONDS[seconds](clock), float(rewards.take(ticket.arm)[0])))
-    crew.work(StudyDesk(study))
-    return study, crew
+    given = {"seed": seed, "workers": workers}
+    found = open_study(MemoryStore(), "s", len(laws), delta, **given) if study else Session(len(laws), delta, **given)
+    crew.work(StudyDesk(found) if study else SessionDesk(found))
+    return found, crew
 
 
 @pytest.mark.parametrize("seconds", ["exponential", "log-normal"])
 def test_a_study_hands_out_what_a_session_does(seconds: str) -> None:
     laws = bernoulli(0.35, 0.45, 0.3, 0.55, 0.7)
-    study, crew = in_a_study(laws, 0.05, 5000, 8, seconds)
+    study, crew = together(laws, 0.05, 5000, 8, seconds, study=True)
     session, same = together(laws, 0.05, 5000, 8, seconds)
     assert crew.busy == same.busy
     assert study.running.pulls_per_arm.tolist() == session.running.pulls_per_arm.tolist()

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
+from statistical.race_mutants import mutant_of
 from surest.speed import evidence as times
 from surest.speed.evidence import (
     MOMENT,
@@ -39,9 +38,7 @@ class Machine:
 
     def expected(self, block: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """What the clipped time of i is expected to be where it is compared with j."""
-        level = np.array(self.level(block))[
-            :, np.newaxis, np.newaxis
-        ]  # runs may come before: low and high have an axis more
+        level = np.array(self.level(block))[:, None, None]  # runs may come before: low and high have an axis more
         clipped = np.clip(level * np.array(self.noise), low[..., np.newaxis], high[..., np.newaxis])
         return clipped @ np.array(self.chances)
 
@@ -78,9 +75,8 @@ def makes_a_wrong_statement(
         gain_with_tolerance += (1 + TOLERANCE) * own.T - own
         faster, close = pairs.faster.copy(), pairs.close.copy()
         pairs.count(machine.times(b, rng))
-        if (pairs.faster & ~faster & (gain <= ROUNDING)).any():
-            return True
-        if (pairs.close & ~close & (gain_with_tolerance <= ROUNDING)).any():
+        wrong = pairs.faster & ~faster & (gain <= ROUNDING) | pairs.close & ~close & (gain_with_tolerance <= ROUNDING)
+        if wrong.any():
             return True
     return False
 
@@ -127,11 +123,5 @@ def played(machine: Machine, delta: float, seed: int, max_runs: int | None = 200
 
 
 def mutant(*changes: tuple[str, str]) -> type[Comparisons]:
-    """The comparisons with mistakes in their source, each of which must apply."""
-    source = Path(times.__file__ or "").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert source.count(old) == 1, old
-        source = source.replace(old, new)
-    module = ModuleType("mutant")
-    exec(compile(source, "mutant", "exec"), module.__dict__)
-    return module.Comparisons
+    """The comparisons with mistakes in their source."""
+    return mutant_of(times, *changes).Comparisons

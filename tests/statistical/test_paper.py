@@ -1,0 +1,384 @@
+"""The paper's lemmas, theorems and figures, each as a check; and the checks can fail: seeded mistakes are caught by them."""
+
+import inspect
+import sys
+import time
+from math import e, exp, log
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from agreement import paper_transcription as slow
+from agreement.paper_agreement import LEAN, check_agreement, check_scripted_stars
+from statistical import paper_claims as claims
+from statistical.list_tables import MANY
+from surest.algorithms.paper import (
+    best_arm_est,
+    expected_time,
+    group_elim,
+    iter_elim,
+    mean_est,
+    naive,
+    var_est,
+    var_test,
+    vd_best_arm_id,
+)
+from surest.algorithms.paper.constants import Constants
+from surest.arms.finite import finite_arms
+from surest.arms.instances import example1, lower_bound_instance, parse_source
+from surest.core.protocol import Pull, Statistic
+from surest.lab.theory import hardness
+from surest.search.identify import identify
+from surest.search.simulate import simulate
+
+# --- lemmas 2.1 to 2.4: what VarTest, VarEst and MeanEst promise ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("nats", [1.85, 2.0, 3.0, 6.0])
+def test_var_test_lemma_by_exact_probabilities(nats: float) -> None:
+    """The error probabilities are 10^-25 and less, so they are computed, not sampled."""
+    above, below = claims.excess_over_lemma(exp(-nats), 80)
+    assert above < 0
+    assert below < 0
+
+
+def test_var_test_lemma_is_false_at_its_own_limit() -> None:
+    """δ = 1/e, τ = 1/32, σ² = τ/2: the lemma claims ln Pr ≤ −1 − 80 ln 2 = −56.5. The other side fails too, by less."""
+    is_true, _ = claims.true_probability(claims._p(1 / 64), 1 / 32, 1 / e, 80)
+    assert is_true == pytest.approx(-35.7, abs=0.05)
+    assert -1 - 80 * log(2) == pytest.approx(-56.5, abs=0.05)
+    above, below = claims.excess_over_lemma(1 / e, 80)
+    assert above == pytest.approx(4.5, abs=0.1)
+    assert below == pytest.approx(22.1, abs=0.1)
+
+
+def test_var_test_lemma_follows_from_chernoff_where_we_say_it_does() -> None:
+    """2(x − y)²/2 lies in [0, 1], so Chernoff's exponent doubles, and L = ln 1/δ ≥ c·ln 2/(c(2 ln 2 − 1) − 1) suffices."""
+    c, nats = 80, 1.855
+    assert nats >= c * log(2) / (c * (2 * log(2) - 1) - 1)
+    for x in (2, 2.5, 3, 5, 10, 100, 1e4, 1e8):  # σ²/τ, or τ/σ²
+        claimed = nats + c * log(x)
+        assert 2 * c * nats * (x - 1 - log(x)) >= claimed  # σ² = xτ
+        assert 2 * c * nats * (log(x) - 1 + 1 / x) >= claimed  # τ = xσ²
+
+
+@pytest.mark.parametrize("delta", [0.42, 0.1, 0.001])
+@pytest.mark.parametrize("ell", [0.3, 0.1, 0.03, 0.001])
+def test_var_est_law_is_within_its_lemma(delta: float, ell: float) -> None:
+    for p in (0.5, 0.3, 0.1, 0.05, 0.01, 0.001):
+        claims.check_var_est_law(p, delta, ell)
+
+
+# --- theorems on identification, and the lemmas on the way that can be checked -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "arms", "runs", "ratio", "width"),
+    [
+        (claims.start_star, claims.FOUR, 70, 6836, 0.03),
+        (claims.start_vd, claims.mixed(15), 70, 1.185e9, 0.06),
+        (claims.start_star, claims.mixed(15), 20, 2.518e9, 0.06),
+        pytest.param(claims.start_star, claims.mixed(15), 70, 2.518e9, 0.06, marks=MANY),
+    ],
+)
+def test_identifiers_are_right_and_pull_as_much_as_their_theorems_say(start, arms, runs, ratio, width) -> None:
+    claims.check_identifier(start, arms, runs, ratio, width)
+
+
+def test_star_pull_by_pull_from_the_front_door() -> None:
+    """The form for real arms; with lean constants, since it makes each pull alone."""
+    lean = Constants(var_test_c=0.1, mean_est_square=0.2, mean_est_linear=0.1)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        star = expected_time.vd_best_arm_id_star(np.arange(3), 0.1, rng=rng, constants=lean, pull_by_pull=True)
+        run = simulate(star, example1(3).simulate(seed))
+        assert (run.value, run.rounds) == (0, run.pulls)
+
+
+@pytest.mark.parametrize(("n", "runs"), [(20, 20), (100, 10), (1000, 2)])
+def test_example1_pulls_follow_the_theorems_as_n_grows(n: int, runs: int) -> None:
+    """n grows fifty times, the paper's expressions six hundred, the ratios to them hardly: no ln n is hidden in VD's."""
+    arms = example1(n)
+    hard = hardness(arms.means, arms.variances)
+    wrong, pulls = claims.measure(claims.start_vd, arms, runs)
+    naively_wrong, naive_pulls = claims.measure(lambda S, _: naive.naive_best_arm(S, 0.1), arms, runs)
+    assert (wrong, naively_wrong) == (0, 0)
+    assert 1.0e10 < np.mean(pulls) / claims.expression(hard.variances, hard.gaps, 0.1) < 1.4e10
+    assert 350 < np.mean(naive_pulls) / claims.expression(hard.variances, hard.gaps, 0.1, n) < 450
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+def test_example1_sums(n: int) -> None:
+    """Appendix C: H_var is of order n ln n, H of order n²."""
+    arms = example1(n)
+    hard = hardness(arms.means, arms.variances)
+    assert 2.2 < hard.h_var / (n * np.log(n)) < 3.3
+    assert 2.5 < hard.h / n**2 < np.pi**2 / 6 + 1.001
+
+
+def test_sorted_estimates_are_as_close_as_the_estimates() -> None:
+    """Lemma F.1."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        means = rng.random(rng.integers(1, 30)).round(1)
+        estimates = means + rng.uniform(-0.1, 0.1, len(means))
+        assert np.abs(np.sort(estimates) - np.sort(means)).max() <= np.abs(estimates - means).max() + 1e-15
+
+
+INSTANCES = {  # the two cases of the lower bound's proof, and both at once
+    "σ² ≥ 5Δ": ([0.008, 0.015], [0.09, 0.09, 0.09]),
+    "σ² < 5Δ": ([0.03, 0.06, 0.09], [0.01, 0.001, 0.04, 0.0]),
+    "mixed": ([0.015, 0.09], [0.09, 0.0004, 0.09]),
+}
+
+
+@pytest.mark.parametrize("runs", [15, pytest.param(75, marks=MANY)])
+@pytest.mark.parametrize("name", list(claims.identifiers(0.1, 0.1)))
+@pytest.mark.parametrize("case", list(INSTANCES))
+def test_lower_bound_holds_for_every_algorithm(name: str, case: str, runs: int) -> None:
+    gaps, variances = INSTANCES[case]
+    start = claims.identifiers(min(gaps) / 2, 0.09)[name]
+    smallest = claims.check_lower_bound(start, lower_bound_instance(gaps, variances), 0.09, runs)
+    assert smallest > 300, "the paper's algorithms are nowhere near the bound, which is 1/80"
+
+
+def test_lower_bound_refuses_an_algorithm_that_pulls_too_little() -> None:
+    """The check can fail: NaiveBestArm with far too lean constants breaks the bound."""
+    lean = Constants(var_test_c=0.001, mean_est_square=0.001, mean_est_linear=0.001)
+    arms = lower_bound_instance(*INSTANCES["mixed"])
+    with pytest.raises(AssertionError, match="lower bound"):
+        claims.check_lower_bound(lambda S, _: naive.naive_best_arm(S, 0.09, constants=lean), arms, 0.09, 15)
+
+
+# --- figures that anyone can see for themselves with `surest identify`, as printed constants give them (δ = 0.1) ----------
+
+FIGURES = [  # source, algorithm, pulls at least, at most
+    ("example1:2", "vd-best-arm-id", 3.4e4, 7.2e4),  # two coins: σ² is just ¼, the gap just ε_1 of NaiveBestArmEst
+    ("example1:10", "vd-best-arm-id", 0.7e6, 1.3e6),
+    ("example1:20", "vd-best-arm-id", 5e12, 1e13),
+    ("example1:100", "vd-best-arm-id", 4e13, 8e13),
+    ("example1:2", "naive-best-arm", 3.0e3, 2.0e4),  # the gap is just ε_1: a coin decides whether round 1 is enough
+    ("example1:10", "naive-best-arm", 1.2e5, 2.3e5),
+    ("example1:20", "naive-best-arm", 4.6e5, 6.0e5),
+    ("example1:100", "naive-best-arm", 3.9e6, 4.7e6),
+    ("bernoulli:0.5,0.45,0.43,0.4", "naive-best-arm", 2.8e5, 4.6e5),
+    ("bernoulli:0.5,0.45,0.43,0.4", "vd-best-arm-id", 3.5e6, 6.1e6),
+    ("example1:20", "vd-best-arm-id-star", 1e13, 2.4e13),
+    ("bernoulli:0.5,0.45,0.43,0.4", "vd-best-arm-id-star", 7e6, 1.3e7),
+]
+
+
+@pytest.mark.parametrize(("source", "algorithm", "least", "most"), FIGURES)
+def test_pulls(source: str, algorithm: str, least: float, most: float) -> None:
+    for seed in range(1, 6):
+        result = identify(parse_source(source), 0.1, algorithm=algorithm, seed=seed)
+        assert result.index == 0
+        assert result.certified
+        assert least < result.pulls < most
+
+
+@pytest.mark.slow
+def test_ten_thousand_arms_take_seconds_and_time_grows_no_more_than_about_linearly() -> None:
+    """From 10^4 arms to 10^5, in one run, at most 15 times; H_var grows 12.4 times."""
+    seconds = []
+    for n in (10_000, 100_000):
+        arms, began = parse_source(f"example1:{n}"), time.process_time()
+        result = identify(arms, 0.1, algorithm="vd-best-arm-id", seed=1)
+        assert (result.index, result.pulls) == (0, sum(result.pulls_per_arm.tolist()))
+        seconds.append(time.process_time() - began)
+    print(f"n = 10^4: {seconds[0]:.2f} s, n = 10^5: {seconds[1]:.2f} s, ratio {seconds[1] / seconds[0]:.1f}")
+    assert seconds[0] < 60
+    assert seconds[1] / seconds[0] < 15
+
+
+def test_pulls_depend_on_the_seed_alone() -> None:
+    first, again, other = (
+        identify(parse_source("example1:30"), 0.1, algorithm="vd-best-arm-id", seed=seed).pulls_per_arm.tolist()
+        for seed in (5, 5, 6)
+    )
+    assert first == again != other
+
+
+# --- seeded mistakes, each caught by the check named beside it ------------------------------------------------------------
+
+
+class Scripted:
+    """Arms of variance zero, whose means are told by a script, a line a request; the last line stays."""
+
+    def __init__(self, *means: list[float]) -> None:
+        self.script = [np.array(line) for line in means]
+        self.labels = tuple(map(str, range(len(means[0]))))
+        self.asked = 0
+        """Requests for means."""
+
+    def answer(self, request: Pull) -> np.ndarray:
+        if request.statistic is Statistic.PAIRS:
+            return np.zeros(len(request.arms))
+        self.asked += 1
+        return self.script[min(self.asked, len(self.script)) - 1][request.arms]
+
+
+def check_var_test_boundary() -> None:
+    """VarTest is true above τ, not at τ."""
+    for reply, expected in ((0.25, False), (np.nextafter(0.25, 1), True)):
+        procedure = var_test.var_test(np.array([0]), 0.25, 0.1, 80)
+        next(procedure)
+        with pytest.raises(StopIteration) as end:
+            procedure.send(np.array([reply]))
+        assert end.value.value == [expected]
+
+
+def check_var_est_boundary() -> None:
+    """At τ_r = ℓ VarEst ends without a test: ℓ = ¼ means one request, for τ = ½."""
+    done = simulate(var_est.var_est(np.array([0]), 0.1, 0.25), finite_arms([([0.5], [1])]).simulate(0))
+    assert done.value.tolist() == [0.25]
+    assert done.rounds == 1
+
+
+def check_naive_boundary() -> None:
+    """An arm exactly ε_r below the best stays: 0.25 outlives round 1 (ε = ½) beside 0.75."""
+    arms = Scripted([0.75, 0.25])
+    assert simulate(naive.naive_best_arm(np.arange(2), 0.1), arms).value == 0
+    assert arms.asked == 2
+
+
+def check_vd_stopping_boundary() -> None:
+    """Line 8 asks for more than 2ε_1 = ¼. Round 1 sees 0.5 and 0.75, though the arm chosen is the first."""
+    arms = Scripted([0.5, 0.75], [0.75, 0.25])
+    assert simulate(_vd(arms), arms).value == 0
+    assert arms.asked == 6, "a second round: in each, line 5 and the two rounds of NaiveBestArmEst in line 6"
+
+
+def check_vd_stops_either_way() -> None:
+    """Line 8 takes |·|: round 1 sees 0.25 and 0.75, the arm chosen is the first, and its estimate the smaller one."""
+    arms = Scripted([0.25, 0.75], [0.75, 0.25])
+    assert simulate(_vd(arms), arms).value == 0
+    assert arms.asked == 3, "one round: line 5 and the two rounds of NaiveBestArmEst in line 6"
+
+
+def check_vd_elimination_boundary() -> None:
+    """Line 9 keeps an arm exactly ε_1 = ⅛ below; so round 2, whose line 8 is not satisfied either (⅛ is 2ε_2)."""
+    arms = Scripted([0.625, 0.5])
+    assert simulate(_vd(arms), arms).value == 0
+    assert arms.asked == 10
+
+
+def _vd(arms: Scripted):
+    return vd_best_arm_id.vd_best_arm_id(np.arange(len(arms.labels)), 0.1, rng=np.random.default_rng(0))
+
+
+def agrees(name: str, *, as_printed: bool = False):
+    """Agreement with the transcription, on some instances."""
+
+    def check() -> None:
+        for seed in [3] if as_printed else range(12):
+            check_agreement(name, 4 if as_printed else 2 + seed, slow.PRINTED if as_printed else LEAN, seed)
+
+    return check
+
+
+def check_stars() -> None:
+    check_scripted_stars(40)
+
+
+def check_vd_pulls() -> None:
+    claims.check_identifier(claims.start_vd, claims.FOUR, 70, 3217, 0.06)
+
+
+def check_star_pulls() -> None:
+    """The band on the mean number of pulls alone."""
+    claims.check_identifier(claims.start_star, claims.FOUR, 20, 6836, 0.06)
+
+
+MUTANTS = [  # module, its text, the mistake, who catches it
+    (var_test, "variance > tau", "variance >= tau", check_var_test_boundary),
+    (var_test, "log(1 / delta)", "log(1 / (10 * delta))", claims.check_mean_est_pulls),
+    (var_test, "log(1 / delta)", "log(1 / (10 * delta))", claims.check_group_elim),
+    (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_mean_est_pulls),
+    (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_group_elim),
+    (var_test, "2.0 * times", "2.0 * (times // 2)", agrees("VarTest")),
+    (var_est, "tau <= ell", "tau < ell", check_var_est_boundary),
+    (var_est, "delta / constants.var_test_delta", "delta", claims.check_mean_est_pulls),
+    (var_est, "tau = 0.5**r", "tau = 0.25**r", agrees("VarEst")),
+    (mean_est, "constants.mean_est_log / delta", "constants.mean_est_log / (10 * delta)", check_vd_pulls),
+    (mean_est, "rate * log(constants.mean_est_log / delta)", "rate", check_vd_pulls),
+    (mean_est, "* variance / epsilon**2", "* variance / epsilon", claims.check_naive),
+    (mean_est, "* variance / epsilon**2", "* 0.25 / epsilon**2", claims.check_mean_est_pulls),
+    (naive, ">= means.max() - epsilon_r", "> means.max() - epsilon_r", check_naive_boundary),
+    (naive, "delta_r / len(left)", "delta_r", claims.check_naive),
+    (
+        naive,
+        "delta / (constants.naive_delta * r**2)",
+        "10 * delta / (constants.naive_delta * r**2)",
+        claims.check_naive,
+    ),
+    (naive, "ceil_log2(1 / epsilon) + 1", "ceil_log2(1 / epsilon)", claims.check_naive_est),
+    (naive, "ceil_log2(1 / epsilon) + 1", "ceil_log2(1 / epsilon)", agrees("NaiveBestArmEst")),
+    (group_elim, "len(members) >= 2", "len(members) >= 1", agrees("GroupElim")),
+    (group_elim, "(len(means) + 1) // 2", "(len(means) + 2) // 2", agrees("GroupElim")),
+    (group_elim, "np.argsort(-means", "np.argsort(means", claims.check_group_elim),
+    (
+        group_elim,  # as the pseudocode has it: drop what is below the median, which is nothing where all tie
+        'np.argsort(-means, kind="stable")[: (len(means) + 1) // 2]',
+        "np.flatnonzero(means >= np.median(means))",
+        claims.check_ties_end,
+    ),
+    (iter_elim, "> constants.iter_stop", ">= constants.iter_stop", agrees("IterElim")),
+    (iter_elim, "beta**r * (1 - beta) * epsilon", "(1 - beta) * epsilon", agrees("IterElim")),
+    (iter_elim, "(1 - beta) * epsilon", "epsilon", claims.check_iter_elim),
+    (iter_elim, "recycled.append(bin_)", "recycled = [bin_]", agrees("IterElim")),
+    (best_arm_est, "1 / epsilon > log", "1 / epsilon <= log", agrees("BestArmEst")),
+    (best_arm_est, "delta / constants.best_parts", "10 * delta / constants.best_parts", claims.check_best_arm_est),
+    (vd_best_arm_id, "> constants.main_stop", ">= constants.main_stop", check_vd_stopping_boundary),
+    (vd_best_arm_id, "if abs(means[left == first]", "if (means[left == first]", check_vd_stops_either_way),
+    (group_elim, "(len(means) + 1) // 2", "len(means)", claims.check_reduction),
+    (vd_best_arm_id, ">= means[left == first]", "> means[left == first]", check_vd_elimination_boundary),
+    (vd_best_arm_id, "delta / (constants.main_delta", "10 * delta / (constants.main_delta", check_vd_pulls),
+    (vd_best_arm_id, "delta_r / constants.main_parts_delta", "delta_r", check_vd_pulls),
+    (vd_best_arm_id, "constants.main_delta * r**2", "constants.main_delta", agrees("VD-BestArmId")),
+    (vd_best_arm_id, "best_arm_est(others,", "best_arm_est(left,", agrees("VD-BestArmId", as_printed=True)),
+    (expected_time, "(r if i < winner else r - 1)", "r", check_stars),
+    (expected_time, "(1 if copy.request is None", "(0 if copy.request is None", check_stars),
+    (expected_time, "2**i * (copy.pulls", "(copy.pulls", check_stars),
+    (expected_time, "delta / 2**i, rng=own", "10 * delta / 2**i, rng=own", check_star_pulls),
+]
+
+
+def mutate(module: ModuleType, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a changed copy of a module's functions wherever the true ones are used."""
+    source = inspect.getsource(module)
+    assert source.count(right) == 1, f"{right!r} must be found once"
+    changed = dict(vars(module))
+    exec(compile(source.replace(right, wrong), module.__file__, "exec"), changed)
+    own = {
+        value: changed[name]
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    }
+    for user in [m for name, m in sys.modules.items() if name.startswith(("surest.", "agreement.", "statistical."))]:
+        for name, value in list(vars(user).items()):
+            if inspect.isfunction(value) and value in own:
+                monkeypatch.setattr(user, name, own[value])
+
+
+CHECKS = [
+    check
+    for name, check in {**vars(claims), **globals()}.items()
+    if name.startswith("check_") and len(check.__defaults__ or ()) == check.__code__.co_argcount
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_what_the_paper_says(check) -> None:
+    """Every check of the claims, and those of the mistakes; tests/agreement has the transcriptions."""
+    check()
+
+
+@pytest.mark.parametrize(
+    ("module", "right", "wrong", "check"), MUTANTS, ids=lambda part: part if isinstance(part, str) else ""
+)
+def test_a_mistake_is_caught(module, right, wrong, check, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutate(module, right, wrong, monkeypatch)
+    with pytest.raises((AssertionError, ValueError)):  # a wrong result, or a request that makes no sense
+        check()
