@@ -9,7 +9,7 @@ PATIENCE = 240.0
 """Seconds after which something is taken to hang. Nothing that works comes near it."""
 
 
-def until(happened: Callable[[], object], what: str) -> None:
+def until(happened: Callable[[], object], what: str = "what was waited for") -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not happened():

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from calling import Run
 from surest import identify
 from surest.algorithms import lookup
 from surest.algorithms.tally import _lead
@@ -25,11 +24,6 @@ from surest.report.report import read_report
 from surest.search.identify import judge_totals
 
 COUNTS = {"old": (400, 1000), "new": (500, 1000), "worst": (240, 800)}
-
-
-def written(head: str, rows: dict[str, tuple[int, int]] = COUNTS) -> None:
-    lines = [head, *(f"monday,{arm},{won},{trials}" for arm, (won, trials) in rows.items())]
-    Path("totals.csv").write_text("\n".join(lines) + "\n")
 
 
 def frame(kind: Any, names: tuple[str, str, str]) -> Any:
@@ -46,23 +40,11 @@ def test_frames_files_and_mappings_of_the_same_totals_give_the_same_result(
     assert (told.best, told.certified, told.pulls, told.algorithm) == ("new", True, 2800, "tally")
     path = tmp_path / "totals.csv"
     frame(pd.DataFrame, names).to_csv(path, index=False)
-    for arms in (frame(kind, names), path, str(path)):
-        found = identify(arms, delta=0.1)
+    columns = dict(zip(("arm", "successes", "trials"), names, strict=True))
+    for arms, named in ((frame(kind, names), None), (path, None), (str(path), columns)):
+        found = identify(arms, delta=0.1, columns=named)
         assert found.achieved_delta == told.achieved_delta
         assert found.means.tolist() == told.means.tolist() == [0.4, 0.5, 0.3]
-
-
-def test_columns_of_other_names(run: Run) -> None:
-    written("date,variant,won,shown")
-    status, _, err = run("identify", "totals.csv")
-    assert status == 2
-    assert "--arm-column" in err
-    named = ["--arm-column=variant", "--successes-column=won", "--trials-column=shown"]
-    status, out, _ = run("identify", "totals.csv", *named, "--json")
-    found = json.loads(out)
-    assert (status, found["arm"], found["pulls_per_arm"]) == (0, "new", [1000, 1000, 800])
-    assert "whatever came before" in found["about"]
-    assert identify("totals.csv", columns={"arm": "variant", "successes": "won", "trials": "shown"}).best == "new"
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
@@ -101,25 +83,7 @@ def test_the_other_questions() -> None:
         identify(told, control="old", epsilon=0.2)
 
 
-def test_rows_of_an_arm_are_added_up_when_told(run: Run) -> None:
-    written("date,arm,clicks,impressions")
-    with Path("totals.csv").open("a") as file:
-        file.write("tuesday,old,100,300\n")
-    status, _, err = run("identify", "totals.csv")
-    assert status == 2
-    assert "line 5: arm 'old' has a row in line 2 already" in err
-    assert "--sum-rows" in err
-    _, out, _ = run("identify", "totals.csv", "--sum-rows", "--json")
-    assert json.loads(out)["pulls_per_arm"] == [1300, 1000, 800]
-
-
-def test_what_totals_have_no_use_for(run: Run) -> None:
-    written("date,arm,clicks,impressions")
-    for option in ("--resample", "--suggest=3", "--budget=100", "--algorithm=lucb", "--bounds=0,5", "--clip"):
-        status, _, err = run("identify", "totals.csv", option)
-        assert (status, option.partition("=")[0].strip("-") in err) == (2, True)
-    Path("rows.csv").write_text("arm,value\na,1\n")
-    assert "--sum-rows needs a table of totals" in run("identify", "rows.csv", "--sum-rows")[2]
+def test_what_are_no_totals() -> None:
     with pytest.raises(SourceError, match="row 1 of the DataFrame: trials 'x'"):
         identify(pd.DataFrame({"arm": ["a", "b"], "successes": [1, 1], "trials": [2, "x"]}))
     with pytest.raises(SourceError, match="several rows for arm 'a'"):

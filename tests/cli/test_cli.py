@@ -1,6 +1,5 @@
 """The command line's contract: what is printed where, and with which exit status."""
 
-import json
 import math
 import resource
 import subprocess
@@ -13,16 +12,14 @@ from calling import Run
 from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
 
-NAIVE = ["--algorithm", "naive-best-arm", "--seed", "1", "--quiet"]
+NAIVE = "--algorithm naive-best-arm --quiet"
 
 
 def test_identify_prints_one_object(run: Run) -> None:
-    status, out, _ = run("identify", "example1:5", *NAIVE, "--delta", "0.1", "--json")
-    found = json.loads(out)
-    assert status == 0
-    assert (found["index"], found["arm"], found["certified"]) == (0, "1", True)
-    assert (found["delta"], found["epsilon"], found["algorithm"]) == (0.1, 0, "naive-best-arm")
-    assert (found["standing"], found["seed"], len(found["pulls_per_arm"])) == ("proven", 1, 5)
+    found = run(f"identify example1:5 {NAIVE} --seed 1 --delta 0.1 --json").json
+    expected = {"index": 0, "arm": "1", "certified": True, "delta": 0.1, "epsilon": 0, "algorithm": "naive-best-arm"}
+    assert {**found, **expected, "standing": "proven", "seed": 1} == found
+    assert len(found["pulls_per_arm"]) == 5
     assert found["pulls"] == sum(found["pulls_per_arm"]) > found["rounds"] > 0
     assert found["seconds"] > 0
     spent = run("identify bernoulli:0.5,0.48 --budget 4000 --seed 1 --json --quiet")
@@ -34,16 +31,12 @@ def test_identify_prints_one_object(run: Run) -> None:
 
 
 def test_a_seed_repeats_and_is_reported(run) -> None:
-    _, out, _ = run("identify", "bernoulli:0.5,0.4", "--json", "--quiet", "--algorithm", "naive-best-arm")
-    seed = json.loads(out)["seed"]
-    outcomes = [
-        json.loads(run("identify", "bernoulli:0.5,0.4", "--json", "--algorithm", "naive-best-arm", "--seed", str(s))[1])
-        for s in (seed, seed, seed + 1)
-    ]
-    for outcome in outcomes:
-        outcome.pop("seconds")
-    assert outcomes[0] == outcomes[1] != outcomes[2]
-    assert outcomes[0]["pulls_per_arm"] == json.loads(out)["pulls_per_arm"]
+    line = f"identify bernoulli:0.5,0.4 --json {NAIVE}"
+    first = run(line).json
+    seeds = (first["seed"], first["seed"], first["seed"] + 1)
+    one, again, other = ({**run(f"{line} --seed {seed}").json, "seconds": 0} for seed in seeds)
+    assert one == again != other
+    assert one["pulls_per_arm"] == first["pulls_per_arm"]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +48,8 @@ def test_a_seed_repeats_and_is_reported(run) -> None:
     ],
 )
 def test_one_arm_answers_at_once(run, algorithm: str) -> None:
-    status, out, _ = run("identify", "bernoulli:0.3", "--algorithm", algorithm, "--json")
-    assert status == 0
-    assert (json.loads(out)["pulls"], json.loads(out)["certified"]) == (0, True)
+    said = run(f"identify bernoulli:0.3 --algorithm {algorithm} --json")
+    assert (said.status, said.json["pulls"], said.json["certified"]) == (0, 0, True)
     assert "only arm" in run("identify", "bernoulli:0.3", "--algorithm", algorithm)[1]
 
 
@@ -82,9 +74,7 @@ def test_our_own_fault_is_status_1(run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_bounds_as_data(run) -> None:
-    status, out, _ = run("bounds", "bernoulli:0.45,0.5,0.43,0.4", "--delta", "0.1", "--json")
-    found = json.loads(out)
-    assert status == 0
+    found = run("bounds bernoulli:0.45,0.5,0.43,0.4 --delta 0.1 --json").json
     assert (found["n"], found["index"], found["arm"], found["delta"]) == (4, 1, "2", 0.1)
     assert found["gaps"] == pytest.approx([0.05, 0.05, 0.07, 0.1])
     assert found["variances"] == pytest.approx([0.2475, 0.25, 0.2451, 0.24])

@@ -166,7 +166,7 @@ def test_a_gap_decides_nothing_by_itself() -> None:
     assert not open_.certified
 
 
-WEIGHTS = ([3.0, 1, 1, 1], [1.0, 1, 1], [100.0, 1, 1, 2, 0.5], [1.0, 2, 3, 4, 5])
+WEIGHTS = ([3.0, 1, 1, 1], [1.0, 1, 1], [100.0, 1, 2, 0.5], [1.0, 2, 3, 4])
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)

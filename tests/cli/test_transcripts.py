@@ -18,11 +18,25 @@ CHANCE = random.Random(2)
 OLD = {f"q{i}": int(CHANCE.random() < 0.7) for i in range(200)}
 NEW = {item: value if CHANCE.random() < 0.9 else 1 - value for item, value in OLD.items()}
 WORSE = {item: value if CHANCE.random() < 0.7 else 0 for item, value in OLD.items()}
+LOG = "".join(f"day {k},{'abc'[k % 3]},{int(CHANCE.random() < (0.7, 0.4, 0.3)[k % 3])},7\n" for k in range(900))
 FILES = {
     "searches": {
         "constant.csv": "arm,value\nlow,0.25\nhigh,0.75\nmiddle,0.5\n",
         "two.csv": "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,c,0.5,1\n",
         "stars.csv": "arm,value,count\nx,1,5\nx,5,5\ny,4,1\n",
+    },
+    "totals": {
+        "totals.csv": "date,variant,won,shown\nmonday,old,400,1000\nmonday,new,500,1000\nmonday,worst,240,800\n",
+        "clicks.csv": "date,arm,clicks,impressions\nmonday,old,400,1000\nmonday,new,500,1000\n",
+        "days.csv": "date,arm,clicks,impressions\nmonday,old,400,1000\nmonday,new,500,1000\ntuesday,old,100,300\n",
+        "rows.csv": "arm,value\na,1\n",
+    },
+    "recorded": {
+        "sorted.csv": "arm,value\n" + "a,1\n" * 150 + "a,0\n" * 150 + "b,0\n" * 150 + "b,1\n" * 150,
+        "times.csv": "arm,value\nquick,4\nslow,50\nslow,52\n",
+        "torn.csv": "arm,value\na,0.5\nb,0.25\nb,0.7",
+        "log.csv": "date,variant,clicked,counts\n" + LOG,
+        "counts.csv": "date,arm,value,counts\n" + LOG,
     },
     "duel": {
         "games.csv": "white,second,winner\n" + "a,b,a\nb,c,b\na,c,tie\nc,a,a\n" * 40,

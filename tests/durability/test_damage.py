@@ -8,7 +8,6 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 import support
 
-from calling import Run, in_process
+from calling import Run, in_process, ran
 from surest.errors import StorageError, SurestError
 from surest.search.session import Ticket
 from surest.study.study import SOUND_SECONDS, Study, open_study
@@ -92,11 +91,9 @@ def test_a_file_size_limit(tmp_path: Path) -> None:
         "acknowledged, error = test_damage.fill(study); print(len(acknowledged)); print(error)"
     )
     storage = f"sqlite:///{tmp_path}/study.db"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(HERE), str(HERE.parent), storage], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    number, message = done.stdout.splitlines()
+    said = ran("-c", code, HERE, HERE.parent, storage)
+    assert said.status == 0, said.err
+    number, message = said.out.splitlines()
     assert "whatever was acknowledged before is kept" in message
     assert open_study(storage, "s").status().told == 5 + int(number)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
@@ -126,16 +123,13 @@ def test_a_read_only_file(tmp_path: Path) -> None:
     for parent in opened:
         os.chmod(parent, 0o755)
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", code, "tell", "s", "0", "0.5", "--storage", storage], capture_output=True, text=True
-        )
+        said = ran("-c", code, "tell", "s", "0", "0.5", "--storage", storage)
     finally:
         for parent, mode in before:
             os.chmod(parent, mode)
         os.chmod(place, 0o755)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "read-only" in done.stderr or "cannot be opened" in done.stderr
+    assert (said.status, "Traceback" in said.err) == (1, False)
+    assert "read-only" in said.err or "cannot be opened" in said.err
     os.chmod(place / "study.db", 0o644)
     assert open_study(storage, "s").status().told == 60
 

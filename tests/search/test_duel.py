@@ -14,6 +14,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import surest
+from asking import answered
 from calling import refused
 from surest.algorithms import start
 from surest.core.duels import pair_labels, pair_number, players_of
@@ -219,10 +220,7 @@ def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -
 def test_a_study_of_players_by_ask_and_tell() -> None:
     study = surest.open_study("memory:", "duels", NAMES, algorithm="duels", seed=1, workers=3)
     judge = judge_of(1)
-    while not study.finished:
-        for ticket in study.ask(3):
-            study.tell(ticket.id, float(judge(*ticket.label.split(" vs "))))
-    assert study.result().best == "a"
+    assert answered(study, lambda ticket: float(judge(*ticket.label.split(" vs "))), 3).result().best == "a"
 
 
 CSV = "first,second,score\n" + "a,b,1\nb,a,0\na,c,1\nc,b,0.5\n" * 40

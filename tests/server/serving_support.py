@@ -1,13 +1,14 @@
 """What the tests of the service share: a service in a process of its own, and requests to it."""
 
 import http.client
+import itertools
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,16 +42,8 @@ class Service:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> "Service":
-        command = [
-            sys.executable,
-            str(HERE / "serving.py"),
-            "serve",
-            "--storage",
-            self.storage,
-            "--port",
-            str(self.port),
-        ]
-        command += ["--tokens", str(self.tokens), *self.options]
+        given = {"--storage": self.storage, "--port": str(self.port), "--tokens": str(self.tokens)}
+        command = [sys.executable, str(HERE / "serving.py"), "serve", *itertools.chain(*given.items()), *self.options]
         environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
@@ -65,25 +58,18 @@ class Service:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
-        self._close()
-
     def stop(self, sig: int = signal.SIGTERM, seconds: float = 60) -> int:
         """Ask it to end, and its status."""
         assert self.process is not None
+        assert self.process.stdout is not None
         if self.process.poll() is None:
             self.process.send_signal(sig)
         status = self.process.wait(seconds)
-        self._close()
+        self.process.stdout.close()
         return status
 
-    def _close(self) -> None:
-        assert self.process is not None
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+    def kill(self) -> None:
+        self.stop(signal.SIGKILL)
 
     def __enter__(self) -> "Service":
         return self.start()
@@ -92,13 +78,7 @@ class Service:
         self.stop()
 
     def call(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        token: str | None = None,
-        headers: dict[str, str] | None = None,
+        self, method: str, path: str, body: Any = None, *, token: str | None = None, headers: Any = None
     ) -> Answer:
         """One request on a connection of its own. What is not bytes is sent as JSON."""
         sent = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
@@ -123,18 +103,8 @@ class Service:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
-def until(seconds: float, true: Any) -> None:
-    """Wait until something is true."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.01)
-
-
 def raw(service: Service, data: bytes, seconds: float = 20) -> bytes:
     """What comes back for bytes as they are."""
-    import socket
-
     with socket.create_connection(("127.0.0.1", service.port), timeout=seconds) as connection:
         connection.sendall(data)
         parts = []

@@ -9,19 +9,21 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from serving_support import Service, raw, until
+from serving_support import Service, raw
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "durability"))
 import support
 
 import surest
 from surest.server.tokens import Tokens
+from waiting import together, until
 
 HEAD = b"POST /api/studies/s/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
@@ -82,7 +84,7 @@ def test_many_idle_workers(tmp_path: Path, idle: int) -> None:
             for number, one in enumerate(waiting):
                 one.sendall(ask({"wait": 50, "worker": f"w{number}"}))
             waits = f"surest_asks_waiting {idle}"
-            until(60, lambda: waits in service.get("/metrics").body.decode())
+            until(lambda: waits in service.get("/metrics").body.decode())
             assert service.get("/api/studies/s/status").json["out"] == 0
             quick = [_seconds(service, "/api/studies") for _ in range(5)]
             began = time.monotonic()
@@ -127,24 +129,16 @@ def test_sigterm_finishes_what_is_in_hand(tmp_path: Path) -> None:
     service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
     service.post("/api/studies", {"name": "s", "arms": 2})
     service.post("/api/studies/s/pause")
-    answers: list[bytes] = []
-    waits = threading.Thread(target=lambda: answers.append(raw(service, ask({"wait": 50}), 60)))
-    watches = threading.Thread(
-        target=lambda: answers.append(
-            raw(service, b"GET /api/studies/s/events HTTP/1.1\r\nHost: localhost\r\n\r\n", 60)
-        )
-    )
-    for thread in (waits, watches):
-        thread.start()
-    until(30, lambda: "surest_asks_waiting 1" in service.get("/metrics").body.decode())
-    until(30, lambda: "surest_watching 1" in service.get("/metrics").body.decode())
-    began = time.monotonic()
-    assert service.stop() == 0
-    assert time.monotonic() - began < 20
-    for thread in (waits, watches):
-        thread.join(30)
-    assert sum(b'{"tickets":[],"finished":false' in answer for answer in answers) == 1
-    assert sum(b"event: change" in answer for answer in answers) == 1
+    watch = b"GET /api/studies/s/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ThreadPoolExecutor(2) as pool:
+        waits, watches = (pool.submit(raw, service, sent, 60) for sent in (ask({"wait": 50}), watch))
+        until(lambda: "surest_asks_waiting 1" in service.get("/metrics").body.decode())
+        until(lambda: "surest_watching 1" in service.get("/metrics").body.decode())
+        began = time.monotonic()
+        assert service.stop() == 0
+        assert time.monotonic() - began < 20
+        assert b'{"tickets":[],"finished":false' in waits.result()
+        assert b"event: change" in watches.result()
     assert service.events()[-1]["event"] == "ended"
     service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
     assert service.get("/healthz").status == 200
@@ -177,15 +171,15 @@ def test_reports_keep_nobody_waiting_but_who_asks_for_them(tmp_path: Path) -> No
         for name in ("s", "other"):
             assert service.post("/api/studies", {"name": name, "arms": 2}, token=worker).status == 201
         hasty = [asked_for(service, "/studies/s/report.md", ann) for _ in range(20)]
-        until(60, lambda: running(service, worker) == 8)
+        until(lambda: running(service, worker) == 8)
         assert sum(one.recv(12).endswith(b"429") for one in hasty[8:]) == 12, "twenty are too many for one token"
         for one in hasty:
             one.close()
-        until(60, lambda: running(service, worker) == 0)
+        until(lambda: running(service, worker) == 0)
         stays = asked_for(service, "/studies/s/report.md", ann)
         assert begun(tmp_path) == 1, "one is made at a time for a token"
         others = asked_for(service, "/studies/s/report.md", bob)
-        until(60, lambda: begun(tmp_path) == 2)
+        until(lambda: begun(tmp_path) == 2)
         assert service.get("/healthz").status == 200
         assert service.get("/studies/s", token=ann).status == 200
         assert service.get("/api/studies/s/status", token=bob).status == 200
@@ -213,11 +207,11 @@ def test_sigterm_ends_the_service_whatever_is_running(tmp_path: Path, what: str)
         other.execute("BEGIN IMMEDIATE")
         connections = [socket.create_connection(("127.0.0.1", service.port), timeout=60), other]
         connections[0].sendall(ask({}))
-        until(60, lambda: running(service, "") == 1)
+        until(lambda: running(service, "") == 1)
     elif what == "nobody reads":
         assert connections[0].recv(12).endswith(b"200")
     else:
-        until(60, lambda: begun(tmp_path) == 1)
+        until(lambda: begun(tmp_path) == 1)
     if what == "reports of clients who left":
         for one in connections:
             one.close()
@@ -248,7 +242,7 @@ def test_sigterm_ends_a_service_that_waits_for_its_database_at_the_start(tmp_pat
     other.execute("BEGIN EXCLUSIVE")
     command = [sys.executable, str(Path(__file__).with_name("serving.py")), "serve", "--storage", storage, "--port=0"]
     process = subprocess.Popen([*command, "--tokens", str(tmp_path / "tokens.json")], stderr=subprocess.PIPE, text=True)
-    until(60, lambda: str(tmp_path / "s.db") in open_files(process.pid))
+    until(lambda: str(tmp_path / "s.db") in open_files(process.pid))
     process.terminate()
     _, said = process.communicate(timeout=60)  # SQLite waits twice as long
     assert (process.returncode, said.strip()) == (143, "surest: terminated")
@@ -313,12 +307,7 @@ def test_two_services_on_one_postgresql(tmp_path: Path, server: support.Server) 
     with Service(url, folders[0]) as one, Service(url, folders[1]) as two:
         surest.open_study(one.url, "s", ["a", "b", "c"], 0.1, algorithm="telltale", seed=1, rounds=10)
         rewards: dict[int, float] = {}
-        done = [threading.Thread(target=_work, args=(service, rewards)) for service in (one, two) for _ in range(2)]
-        for thread in done:
-            thread.start()
-        for thread in done:
-            thread.join(300)
-        assert not any(thread.is_alive() for thread in done)
+        together(*(partial(_work, service, rewards) for service in (one, two) for _ in range(2)))
         exports = [service.get("/api/studies/s/export").json for service in (one, two)]
     assert exports[0]["tickets"] == exports[1]["tickets"]
     assert [ticket[1] for ticket in exports[0]["tickets"]] == [rewards[number] for number in range(len(rewards))]
