@@ -27,7 +27,6 @@ import _benchmarks
 ROOT = Path(__file__).parents[1]
 MOVED = {
     "README.md": "index.md",
-    "docs/README.md": "pages.md",
     "docs/algorithms": "algorithms/index.md",
     "docs/data/benchmarks": "benchmarks/index.md",
     "src/surest/cli": "commands.md",
@@ -176,10 +175,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in docs/; docs/README.md is one of them, since index.md takes its place."""
-    readme = files.get_file_from_path("README.md")
-    if readme is not None:
-        files.remove(readme)
+    """Add the pages that are not in docs/."""
     for path, text in generated().items():
         files.append(File.generated(config, path, content=text))
     return files

@@ -43,8 +43,8 @@ def text(page: Path) -> str:
 
 def test_every_page_is_there(site: Path) -> None:
     docs = ROOT / "docs"
-    pages = {str(page.relative_to(docs).with_suffix(".html")) for page in docs.rglob("*.md")} - {"README.html"}
-    pages |= {"index.html", "pages.html", "contributing.html", "changelog.html", "security.html"}
+    pages = {str(page.relative_to(docs).with_suffix(".html")) for page in docs.rglob("*.md")}
+    pages |= {"index.html", "contributing.html", "changelog.html", "security.html"}
     pages |= {f"examples/{path.stem}.html" for path in (ROOT / "examples").glob("*.py")}
     pages |= {f"benchmarks/{path.stem}.html" for path in (docs / "data/benchmarks").glob("*.csv")}
     assert [page for page in sorted(pages) if not (site / page).is_file()] == []
