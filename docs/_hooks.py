@@ -46,6 +46,20 @@ MOVED = {
 """Where files of the repository are in the site. What is in docs/ keeps its path, except for these."""
 
 
+BOOST = {"faq.md": 10.0, "money.md": 3.0, "questions.md": 2.0, "quickstart.md": 2.0, "install.md": 2.0}
+"""Pages that the site's search shows first."""
+SINK = (
+    "algorithms/",
+    "benchmarks",
+    "changelog.md",
+    "contributing.md",
+    "examples/",
+    "reliability.md",
+    "security.md",
+    "tutorials/",
+)
+"""Pages that it shows after the others: they are long, or not what a newcomer asks for."""
+
 COMMANDS = """# Every command and option
 
 This page is made from the program itself: it is what `surest COMMAND --help` prints. [The command line](cli.md) is the
@@ -199,7 +213,9 @@ def _short(cell: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in the tables and translate the links of a page of docs/."""
+    """Fill in the tables and translate the links of a page of docs/; rank it for the search."""
+    name = page.file.src_uri
+    page.meta.setdefault("search", {"boost": BOOST.get(name, 0.5 if name.startswith(SINK) else 1.0)})
     source = Path(page.file.abs_src_path) if page.file.abs_src_path is not None else None
     if source is None or not source.is_relative_to(ROOT / "docs"):
         return markdown

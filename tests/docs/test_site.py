@@ -1,17 +1,21 @@
 """The documentation site: it builds without a warning, fetches nothing, and shows all names and commands."""
 
 import importlib
-import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import click
 import pytest
 
 import surest
+from browsing import Browser, browser, needs_browser
 from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
 from surest.cli.study import study
@@ -98,9 +102,46 @@ def test_the_page_on_benchmarks_quotes_its_rows(monkeypatch: pytest.MonkeyPatch)
     assert "peeking-z-test on `bernoulli:0.5,0.49` (35 of 100 at δ = 0.1)" in made
 
 
-@pytest.mark.parametrize("words", ["price", "how many", "resume after crash", "which test"])
-def test_the_search_has_what_people_ask(site: Path, words: str) -> None:
-    sections = json.loads(text(site / "search/search_index.json"))["docs"]
-    titles = {one["title"].lower(): one["location"] for one in sections}
-    found = [at for title, at in titles.items() if all(word in title for word in words.split())]
-    assert any(at.startswith("faq.html#") for at in found), titles
+@pytest.fixture(scope="module")
+def searching(site: Path) -> Iterator[Browser]:
+    """A browser on the site's front page, served as a web server would."""
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, browser() as opened:
+        Thread(target=server.serve_forever, daemon=True).start()
+        opened.open(f"http://127.0.0.1:{server.server_port}/index.html")
+        yield opened
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files over HTTP, without a line for each."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+TYPE = """const box = document.querySelector('.md-search__input');
+box.focus(); box.value = arguments[0]; box.dispatchEvent(new Event('keyup'))"""
+FIRST = "return [...(document.querySelector('.md-search-result__item')?.querySelectorAll('a') ?? [])].map(a => a.href)"
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("price", "faq.html#what-is-the-price"),
+        ("how many", "faq.html#how-many-evaluations"),
+        ("resume after crash", "faq.html#how-do-i-resume"),
+        ("which test", "faq.html#which-test"),
+        ("optuna", "integrations.html"),
+        ("slurm", "cluster.html"),
+        ("install", "install.html"),
+        ("report", "reports.html"),
+    ],
+)
+def test_a_search_finds_the_right_page_first(searching: Browser, words: str, page: str) -> None:
+    searching.script(TYPE, words)
+    searching.wait(
+        lambda: any(f"/{page}" in re.sub(r"\?[^#]*", "", link) for link in searching.script(FIRST)),
+        f"{page} comes first",
+    )
