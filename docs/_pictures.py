@@ -56,18 +56,19 @@ pre {{ margin: 0; }}
 <div class="cell"><div>[2]:</div><div>{output}</div></div>"""
 
 
-RACE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {height}" font-family="Inter, system-ui, sans-serif">
+RACE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 {height}" width="600"
+  font-family="Inter, system-ui, sans-serif">
 <title>{title}</title>
 <style>
-  text {{ fill: #24292f; font-size: 9.5px }}
+  text {{ fill: #24292f; font-size: 11px }}
   .quiet {{ fill: #656d76 }}
   .track {{ fill: #eaeef2 }}
   .bar {{ fill: #7aa6c8; transform-box: fill-box; transform-origin: left; animation: grow linear backwards }}
-  .best {{ fill: #d55e00 }}
+  .best {{ fill: #c24e00 }}
   .bold {{ font-weight: 600 }}
   .said {{ animation: appear 0.6s {end:.2f}s backwards }}
   .said text {{ font-size: 13px }}
-  .said .large {{ font-size: 17px; font-weight: 650 }}
+  .said .large {{ font-size: 16px; font-weight: 650 }}
   @keyframes grow {{ from {{ transform: scaleX(0); fill: #0072b2 }} 99% {{ fill: #0072b2 }} }}
   @keyframes appear {{ from {{ opacity: 0 }} }}
   @media (prefers-color-scheme: dark) {{
@@ -80,9 +81,9 @@ RACE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 {height}" fon
   @media (prefers-reduced-motion: reduce) {{ * {{ animation: none !important }} }}
 </style>
 {rows}
-<g class="said"><text class="large best" x="8" y="{verdict}">{best} is the best of {arms} models on {items} problems.</text>
-<text x="8" y="{below}">Wrong with probability at most 0.05, after {done:,} of {cells:,} evaluations ({share:.1f} %).</text>
-<text class="quiet" x="8" y="{last}">Grey is what nobody had to evaluate.</text></g>
+<g class="said"><text class="large best" x="4" y="{verdict}">{best} is the best of {arms} models.</text>
+<text x="4" y="{below}">Wrong with probability at most 0.05, after {done:,} of {cells:,}</text>
+<text x="4" y="{last}">evaluations ({share:.1f} %). Grey is what nobody had to evaluate.</text></g>
 </svg>
 """
 TABLE = ROOT.parent / "shared" / "data" / "items" / "lcb_execution_cot.csv.gz"
@@ -92,26 +93,29 @@ TABLE = ROOT.parent / "shared" / "data" / "items" / "lcb_execution_cot.csv.gz"
 def front(folder: Path) -> None:
     """A race of 31 models, of which all but two drop out early: each bar is the share of the problems it was asked."""
     result = surest.evaluate(TABLE, simulate=True, seed=2, progress=False)
-    most, seconds, wide = result.cells // len(result.labels), 6.0, 430
-    asked = result.pulls_per_arm
+    most, seconds, left, wide = result.cells // len(result.labels), 6.0, 144, 332
+    asked, top = result.pulls_per_arm, 4.0
     rows: list[str] = []
-    for row, arm in enumerate(sorted(range(len(asked)), key=lambda arm: (-asked[arm], -result.means[arm]))):
-        best, share = arm == result.index, asked[arm] / most
-        place = f'x="200" y="{10 * row + 4}" height="7.5" rx="2"'
+    for arm in sorted(range(len(asked)), key=lambda arm: (-asked[arm], -result.means[arm])):
+        best, share, named = arm == result.index, asked[arm] / most, len(rows) < 2
+        high = 12 if named else 3.5
+        place = f'x="{left}" y="{top}" height="{high}" rx="{high / 6:.1f}"'
         style = f'class="bar{" best" if best else ""}" style="animation-duration:{seconds * share:.2f}s"'
-        label = escape(str(result.labels[arm]))
-        named = "best bold" if best else "quiet"
+        label = str(result.labels[arm]) if named else f"{len(asked) - 2} other models" if len(rows) == 16 else ""
+        kind, base = "best bold" if best else "quiet", top + (10 if named else 6)
+        written = f'<text x="{left - 8}" y="{base}" text-anchor="end" class="{kind}">'
         rows.append(
-            f'<text x="193" y="{10 * row + 11}" text-anchor="end" class="{named}">{label}</text>'
-            f'<rect {place} class="track" width="{wide}"/><rect {place} {style} width="{wide * share:.1f}"/>'
+            (f"{written}{escape(label)}</text>" if label else "")
+            + f'<rect {place} class="track" width="{wide}"/><rect {place} {style} width="{wide * share:.1f}"/>'
         )
-    top, end = 10 * len(rows), seconds * max(asked) / most
+        top = round(top + 1.3 * high, 1)
+    end = seconds * max(asked) / most
     said = (
         f"{result.best} is the best of {len(rows)} models with {result.evaluations:,} of {result.cells:,} evaluations"
     )
     picture = RACE.format(
-        height=top + 82, title=escape(said), rows="\n".join(rows), end=end, verdict=top + 32, below=top + 53, last=top + 73,
-        best=escape(str(result.best)), arms=len(rows), items=most, done=result.evaluations, cells=result.cells,
+        height=top + 74, title=escape(said), rows="\n".join(rows), end=end, verdict=top + 26, below=top + 47, last=top + 65,
+        best=escape(str(result.best)), arms=len(rows), done=result.evaluations, cells=result.cells,
         share=100 * result.evaluations / result.cells,
     )  # fmt: skip
     (IMG / "race.svg").write_text(picture, encoding="utf-8")

@@ -71,7 +71,7 @@ def test_a_study_says_its_verdict_first(storage: str, visitor: Visitor) -> None:
     held = study.ask(1, "slow hand")[0]
     page = visitor.get(path("verdict"))
     order = "Not decided: running|Evaluate by hand|rewards told|Intervals by arm|Evidence over time|Allocation|Arms|Workers|"
-    order += "Tickets out|Health|Log|Join as a worker|Do it again|Settings|All of it (JSON)|Delete this study"
+    order += "Tickets out|Health|Log|Join as a worker|Do it again|All of it (JSON)|Settings|Delete this study"
     places = [page.words.index(words) for words in order.split("|")]
     assert places == sorted(places)
     assert "still running" not in page.words  # its state is said once

@@ -22,7 +22,7 @@ from surest.study.log import Event, StoredTicket, times_told
 from surest.study.outcome import Progress, last_failures_of, progress_of
 from surest.study.settings import check_there
 from surest.study.study import Study
-from surest.text import at_most
+from surest.text import at_most, percent
 
 MOST_REPLAYED = 20_000
 """Rewards up to which evidence over time is taken from a replay when a study is first looked at."""
@@ -269,22 +269,22 @@ def leaders(result: Result, in_play: int | None) -> str:
 
 
 def level_of(result: Result) -> tuple[str, float | None]:
-    """The error level so far against δ in words, and as a share of the evidence that is needed.
+    """The confidence so far against that which was asked for, in words, and as a share of the evidence that is needed.
 
     Where something is asked of each arm: how many have a verdict.
     """
     if result.certified:
-        return f"δ = {result.delta:g} reached", 1.0
+        return percent(1 - result.delta), 1.0
     if result.problem.question.each_arm:
         known, arms = arms_with_verdict(result)
         return f"{known:,} of {arms:,} arms have a verdict", known / max(arms, 1)
-    level = result.achieved_delta if has_begun(result) else 1.0
+    level, wanted = result.achieved_delta if has_begun(result) else 1.0, percent(1 - result.delta)
     if level == 1.0:
-        return f"nothing yet, {result.delta:g} wanted", 0.0
+        return f"nothing yet, {wanted} wanted", 0.0
     if level is None:
         return "not told before the end", None
     share = 1.0 if level <= 0 else min(max(math.log(level) / math.log(result.delta), 0.0), 1.0)
-    return f"{at_most(level) if level > 0 else '0'} so far, {result.delta:g} wanted", share
+    return f"{percent(1 - float(at_most(level)) if level > 0 else 1)} so far, {wanted} wanted", share
 
 
 def arms_with_verdict(result: Result) -> tuple[int, int]:
