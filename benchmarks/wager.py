@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from surest.arms.characteristic import characteristic
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import parse_source
 from surest.lab.bench.run import order_of
 from surest.lab.bench.suites import instances_of
+from surest.lab.characteristic import characteristic
 from surest.search.identify import identify
 
 PAGE = Path(__file__).parents[1] / "docs" / "wager.md"

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import zeta
 
-from surest.arms.divergence import k_inf_above, k_inf_below, kl_each
+from surest.lab.divergence import k_inf_above, k_inf_below, kl_each
 
 CLOSE = 1e-9
 Move = tuple[str, tuple[int, ...] | int]

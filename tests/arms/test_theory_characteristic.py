@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from surest.arms.characteristic import characteristic
-from surest.arms.divergence import k_inf_above, k_inf_below, kl_each
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1
+from surest.lab.characteristic import characteristic
+from surest.lab.divergence import k_inf_above, k_inf_below, kl_each
 
 
 def test_the_numbers_everybody_knows() -> None:

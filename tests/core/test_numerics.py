@@ -7,7 +7,8 @@ import pytest
 from scipy import optimize, special
 
 from surest import numerics
-from surest.arms.divergence import kl_each
+from surest.lab import numerics as of_lab
+from surest.lab.divergence import kl_each
 from surest.speed.evidence import least_count
 
 
@@ -30,14 +31,14 @@ def test_binomial_tails(trials: int, p: float) -> None:
 def test_tails_of_student_and_quantiles_of_the_normal_law() -> None:
     for degrees in (1, 4, 29, 999):
         for t in (-3.0, -0.2, 0.0, 0.5, 1.7, 6.0):
-            assert math.isclose(numerics.student_tail(degrees, t), special.stdtr(degrees, -t), rel_tol=1e-10)
+            assert math.isclose(of_lab.student_tail(degrees, t), special.stdtr(degrees, -t), rel_tol=1e-10)
     for p in (1e-12, 0.01, 0.5, 0.8, 1 - 1e-9):
-        assert math.isclose(numerics.normal_quantile(p), special.ndtri(p), rel_tol=1e-14, abs_tol=1e-15)
+        assert math.isclose(of_lab.normal_quantile(p), special.ndtri(p), rel_tol=1e-14, abs_tol=1e-15)
 
 
 def test_zeta() -> None:
     for s in (1 + 1e-8, 1.01, 1.5, 2.0, 3.7, 20.0):
-        assert math.isclose(numerics.zeta(s), special.zeta(s), rel_tol=1e-14)
+        assert math.isclose(of_lab.zeta(s), special.zeta(s), rel_tol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -51,20 +52,20 @@ def test_zeta() -> None:
     ],
 )
 def test_roots(function: object, low: float, high: float) -> None:
-    found = numerics.root(function, low, high)
+    found = of_lab.root(function, low, high)
     expected = optimize.bisect(function, low, high, xtol=1e-15, rtol=1e-15, maxiter=500)
     assert math.isclose(found, expected, rel_tol=1e-14, abs_tol=1e-14)
 
 
 def test_without_a_change_of_sign_there_is_no_root() -> None:
     with pytest.raises(ValueError, match="same sign"):
-        numerics.root(lambda x: x + 1, 0.0, 1.0)
+        of_lab.root(lambda x: x + 1, 0.0, 1.0)
 
 
 def test_minima() -> None:
     for function in (lambda x: (x - 0.123) ** 2, lambda x: 1 / x + 3 / (1 - x), lambda x: x):
         expected = optimize.minimize_scalar(function, bounds=(0, 1), method="bounded", options={"xatol": 1e-10}).fun
-        assert math.isclose(numerics.minimum(function, 0.0, 1.0), expected, rel_tol=1e-9, abs_tol=1e-8)
+        assert math.isclose(of_lab.minimum(function, 0.0, 1.0), expected, rel_tol=1e-9, abs_tol=1e-8)
 
 
 def test_divergences() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -58,6 +59,10 @@ async def scored_later(arm: str, item: int) -> float:
     return float(arm == "a")
 
 
+async def judged_later(first: str, second: str) -> str:
+    return "a"
+
+
 FRESH: dict[str, Callable[..., Any]] = {
     "identify functions": lambda **s: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, progress=False, **s),
     "identify arrays": lambda **s: surest.identify({"a": [1.0] * 50, "b": [0.0] * 50}, **s),
@@ -73,6 +78,45 @@ LISTS: dict[str, Callable[..., Any]] = {
     "Session on items": lambda **s: surest.Session(["a", "b"], items=20, **s),
     "open_study on items": lambda **s: surest.open_study("memory:", "s", ["a", "b"], items=20, **s),
 }
+SOME: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "duel": (
+        lambda **s: surest.duel(["a", "b"], lambda first, second: "a", progress=False, **s),
+        ("delta", "epsilon", "top", "budget", "note", "seed"),
+    ),
+    "aduel": (
+        lambda **s: asyncio.run(surest.aduel(["a", "b"], judged_later, progress=False, **s)),
+        ("delta", "epsilon", "top", "budget", "note", "seed"),
+    ),
+    "recorded duels": (
+        lambda **s: surest.duel([("a", "b", 1)] * 9, progress=False, **s),
+        ("delta", "epsilon", "top", "budget", "note", "seed"),
+    ),
+    "plan": (lambda **s: surest.plan(arms=2, baseline=0.1, lift=0.8, runs=1, **s), (*SETTINGS,)),
+    "gate": (
+        lambda **s: surest.gate([1.0] * 9, [0.0] * 9, **s),
+        ("delta", "margin", "bounds", "minimise", "target", "seed"),
+    ),
+    "fastest": (lambda **s: surest.fastest({"a": int, "b": str}, max_runs=6, **s), ("delta", "seed")),
+}
+"""Doors that take some of the settings, and which."""
+OWN = {"gate": {"margin": (0.1,), "seed": ("soon",)}}
+"""What is fine there: any text is the seed of an order, and a gate has a margin without naming a control."""
+IGNORED: dict[str, Callable[[], Any]] = {
+    "vectorised": lambda: surest.identify({"a": [1.0], "b": [0.0]}, vectorised=True),
+    "seeded": lambda: surest.identify(surest.bernoulli([0.9, 0.1]), seeded=True),
+    "finished": lambda: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, finished=True, progress=False),
+    "retries": lambda: surest.identify({"a": lambda: 1.0, "b": lambda: 0.0}, retries=1, progress=False),
+    "columns": lambda: surest.evaluate(["a", "b"], ITEMS, score=score, columns={"arm": "x"}, progress=False),
+    "executor": lambda: surest.evaluate({"a": [1.0], "b": [0.0]}, executor=ThreadPoolExecutor(1)),
+    "executor ": lambda: surest.gate([1.0], [0.0], executor=ThreadPoolExecutor(1)),
+    "progress": lambda: surest.gate([1.0], [0.0], progress=False),
+    "columns ": lambda: surest.duel(["a", "b"], lambda first, second: "a", columns={"first": "x"}),
+    "items": lambda: surest.duel([("a", "b", 1)] * 9, items=ITEMS),
+    "score": lambda: surest.plan(arms=2, baseline=0.1, lift=0.8, score=0.5, runs=1),
+    "baseline": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), baseline=0.5, runs=1),
+    "workers": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), workers=4, runs=1),
+}
+"""Keywords that would be ignored."""
 COMMANDS = {
     "identify": ("identify", "{rows}"),
     "evaluate": ("evaluate", "{table}"),
@@ -92,6 +136,28 @@ def test_python_refuses_what_a_setting_cannot_be(door: str, name: str) -> None:
         with pytest.raises(SurestError, match=rf"(?i)\b{name}\b") as refused:
             {**FRESH, **LISTS}[door](**{name: value})
         assert not isinstance(refused.value, surest.Interrupted)
+
+
+@pytest.mark.parametrize("door", SOME)
+def test_doors_that_take_some_settings_refuse_all_others(door: str) -> None:
+    call, heeded = SOME[door]
+    for name, values in BAD.items():
+        for value in values:
+            if value in OWN.get(door, {}).get(name, ()):
+                continue
+            with pytest.raises((SurestError, TypeError), match=rf"(?i)\b{name}\b") as refused:
+                call(**{name: value})
+            assert name not in heeded or isinstance(refused.value, SurestError), (name, value)
+    for name in SETTINGS:
+        if name not in heeded:
+            with pytest.raises((SurestError, TypeError), match=name):
+                call(**{name: GOOD.get(name, 1)})
+
+
+@pytest.mark.parametrize("keyword", IGNORED)
+def test_what_a_call_would_ignore_is_refused(keyword: str) -> None:
+    with pytest.raises(surest.errors.UsageError, match=keyword.strip()):
+        IGNORED[keyword]()
 
 
 @pytest.mark.parametrize("name", GOOD)

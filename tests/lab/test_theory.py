@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surest.arms.divergence import chernoff_information, kl_each
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import example1, lower_bound_instance
+from surest.lab.divergence import chernoff_information, kl_each
 from surest.lab.theory import (
     UPPER_BOUNDS,
     entropy,

@@ -219,7 +219,7 @@ def test_costs_are_shown_as_costs(run: Run) -> None:
     )
     assert found["history"]
     report = read_report(out)
-    assert report.arms.leading(2) == [1, 0]
+    assert report.result.arms.leading(2) == [1, 0]
     assert ("costs", "from 0 to 10") in settings_rows(report)
     assert "mean reward" not in to_html(report)
 

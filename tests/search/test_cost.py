@@ -212,8 +212,8 @@ def test_logs_have_costs(tmp_path: Path) -> None:
 
 def test_bounds_per_cost(capsys: pytest.CaptureFixture[str]) -> None:
     """The best share by brute force, for two arms: T* per cost with Σ w·c in the place of Σ w."""
-    from surest.arms.characteristic import characteristic
-    from surest.arms.divergence import k_inf_above, k_inf_below
+    from surest.lab.characteristic import characteristic
+    from surest.lab.divergence import k_inf_above, k_inf_below
 
     levels, laws = (
         np.linspace(0.4501, 0.4999, 500),

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -62,12 +63,13 @@ class Batch:
 
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers."""
-        column = self.columns[name]
+        column, found = self.columns[name], array("d")
         try:
-            return np.fromiter(map(float, column), float, len(column))
+            found.extend(map(float, column))
         except ValueError:
-            row = next(i for i, text in enumerate(column) if not _is_number(text))
+            row = len(found)
             raise SourceError(f"{self.where(row)}: {name} {column[row]!r} is not a number") from None
+        return np.array(found)
 
 
 def is_log(path: str | Path) -> bool:
@@ -88,17 +90,10 @@ def is_log(path: str | Path) -> bool:
 
 
 class CsvFile:
-    """A CSV file with a header, opened once: what its columns are called is known before it is said which are read.
+    """A CSV file with a header, gzipped or not, opened once: its columns are known before it is said which are read.
 
-    Parameters
-    ----------
-    path : Path
-        The file; gzipped or not, its content tells.
-    growing : bool
-        Leave a last line without an end for later: another program may be writing it.
+    With `growing`, a last line without an end is left for later: another program may be writing it.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as written:
     ...     _ = written.write("arm,value\\na,1\\n")
@@ -113,17 +108,16 @@ class CsvFile:
         self.unfinished = False
         """Whether the last line had no end, once all is read."""
         self._file = _opened(path)
+        self._blocks = text_blocks(self._file, path, growing, self)
         try:
-            self._blocks = text_blocks(self._file, path, growing, self)
             first = io.StringIO(next(self._blocks, ""), newline="")
             reader = csv.reader(iter(first.readline, ""), strict=True)
-            try:
-                self.written = [name.strip() for name in next(filter(None, reader), [])]
-            except csv.Error as error:
-                raise SourceError(f"{path}, line {reader.line_num}: {error}") from None
-        except BaseException:
+            self.written = [name.strip() for name in next(filter(None, reader), [])]
+        except (csv.Error, SourceError) as error:
             self._file.close()
-            raise
+            raise (
+                error if isinstance(error, SourceError) else SourceError(f"{path}, line {reader.line_num}: {error}")
+            ) from None
         self.names = [name.lower() for name in self.written]
         """The names of all columns, as they are compared; `written` has them as they are. None where a file is empty."""
         self._above, self._first = reader.line_num, first.read()
@@ -148,12 +142,10 @@ class CsvFile:
             fields = _plain_fields(block, width)
             if fields is not None:
                 yield Batch(self.path, {name: fields[place::width] for name, place in at.items()}, above)
-            elif _is_closed(block):
-                yield from self._parsed(csv.reader(io.StringIO(block, newline=""), strict=True), at, width, above)
+                above += _line_breaks(block)
             else:  # a quoted field may go on in the next block: parse all that is left as one
                 left = chain.from_iterable(io.StringIO(b, newline="") for b in chain([block], self._blocks))
                 yield from self._parsed(csv.reader(left, strict=True), at, width, above)
-            above += _line_breaks(block)
             block = next(self._blocks, None)
 
     def _parsed(self, reader: "Reader", at: dict[str, int], width: int, start: int) -> Iterator[Batch]:
@@ -287,14 +279,6 @@ def _plain_fields(text: str, width: int) -> list[str] | None:
     return text.replace("\n", ",").split(",")  # several times as fast as csv
 
 
-def _is_closed(text: str) -> bool:
-    """Whether no quoted field goes on beyond the text."""
-    try:
-        return all(True for _ in csv.reader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error:
-        return False
-
-
 def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[str, str]:
     given = dict(columns or {})
     for name, theirs in given.items():
@@ -312,29 +296,16 @@ def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[st
 def _opened(path: Path) -> BinaryIO:
     try:
         file = path.open("rb")
-        try:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"  # what cannot be read at all, a folder say, fails here
-        except BaseException:
-            file.close()
-            raise
+        packed = file.peek(2)[:2] == b"\x1f\x8b"  # what cannot be read at all fails here
     except FileNotFoundError:
         raise SourceError(f"{path}: no such file") from None
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error}") from None
-    return _Unpacked(file) if packed else file  # type: ignore[return-value]
-
-
-class _Unpacked(gzip.GzipFile):
-    """A gzipped file that closes what it reads from."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._packed = file
-        super().__init__(fileobj=file, mode="rb")
-
-    def close(self) -> None:
-        """Close both."""
-        super().close()
-        self._packed.close()
+    if not packed:
+        return file
+    unpacked = gzip.GzipFile(fileobj=file)
+    unpacked.myfileobj = file  # type: ignore[assignment]  # to be closed with it
+    return unpacked  # type: ignore[return-value]
 
 
 def _read(file: BinaryIO, path: Path) -> bytes:
@@ -346,14 +317,6 @@ def _read(file: BinaryIO, path: Path) -> bytes:
 
 def _line_breaks(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 KEYS = ("item", "key", "id")
@@ -370,26 +333,12 @@ class Item(NamedTuple):
 
 
 def read_items(path: str | Path, key: str | None = None, *, growing: bool = False) -> list[Item]:
-    """The items of a file, by its suffix: .csv or .csv.gz, .jsonl or .ndjson, or otherwise text with an item a line.
+    """The items of a file in its order, by its suffix: .csv or .csv.gz, .jsonl or .ndjson, or text with an item a line.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file, gzipped or not. Blank lines are left out.
-    key : str, optional
-        The field or column that names an item; otherwise `item`, `key` or `id`, whichever is there first. An item of JSON
-        without any is named by its JSON, a line of text by itself.
-    growing : bool
-        Leave a last line of JSON without an end for later, and allow that there are no items yet: another program may be
-        writing them.
+    `key` is the field or column that names an item; otherwise `item`, `key` or `id`, whichever is there first. An item of JSON
+    without any is named by its JSON, a line of text by itself. No two have the same key. With `growing`, a last line of JSON
+    without an end is left for later, and there may be no items yet: another program may be writing them.
 
-    Returns
-    -------
-    list of Item
-        In the order of the file. No two have the same key.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
     ...     _ = file.write('{"id": "q1", "text": "2 + 2?"}\\n{"id": "q2", "text": "3 + 3?"}\\n')

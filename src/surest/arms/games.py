@@ -131,12 +131,9 @@ def _pgn(path: Path, shuffle: int | None) -> Games:
 
 
 def _gathered(
-    rows: Iterable[tuple[str, Any, Any, Any]],
-    items: Iterable[Any] = (),
-    notes: tuple[str, ...] = (),
-    *,
+    rows: Iterable[tuple[str, Any, Any, Any]], items: Iterable[Any] = (), notes: tuple[str, ...] = (), *,
     shuffle: int | None = None,
-) -> Games:
+) -> Games:  # fmt: skip
     games: list[Game] = []
     players: dict[str, int] = {}
     for where, first, second, given in rows:

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from surest.arms.files import Columns
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.recorded import read_csv
 from surest.core.protocol import FloatArray
@@ -52,15 +51,8 @@ def lower_bound_instance(gaps: npt.ArrayLike, variances: npt.ArrayLike) -> Finit
     )
 
 
-def parse_source(
-    source: str,
-    instance: str | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    columns: Columns | None = None,
-) -> FiniteArms:
-    """The arms that a source names: see `FORMS`. A file's rewards lie within `bounds`, the arms' on [0, 1].
-
-    `columns` are a file's own names of its columns.
+def parse_source(source: str, instance: str | None = None) -> FiniteArms:
+    """The arms that a source names: see `FORMS`.
 
     >>> parse_source("bernoulli:0.5,0.45").means
     array([0.5 , 0.45])
@@ -72,22 +64,22 @@ def parse_source(
         if instance is not None:
             raise SourceError(f"--instance {instance!r} goes with a CSV file; {source!r} is a single instance")
         return KINDS[kind](rest, source)
-    if colon and not _exists(source) and "/" not in kind and "." not in kind:
+    if is_path(source):
+        return read_csv(source, instance)
+    if colon and "/" not in kind and "." not in kind:
         near = get_close_matches(kind, KINDS, 1)
-        raise SourceError(
-            f"{source!r} is not a source{f' (did you mean {near[0]}:…?)' if near else ''}; allowed: {FORMS}"
-        )
-    if not _exists(source):
-        if "." in source.rpartition("/")[2].strip("."):
-            raise SourceError(f"there is no file {source!r}; allowed: {FORMS}")
-        raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
-    return read_csv(source, instance, bounds, columns)
+        hint = f" (did you mean {near[0]}:…?)" if near else ""
+        raise SourceError(f"{source!r} is not a source{hint}; allowed: {FORMS}")
+    if "." in source.rpartition("/")[2].strip("."):
+        raise SourceError(f"there is no file {source!r}; allowed: {FORMS}")
+    raise SourceError(f"{source!r} is neither a file nor a source; allowed: {FORMS}")
 
 
-def _exists(source: str) -> bool:
+def is_path(source: str) -> bool:
+    """Whether there is such a file or folder."""
     try:
         return Path(source).exists()
-    except OSError:  # a name that no file can have
+    except (OSError, ValueError):  # a name that no file can have
         return False
 
 

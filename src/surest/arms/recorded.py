@@ -21,21 +21,9 @@ from surest.errors import SourceError
 
 NEEDED, OPTIONAL = ("arm", "value"), ("instance", "count")
 PAIRING = {
-    "item",
-    "question",
-    "fold",
-    "split",
-    "id",
-    "example",
-    "sample",
-    "case",
-    "task",
-    "problem",
-    "prompt",
-    "test",
-    "doc",
-}
-PAIRING |= {"document", "query", "block", "pair", "subject", "user", "input"}
+    "item", "question", "fold", "split", "id", "example", "sample", "case", "task", "problem", "prompt", "test", "doc",
+    "document", "query", "block", "pair", "subject", "user", "input",
+}  # fmt: skip
 """Names of columns that usually pair rows, as they are, in the plural or with _id: what several arms were tried on."""
 ABOUT_ITEMS = (
     "the column '{}' was not used. If it names what several arms were tried on, this is a list of items, and they are to be "
@@ -54,26 +42,8 @@ def read_csv(
     bounds: tuple[float, float] = (0.0, 1.0),
     columns: Columns | None = None,
 ) -> FiniteArms:
-    """The laws of the arms of a file: a pull draws from the recorded rewards, with replacement.
+    """The laws of the arms of a file, in its order: a pull draws from the recorded rewards, put on [0, 1], with replacement.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    instance : str, optional
-        Which instance; may be left out where there is only one.
-    bounds : tuple of float
-        The range of the rewards. They are put on [0, 1].
-    columns : mapping, optional
-        The file's names of columns, where they are others: ``{"arm": "model", "value": "score"}``.
-
-    Returns
-    -------
-    FiniteArms
-        The arms, in the order in which the file first names them.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("arm,value,count\\na,1,3\\na,0,1\\nb,1,1\\n")
@@ -81,18 +51,19 @@ def read_csv(
     ...     read_csv(file.name).means
     array([0.75, 1.  ])
     """
-    return chosen(read_instances(path, bounds, columns), instance, path)
+    with CsvFile(Path(path)) as file:
+        return chosen(laws_in(file, bounds, columns), instance, path)
 
 
-def read_instances(
-    path: str | Path, bounds: tuple[float, float] = (0.0, 1.0), columns: Columns | None = None
-) -> dict[str, FiniteArms]:
+def read_instances(path: str | Path) -> dict[str, FiniteArms]:
     """The laws of all instances of a file, by name (an empty name where the file has no such column)."""
     with CsvFile(Path(path)) as file:
-        return laws_in(file, bounds, columns)
+        return laws_in(file)
 
 
-def laws_in(file: CsvFile, bounds: tuple[float, float], columns: Columns | None) -> dict[str, FiniteArms]:
+def laws_in(
+    file: CsvFile, bounds: tuple[float, float] = (0.0, 1.0), columns: Columns | None = None
+) -> dict[str, FiniteArms]:
     """The laws of all instances of a file that is open."""
     groups = _Groups()
     for batch in file.batches(NEEDED, OPTIONAL, columns):
@@ -120,29 +91,13 @@ class InOrder:
 
 
 def read_in_order(
-    path: str | Path,
-    instance: str | None = None,
-    columns: Columns | None = None,
-    growing: bool = True,
+    path: str | Path, instance: str | None = None, columns: Columns | None = None, growing: bool = True,
     within: tuple[float, float] | None = None,
-) -> InOrder:
+) -> InOrder:  # fmt: skip
     """The numbers that a file holds, or those that the files of a folder hold, by the files' names: evidence, not a law.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file, or a folder of files that end in .csv or .csv.gz.
-    instance : str, optional
-        Which instance; may be left out where there is only one.
-    columns : mapping, optional
-        The file's names of columns, where they are others.
-    growing : bool
-        Whether another program may still be writing: a last line without an end is then left for later.
-    within : tuple of float, optional
-        Refuse numbers outside of this range, naming their line.
+    With `growing`, a last line without an end is left for later. Numbers that are not `within` a range are refused.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
     ...     _ = file.write("date,arm,value\\nmonday,a,0.5\\nmonday,b,1\\ntuesday,a,0.25\\n")
@@ -154,12 +109,9 @@ def read_in_order(
 
 
 def in_order(
-    files: Iterable[CsvFile],
-    path: str | Path,
-    instance: str | None = None,
-    columns: Columns | None = None,
+    files: Iterable[CsvFile], path: str | Path, instance: str | None = None, columns: Columns | None = None,
     within: tuple[float, float] | None = None,
-) -> InOrder:
+) -> InOrder:  # fmt: skip
     """The same of files that are open; each is closed once it is read."""
     groups, unfinished, others = _Groups(), [], list[str]()
     for opened in files:
@@ -172,23 +124,31 @@ def in_order(
                     raise SourceError(f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not a number")
                 if within is not None:
                     _on_unit(batch, values, within)
-                _refuse_counts(batch)
+                counts = _counts(batch)
+                if counts is not None and (counts != 1).any():
+                    row = int((counts != 1).argmax())
+                    raise SourceError(
+                        f"{batch.where(row)}: a count of {counts[row]:g}; where equal rewards are put together their order is "
+                        "lost. Give one row for each reward, in the order in which they were recorded"
+                    )
                 groups.add(batch, values, None)
             if file.growing and file.unfinished:
                 unfinished.append(str(file.path))
     instances: dict[str, dict[str, array[float]]] = {}
     for (name, arm), numbers, _ in groups:
         instances.setdefault(name, {})[arm] = numbers
-    if instance is None and len(instances) < 2:
-        numbers_of = next(iter(instances.values()), {})
-    else:
-        numbers_of = chosen(instances, instance, path)
+    numbers_of = chosen(instances, instance, path) if instances or instance is not None else {}
     return InOrder(numbers_of, tuple(unfinished), pairing(others, columns))
 
 
 def open_files(path: Path, growing: bool) -> Iterator[CsvFile]:
     """A file, or those of a folder, one after the other."""
-    return (CsvFile(file, growing) for file in _files(path))
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.name.endswith((".csv", ".csv.gz")))
+        if not files:
+            raise SourceError(f"the folder {path} holds no file that ends in .csv or .csv.gz")
+    return (CsvFile(file, growing) for file in files)
 
 
 def pairing(names: Iterable[str], columns: Columns | None = None) -> str | None:
@@ -240,24 +200,16 @@ class _Groups:
         arms = batch.columns["arm"]
         names = batch.columns.get("instance")
         texts: list[str | Key] = list(arms) if names is None else list(zip(names, arms, strict=True))
-        try:
-            return np.fromiter(map(self._seen.__getitem__, texts), np.int64, len(texts))
-        except KeyError:
-            self._meet(batch, texts)
-            return np.fromiter(map(self._seen.__getitem__, texts), np.int64, len(texts))
-
-    def _meet(self, batch: Batch, texts: list[str | Key]) -> None:
-        """Make room for arms that were not seen before."""
-        for text in dict.fromkeys(texts):
-            if text not in self._seen:
-                key = ("", text.strip()) if isinstance(text, str) else (text[0].strip(), text[1].strip())
-                if not key[1]:
-                    raise SourceError(f"{batch.where(texts.index(text))}: the arm has no name")
-                self._seen[text] = self.keys.setdefault(key, len(self.keys))
+        for text in dict.fromkeys(texts) if set(texts) - self._seen.keys() else ():
+            key = ("", text.strip()) if isinstance(text, str) else (text[0].strip(), text[1].strip())
+            if not key[1]:
+                raise SourceError(f"{batch.where(texts.index(text))}: the arm has no name")
+            self._seen[text] = self.keys.setdefault(key, len(self.keys))
         while len(self._values) < len(self.keys):
             self._values.append(array("d"))
             self._counts.append(array("d"))
             self._most.append(MERGED_FROM)
+        return np.fromiter(map(self._seen.__getitem__, texts), np.int64, len(texts))
 
 
 def _on_unit(batch: Batch, values: FloatArray, bounds: tuple[float, float]) -> FloatArray:
@@ -286,25 +238,6 @@ def _counts(batch: Batch) -> FloatArray | None:
             f"{batch.where(row)}: count {batch.columns['count'][row]!r} is not a whole number from 0 to 2^53"
         )
     return counts
-
-
-def _refuse_counts(batch: Batch) -> None:
-    counts = _counts(batch)
-    if counts is not None and (counts != 1).any():
-        row = int((counts != 1).argmax())
-        raise SourceError(
-            f"{batch.where(row)}: a count of {counts[row]:g}; where equal rewards are put together their order is lost. "
-            "Give one row for each reward, in the order in which they were recorded"
-        )
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(file for file in path.iterdir() if file.name.endswith((".csv", ".csv.gz")))
-    if not files:
-        raise SourceError(f"the folder {path} holds no file that ends in .csv or .csv.gz")
-    return files
 
 
 def chosen(instances: dict[str, T], instance: str | None, path: str | Path) -> T:

@@ -1,6 +1,7 @@
 """Tables of arms × items: every arm's value on every item of a list, with gaps where nothing was evaluated yet."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -44,24 +45,15 @@ class Table:
 def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = None, common: bool = True) -> Table:
     """A table from whatever holds one.
 
-    Parameters
-    ----------
-    data : path, DataFrame, mapping or 2-D array
-        A CSV file, gzipped or not, or a pandas or polars DataFrame, with the columns arm, item and value, or wide: with a
-        column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an
-        array, the other way round: a row for each arm and a column for each item. Or a log of an evaluation by inspect_ai,
-        lm-evaluation-harness or promptfoo, a folder of logs, or a list of either.
-    columns : mapping, optional
-        Other names of the columns of a file or a long DataFrame: ``{"arm": "model", "item": "question", "value": "score"}``.
-        With ``{"item": …}`` alone, the column of a wide table that names the items; otherwise `item`, `key` or `id`, the only
-        column of text, or a first column that numbers the rows.
-    scorer : str, optional
-        The scorer of logs that counts, where a sample has several.
-    common : bool
-        Of logs: the list is what all runs have, instead of what any has.
+    That is a CSV file, gzipped or not, or a pandas or polars DataFrame, with the columns arm, item and value, or wide: with a
+    column for each arm and a row for each item; ``{arm: {item: value}}`` or ``{arm: [value, …]}``; an array, the other way round:
+    a row for each arm and a column for each item; or a log of an evaluation by inspect_ai, lm-evaluation-harness or promptfoo, a
+    folder of logs, or a list of either, of which `scorer` counts, on the list that all runs have (`common`) or any has.
 
-    Examples
-    --------
+    `columns` are other names of columns: ``{"arm": "model", "item": "question", "value": "score"}``. With ``{"item": …}``
+    alone, the column of a wide table that names the items; otherwise `item`, `key` or `id`, the only column of text, or a first
+    column that numbers the rows.
+
     >>> table = table_of({"terse": {"q1": 1, "q2": 0}, "polite": {"q2": 1}})
     >>> table.labels, table.items, table.values
     (('terse', 'polite'), ('q1', 'q2'), array([[ 1.,  0.],
@@ -71,8 +63,10 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
         return data
     paths = data if isinstance(data, list | tuple) else [data]
     if paths and all(isinstance(path, str | Path) for path in paths):
-        if len(paths) == 1 and scorer is None and not (is_log(paths[0]) or _is_json(paths[0])):
-            return read_table(paths[0], columns)
+        name = str(paths[0])  # there are no tables of JSON: such a file must be a log
+        is_json = name.lower().endswith((".json", ".jsonl")) and Path(name).exists()
+        if len(paths) == 1 and scorer is None and not (is_json or is_log(name)):
+            return read_table(name, columns)
         if columns:
             raise SourceError("names of columns (--arm-column, --item-column, --value-column) go with one table")
         found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)
@@ -87,11 +81,6 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
     if isinstance(data, Mapping):
         return _of_mapping(data)
     return _of_array(data)
-
-
-def _is_json(path: str | Path) -> bool:
-    """Whether it must be a log: there are no tables of JSON."""
-    return str(path).lower().endswith((".json", ".jsonl")) and Path(path).exists()
 
 
 def read_table(path: str | Path, columns: Columns | None = None) -> Table:
@@ -305,12 +294,9 @@ def _places(batch: Batch, name: str, seen: dict[str, int]) -> IntArray:
 
 
 def _filled(
-    labels: tuple[Hashable, ...],
-    items: tuple[Hashable, ...],
-    cells: tuple[IntArray, IntArray, FloatArray],
-    where: Callable[[int], str],
-    source: str = "",
-) -> Table:
+    labels: tuple[Hashable, ...], items: tuple[Hashable, ...], cells: tuple[IntArray, IntArray, FloatArray],
+    where: Callable[[int], str], source: str = "",
+) -> Table:  # fmt: skip
     """A table from cells that are given once each."""
     _check_size(len(labels), len(items))
     rows, cols, values = cells
@@ -333,9 +319,7 @@ def _filled(
 
 def _check_size(arms: int, items: int) -> None:
     if arms * items > MOST_CELLS:
-        raise SourceError(
-            f"{arms:,} arms × {items:,} items are more than the {MOST_CELLS:,} cells that a table may have"
-        )
+        raise SourceError(f"{arms:,} arms × {items:,} items: more than {MOST_CELLS:,} cells, the most of a table")
     if not arms or not items:
         raise SourceError(f"a table of {arms} arms and {items} items; at least one of each is needed")
 
@@ -357,10 +341,11 @@ def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
         return _of_long_frame(frame, long, "cost" if "cost" in names and "cost" not in long else None)
     if set(columns) - {"item"}:
         raise SourceError(f"the DataFrame needs the columns {', '.join(long)}; it has {_some(names)}")
-    item = _item_column(
-        names, columns.get("item"), lambda name: np.asarray(frame[name]).dtype.kind not in "biuf" and _is_text(frame[name]),
-        lambda name: list(frame[name]),
-    )  # fmt: skip
+
+    def is_text(name: Any) -> bool:
+        return np.asarray(frame[name]).dtype.kind not in "biuf" and any(isinstance(value, str) for value in frame[name])
+
+    item = _item_column(names, columns.get("item"), is_text, lambda name: list(frame[name]))
     arms = [name for name in names if name != item]
     keys = list(frame[item]) if item is not None else list(getattr(frame, "index", range(len(frame))))
     try:
@@ -432,11 +417,8 @@ def _of_array(data: Any) -> Table:
 
 def _of_rows(labels: tuple[Hashable, ...], items: tuple[Hashable, ...], rows: list[FloatArray]) -> Table:
     _check_size(len(labels), len(items))
-    seen: set[Hashable] = set()
-    for item in items:
-        if item in seen:
-            raise SourceError(f"item {item!r} is there twice; an item has one row")
-        seen.add(item)
+    if len(set(items)) < len(items):
+        raise SourceError(f"item {Counter(items).most_common(1)[0][0]!r} is there twice; an item has one row")
     return Table(labels, items, np.array(rows, float).reshape(len(labels), len(items)))
 
 
@@ -449,24 +431,14 @@ def _numbers(values: Any, what: str) -> FloatArray:
         numbers = np.full(len(values), np.nan)
         for place, value in enumerate(values):
             if value is not None and not _is_missing(value):
-                numbers[place] = _number(value, f"{what}: {value!r} at position {place}")
+                try:
+                    numbers[place] = "" if isinstance(value, str | bytes) else value  # a text is none, whatever it says
+                except (TypeError, ValueError):
+                    raise SourceError(f"{what}: {value!r} at position {place} is not a number") from None
     infinite = np.isinf(numbers)
     if infinite.any():
         raise SourceError(f"{what}: {numbers[infinite][0]} at position {int(infinite.argmax())} is not a finite number")
     return numbers
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        if isinstance(value, str | bytes):
-            raise ValueError
-        return float(value)
-    except (TypeError, ValueError):
-        raise SourceError(f"{what} is not a number") from None
-
-
-def _is_text(values: Any) -> bool:
-    return any(isinstance(value, str) for value in values)
 
 
 def _is_missing(value: Any) -> bool:

@@ -4,15 +4,15 @@ Columns `arm`, `successes` and `trials`, or clicks of impressions, or conversion
 `columns`. An arm has one row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from surest.arms.files import Batch, Columns, CsvFile
-from surest.core.protocol import Atoms, FloatArray, IntArray, Pull, atoms_of
+from surest.arms.files import Columns, CsvFile
+from surest.core.protocol import Atoms, IntArray, Pull, atoms_of
 from surest.core.scale import Scale
 from surest.errors import SourceError
 
@@ -35,9 +35,10 @@ class Totals:
             if not 0 <= successes <= trials:
                 raise SourceError(f"arm {label!r}: {successes:,} successes of {trials:,} trials; {_NOT_MORE}")
 
-    def bandit(self, scale: Scale) -> "Told":
+    def bandit(self, scale: Scale) -> "AllTrials":
         """What answers a request for all of them."""
-        return Told(self, scale)
+        counts = np.column_stack([self.trials - self.successes, self.successes])
+        return AllTrials(self.labels, counts[:, ::-1] if scale.minimise else counts)
 
     def since(self, before: "Totals", source: str) -> "Totals":
         """The same with the arms in the order of earlier totals. Refuse what cannot have grown out of them: trials do not come
@@ -48,44 +49,30 @@ class Totals:
                 "row for every arm from the start, of 0 trials if there are none yet"
             )
         order = [self.labels.index(label) for label in before.labels]
-        return Totals(before.labels, self.successes[order], self.trials[order])._not_fewer(before, source)
-
-    def _not_fewer(self, before: "Totals", source: str) -> "Totals":
-        fewer = (self.successes < before.successes) | (self.trials - self.successes < before.trials - before.successes)
+        now = Totals(before.labels, self.successes[order], self.trials[order])
+        fewer = (now.successes < before.successes) | (now.trials - now.successes < before.trials - before.successes)
         if fewer.any():
             k = int(fewer.argmax())
             raise SourceError(
-                f"{source}: arm {self.labels[k]!r} had {before.successes[k]:,} successes of {before.trials[k]:,} trials, and "
-                f"has {self.successes[k]:,} of {self.trials[k]:,} now; totals of a search can only grow. Begin a new one"
+                f"{source}: arm {now.labels[k]!r} had {before.successes[k]:,} successes of {before.trials[k]:,} trials, and "
+                f"has {now.successes[k]:,} of {now.trials[k]:,} now; totals of a search can only grow. Begin a new one"
             )
-        return self
+        return now
 
 
 _NOT_MORE = "give whole numbers from 0 on, and not more successes than trials"
 
 
-@dataclass(frozen=True)
-class Told:
+class AllTrials(NamedTuple):
     """Answers a request for as many rewards as there are."""
 
-    totals: Totals
-    scale: Scale
-
-    @property
-    def labels(self) -> tuple[Any, ...]:
-        """The arms' labels."""
-        return self.totals.labels
+    labels: tuple[Any, ...]
+    counts: IntArray
+    """Of each arm: how many rewards a procedure sees as 0, and how many as 1."""
 
     def answer(self, request: Pull) -> Atoms:
-        """All trials of the arms asked for: each a 1 or a 0, in the scale's units."""
-        return atoms_of([self._atoms(int(arm)) for arm in request.arms])
-
-    def _atoms(self, arm: int) -> tuple[FloatArray, IntArray]:
-        won, trials = int(self.totals.successes[arm]), int(self.totals.trials[arm])
-        values = np.array([self.scale.to_unit(0.0), self.scale.to_unit(1.0)])
-        counts = np.array([trials - won, won])
-        order = [k for k in np.argsort(values).tolist() if counts[k]]
-        return values[order], counts[order]
+        """All trials of the arms asked for."""
+        return atoms_of([(np.flatnonzero(row).astype(float), row[row > 0]) for row in self.counts[request.arms]])
 
 
 def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> dict[str, str] | None:
@@ -145,8 +132,8 @@ def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, a
     found: dict[str, tuple[int, int]] = {}
     lines: dict[str, int] = {}
     for batch in file.batches(NEEDED, (), mapping):
-        rows = zip(batch.columns["arm"], _whole(batch, "successes"), _whole(batch, "trials"), strict=True)
-        for row, (text, won, trials) in enumerate(rows):
+        both = (_whole(batch.numbers(name).tolist(), batch.columns[name], batch.where, name) for name in NEEDED[1:])
+        for row, (text, won, trials) in enumerate(zip(batch.columns["arm"], *both, strict=True)):
             label = text.strip()
             if not label:
                 raise SourceError(f"{batch.where(row)}: the arm has no name")
@@ -185,35 +172,26 @@ def frame_totals(frame: Any, columns: Columns | None = None) -> Totals | None:
     missing = next((name for name in ours.values() if name.strip().lower() not in names), None)
     if missing is not None:
         raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(tuple(names))}")
-    arms, won, trials = (list(frame[names[ours[name].strip().lower()]]) for name in NEEDED)
+    arms, *numbers = (list(frame[names[ours[name].strip().lower()]]) for name in NEEDED)
     twice = next((arm for arm in arms if arms.count(arm) > 1), None)
     if twice is not None:
         raise SourceError(f"the DataFrame has several rows for arm {twice!r}; give each arm one row: add them up")
-    pairs = zip(_numbers(won, "successes"), _numbers(trials, "trials"), strict=True)
-    return totals_of(dict(zip(arms, pairs, strict=True)))
+    whole = [
+        _whole(of, of, "row {} of the DataFrame".format, name) for of, name in zip(numbers, NEEDED[1:], strict=True)
+    ]
+    return totals_of(dict(zip(arms, zip(*whole, strict=True), strict=True)))
 
 
-def _numbers(values: Sequence[Any], name: str) -> list[int]:
+def _whole(values: Sequence[Any], written: Sequence[Any], where: Callable[[int], str], name: str) -> list[int]:
+    """Whole numbers; what is none is refused as it was `written`."""
     for row, value in enumerate(values):
-        if not _is_total(value):
-            raise SourceError(f"row {row} of the DataFrame: {name} {value!r} is not a whole number from 0 to 2^53")
+        try:
+            fits = bool(0 <= value < MOST and value == int(value))
+        except (TypeError, ValueError, OverflowError):  # a text, a missing value
+            fits = False
+        if not fits:
+            raise SourceError(f"{where(row)}: {name} {written[row]!r} is not a whole number from 0 to 2^53")
     return [int(value) for value in values]
-
-
-def _is_total(value: Any) -> bool:
-    try:
-        return bool(0 <= value < MOST and value == int(value))
-    except (TypeError, ValueError, OverflowError):  # a text, a missing value
-        return False
-
-
-def _whole(batch: Batch, name: str) -> list[int]:
-    numbers = batch.numbers(name)
-    for row, value in enumerate(numbers.tolist()):
-        if not _is_total(value):
-            text = batch.columns[name][row]
-            raise SourceError(f"{batch.where(row)}: {name} {text!r} is not a whole number from 0 to 2^53")
-    return [int(value) for value in numbers.tolist()]
 
 
 def _some(labels: Sequence[Any]) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 from surest.algorithms import all_entries
 from surest.algorithms.tally import ENTRY as TALLY
 from surest.cli.console import Output, print_json
+from surest.cli.settings import option
 
 ASKED = {
     "top": "the m best arms",
@@ -20,7 +21,7 @@ ASKED = {
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@option("--json as_json", "Print a JSON list.")
 def algorithms(as_json: bool) -> None:
     """List the algorithms: what each one looks for, and whether a theorem covers it."""
     entries = (*all_entries(), replace(TALLY, options=None))  # which has no options: it is given totals
@@ -40,6 +41,6 @@ def algorithms(as_json: bool) -> None:
         console.print(Padding(Text(f"{row['summary']} ({row['reference']})"), (0, 0, 0, 4)))
     console.print("\n--option NAME=VALUE:", style="bold")
     for entry in entries:
-        for option, (kind, meaning) in (entry.options or {}).items():
+        for name, (kind, meaning) in (entry.options or {}).items():
             if kind != "Constants":  # which a command line cannot write
-                console.print(Text(f"{entry.name}: {option}, {meaning}"))
+                console.print(Text(f"{entry.name}: {name}, {meaning}"))

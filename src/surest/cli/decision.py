@@ -3,16 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import click
-
 from surest.errors import UsageError
 from surest.text import shell_line
-
-decision_option = click.option(
-    "--decision",
-    metavar="FILE",
-    help="Write the verdict with all that it rests on, for surest-verify: .jsonl or .jsonl.gz.",
-)
 
 
 def check_decision(path: str | None, algorithm: Any = None) -> None:

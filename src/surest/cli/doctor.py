@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from surest import __version__
+from surest.cli.settings import option
 from surest.cli.streams import print_json, say
 from surest.masking import masked
 
@@ -37,7 +38,7 @@ PLAIN = (
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--json as_json", "Print one JSON object.")
 def doctor(as_json: bool) -> int:
     """Show what is installed, whether kernels are compiled, and which folders are writable.
 

@@ -14,7 +14,7 @@ import msgspec
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn, show_result
 from surest.cli.progress import Watch, status_of
-from surest.cli.settings import command_options, output_options, settings_given, some_options
+from surest.cli.settings import command_options, option, output_options, settings_given, some_options
 from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.scale import Scale
@@ -26,20 +26,18 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @click.command()
 @click.argument("source", required=False, metavar="[DUELS]")
 @some_options(SETTINGS)
-@click.option("--strict", is_flag=True, help="Show also that somebody beats all others.")
-@click.option("--rank", is_flag=True, help="Tell every pair apart: a full ranking.")
-@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm; give one --arm for each.")
-@click.option(
+@option("--strict", "Show also that somebody beats all others.")
+@option("--rank", "Tell every pair apart: a full ranking.")
+@option("--arm labels", "An arm; give one --arm for each.", "LABEL", multiple=True)
+@option(
     "--judge",
-    metavar="COMMAND",
-    help="Judges two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
+    "Judges two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
     "label, tie, or the first's score from 0 to 1.",
+    "COMMAND",
 )
-@click.option("--items", metavar="FILE", help="What duels are on, drawn anew for each: lines of text, .jsonl or .csv.")
-@click.option(
-    "--column", "columns", multiple=True, metavar="OURS=THEIRS", help="Another name of a column: first=model_a."
-)
-@click.option("--shuffle", type=int, metavar="SEED", help="Put recorded duels, whose order was lost, in a random one.")
+@option("--items", "What duels are on, drawn anew for each: lines of text, .jsonl or .csv.", "FILE")
+@option("--column columns", "Another name of a column: first=model_a.", "OURS=THEIRS", multiple=True)
+@option("--shuffle", "Put recorded duels, whose order was lost, in a random one.", "SEED", type=int)
 @command_options
 @output_options
 def duel(**given: Any) -> int:

@@ -10,7 +10,14 @@ import click
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn
-from surest.cli.settings import command_options, item_problem_options, output_options, settings_given
+from surest.cli.settings import (
+    column_options,
+    command_options,
+    item_problem_options,
+    option,
+    output_options,
+    settings_given,
+)
 from surest.cli.streams import say
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import Scale, checked_scale
@@ -24,25 +31,22 @@ COLUMNS = ("arm", "item", "value")
 @click.command()
 @click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
 @item_problem_options
-@click.option(
+@option(
     "--suggest",
+    "Print the next K cells to evaluate, as CSV, and no more; with --json among the rest.",
+    "K",
     type=click.IntRange(1),
-    metavar="K",
-    help="Print the next K cells to evaluate, as CSV, and no more; with --json among the rest.",
 )
-@click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
-@click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
-@click.option("--value-column", metavar="NAME", help="The column that holds the score.  [default: value]")
-@click.option("--simulate", is_flag=True, help="Search the TABLE or LOGs as if each score had to be evaluated.")
-@click.option("--scorer", metavar="NAME", help="The scorer of the LOGs that counts, where a sample has several.")
-@click.option("--items", metavar="FILE", help="The items to run commands on: lines of text, .jsonl or .csv.")
-@click.option(
-    "--command",
-    "commands",
-    multiple=True,
-    metavar="NAME=COMMAND",
-    help="An arm: a command whose last line of output is its score; {item} is replaced by the item, or else the item comes on "
+@column_options("arm", "item", "value")
+@option("--simulate", "Search the TABLE or LOGs as if each score had to be evaluated.")
+@option("--scorer", "The scorer of the LOGs that counts, where a sample has several.", "NAME")
+@option("--items", "The items to run commands on: lines of text, .jsonl or .csv.", "FILE")
+@option(
+    "--command commands",
+    "An arm: a command whose last line of output is its score; {item} is replaced by the item, or else the item comes on "
     "standard input. Repeat for each arm.",
+    "NAME=COMMAND",
+    multiple=True,
 )
 @command_options
 @output_options

@@ -10,9 +10,18 @@ from typing import Any
 
 import click
 
-from surest.cli.decision import check_decision, decision_option, write_decision
+from surest.cli.decision import check_decision, write_decision
 from surest.cli.evaluate import as_csv
-from surest.cli.settings import check_bounds, columns_given, parse_bounds, part
+from surest.cli.settings import (
+    check_bounds,
+    column_options,
+    columns_given,
+    decision_option,
+    option,
+    parse_bounds,
+    part,
+    storage_option,
+)
 from surest.cli.streams import print_json, say
 from surest.core.problem import TARGETS
 from surest.errors import UsageError
@@ -26,77 +35,54 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
-@click.option(
-    "--margin", type=part, default="0", metavar="D", help="How much worse is allowed: 0.03 or 3%.  [default: 0]"
-)
-@click.option(
-    "--delta",
-    type=float,
-    default=0.05,
-    metavar="P",
-    help="The allowed probability of a wrong verdict.  [default: 0.05]",
-)
-@click.option(
-    "--equivalent", type=float, metavar="D", help="Ask whether both are the same within ±D, instead of a margin."
-)
-@click.option(
+@option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=part, default="0")
+@option("--delta", "The allowed probability of a wrong verdict.  [default: 0.05]", "P", type=float, default=0.05)
+@option("--equivalent", "Ask whether both are the same within ±D, instead of a margin.", "D", type=float)
+@option(
     "--history",
+    "Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
+    "FILE",
     multiple=True,
-    metavar="FILE",
-    help="Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
 )
-@click.option(
+@option(
     "--predict/--no-predict",
+    "Whether scores are predicted from BASELINE; not where it is evaluated along with CANDIDATE.  [default: predict]",
     default=True,
-    help="Whether scores are predicted from BASELINE; not where it is evaluated along with CANDIDATE.  [default: predict]",
 )
-@click.option("--baseline", metavar="ARM", help="The arm of the TABLE or study to compare with.")
-@click.option("--candidate", metavar="ARM", help="The arm of the TABLE or study to be judged.")
-@click.option("--study", metavar="NAME", help="Judge two arms of a study on a list of items.")
-@click.option("--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]")
-@click.option(
-    "--items", metavar="FILE|N", help="The list of all items, or how many there are.  [default: those of BASELINE]"
-)
-@click.option(
+@option("--baseline", "The arm of the TABLE or study to compare with.", "ARM")
+@option("--candidate", "The arm of the TABLE or study to be judged.", "ARM")
+@option("--study", "Judge two arms of a study on a list of items.", "NAME")
+@storage_option
+@option("--items", "The list of all items, or how many there are.  [default: those of BASELINE]", "FILE|N")
+@option(
     "--target",
+    "What is judged: the mean on the list, or in the population that the items are a random sample of.",
     type=click.Choice(TARGETS),
     default="items",
-    help="What is judged: the mean on the list, or in the population that the items are a random sample of.",
 )
-@click.option(
-    "--bounds",
-    metavar="LOW,HIGH",
-    callback=check_bounds,
-    help="The lowest and the highest possible value.  [default: 0,1]",
-)
-@click.option("--minimise", is_flag=True, help="Values are costs: larger is worse.")
-@click.option("--seed", metavar="TEXT", help="Draws the order of the items: a number, a commit.  [default: 0]")
-@click.option(
-    "--shuffled", is_flag=True, help="The list is in a random order already, drawn before anything was evaluated."
-)
-@click.option("--common", is_flag=True, help="Compare on the items that both have; they are the list.")
-@click.option("--strict", is_flag=True, help="Refuse items that only one of both has.")
-@click.option(
+@option("--bounds", "The lowest and the highest possible value.  [default: 0,1]", "LOW,HIGH", callback=check_bounds)
+@option("--minimise", "Values are costs: larger is worse.")
+@option("--seed", "Draws the order of the items: a number, a commit.  [default: 0]", "TEXT")
+@option("--shuffled", "The list is in a random order already, drawn before anything was evaluated.")
+@option("--common", "Compare on the items that both have; they are the list.")
+@option("--strict", "Refuse items that only one of both has.")
+@option(
     "--suggest",
+    "While it is not decided, print the next K cells to evaluate, as CSV; with --json among the rest.",
+    "K",
     type=click.IntRange(1),
-    metavar="K",
-    help="While it is not decided, print the next K cells to evaluate, as CSV; with --json among the rest.",
 )
-@click.option("--arm-column", metavar="NAME", help="The column of TABLE that names the arm.  [default: arm]")
-@click.option("--item-column", metavar="NAME", help="The column that names the item.  [default: item]")
-@click.option("--value-column", metavar="NAME", help="The column that holds the value.  [default: value]")
-@click.option("--scorer", metavar="NAME", help="The scorer of logs that counts, where a sample has several.")
-@click.option(
-    "--ledger", metavar="FILE|URL", help="Remember all gates: of those that pass, a share of at most --delta is wrong."
-)
-@click.option("--show", is_flag=True, help="List the gates of the --ledger, and judge nothing.")
-@click.option("--flips", metavar="FILE", help="Write the items that went from right to wrong or back, as CSV.")
-@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request or a build's page.")
-@click.option("--speed", is_flag=True, help="BASELINE and CANDIDATE are commands: is the new one slower?  [margin: 5%]")
-@click.option("--by", type=click.Choice(["wall", "cpu"]), default="wall", help="With --speed: the time that decides.")
-@click.option("--max-runs", type=click.IntRange(1), metavar="N", help="With --speed: at most N runs.  [default: 315]")
+@column_options("arm", "item", "value")
+@option("--scorer", "The scorer of logs that counts, where a sample has several.", "NAME")
+@option("--ledger", "Remember all gates: of those that pass, a share of at most --delta is wrong.", "FILE|URL")
+@option("--show", "List the gates of the --ledger, and judge nothing.")
+@option("--flips", "Write the items that went from right to wrong or back, as CSV.", "FILE")
+@option("--markdown", "Write a summary for a pull request or a build's page.", "FILE")
+@option("--speed", "BASELINE and CANDIDATE are commands: is the new one slower?  [margin: 5%]")
+@option("--by", "With --speed: the time that decides.", type=click.Choice(["wall", "cpu"]), default="wall")
+@option("--max-runs", "With --speed: at most N runs.  [default: 315]", "N", type=click.IntRange(1))
 @decision_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@option("--json as_json", "Print one JSON object.")
 def gate(**given: Any) -> int:
     """Tell whether a candidate is worse than a baseline by more than a margin.
 

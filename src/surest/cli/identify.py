@@ -7,7 +7,7 @@ from click.core import ParameterSource
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn
-from surest.cli.settings import command_options, output_options, problem_options, settings_given
+from surest.cli.settings import column_options, command_options, option, output_options, problem_options, settings_given
 from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
@@ -28,15 +28,14 @@ OF_FILES = (
 @click.command()
 @click.argument("source", required=False)
 @problem_options
-@click.option(
-    "--command",
-    "commands",
+@option(
+    "--command commands",
+    "An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
+    "NAME=COMMAND",
     multiple=True,
-    metavar="NAME=COMMAND",
-    help="An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
 )
-@click.option("--instance", metavar="NAME", help="Which instance of a CSV file that holds several.")
-@click.option("--resample", is_flag=True, help="Simulate: draw from the recorded rewards of SOURCE with replacement.")
+@option("--instance", "Which instance of a CSV file that holds several.", "NAME")
+@option("--resample", "Simulate: draw from the recorded rewards of SOURCE with replacement.")
 @click.option(
     "--shuffle",
     type=int,
@@ -45,21 +44,20 @@ OF_FILES = (
     metavar="[SEED]",
     help="Put each arm's recorded rewards in a random order first, where an independent sample has lost its own.",
 )
-@click.option("--vectorised", is_flag=True, help="Python arms take a count and return that many rewards.")
-@click.option(
+@option("--vectorised", "Python arms take a count and return that many rewards.")
+@option(
     "--suggest",
+    "Where recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
+    "K",
     type=click.IntRange(1),
-    metavar="K",
-    help="Where recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
 )
-@click.option("--arm", "labels", multiple=True, metavar="NAME", help="An arm of a file, recorded yet or not.")
-@click.option("--arm-column", metavar="NAME", help="The column of SOURCE that names the arm.  [default: arm]")
-@click.option("--value-column", metavar="NAME", help="The column that holds the reward.  [default: value]")
-@click.option("--successes-column", metavar="NAME", help="In a table of totals: the column of successes.")
-@click.option("--trials-column", metavar="NAME", help="In a table of totals: the column of trials.")
-@click.option("--sum-rows", is_flag=True, help="In a table of totals: add up the rows of an arm, such as days.")
-@click.option("--follow", is_flag=True, help="Wait for new rows of SOURCE until they decide.")
-@click.option("--finished", is_flag=True, help="SOURCE gets no more rows: go on where those of an arm run out.")
+@option("--arm labels", "An arm of a file, recorded yet or not.", "NAME", multiple=True)
+@column_options("arm", "value")
+@option("--successes-column", "In a table of totals: the column of successes.", "NAME")
+@option("--trials-column", "In a table of totals: the column of trials.", "NAME")
+@option("--sum-rows", "In a table of totals: add up the rows of an arm, such as days.")
+@option("--follow", "Wait for new rows of SOURCE until they decide.")
+@option("--finished", "SOURCE gets no more rows: go on where those of an arm run out.")
 @command_options
 @output_options
 def identify(**given: Any) -> int:

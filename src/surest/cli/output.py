@@ -31,13 +31,9 @@ def check_drawn(given: Mapping[str, Any]) -> bool:
 
 
 def show_result(
-    result: Result,
-    given: Mapping[str, Any],
-    facts: Mapping[str, Any] = {},
-    lines: Sequence[str] | None = None,
-    *,
+    result: Result, given: Mapping[str, Any], facts: Mapping[str, Any] = {}, lines: Sequence[str] | None = None, *,
     suggestions: Sequence[Mapping[str, Any]] = (),
-) -> None:
+) -> None:  # fmt: skip
     """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included."""
     if given["picture"] is not None:
         from surest.report import plots

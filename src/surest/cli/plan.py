@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from surest.cli.console import Output
-from surest.cli.settings import columns_given, problem_options, settings_given
+from surest.cli.settings import column_options, columns_given, option, problem_options, settings_given
 from surest.cli.streams import print_json
 from surest.search.plan import plan as planned
 from surest.study.study import open_study
@@ -14,29 +14,23 @@ from surest.study.study import open_study
 
 @click.command()
 @click.argument("source", required=False)
-@click.option("--arms", type=int, metavar="N", help="A guess: how many arms there are.")
-@click.option("--baseline", type=float, metavar="P", help="Their rate, but for the best one …")
-@click.option("--lift", type=float, multiple=True, metavar="D", help="… which is so much above. Repeat for several.")
-@click.option("--items", type=int, metavar="N", help="A guess at a list: how many items it has.")
-@click.option("--score", type=float, metavar="P", help="The share of the items that the best arm solves …")
-@click.option(
-    "--gap", type=float, multiple=True, metavar="D", help="… and how much less the others do. Repeat for several."
-)
-@click.option("--agreement", type=float, default=0.8, show_default=True, help="The share on which both agree.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="That of the fixed-sample test.")
-@click.option("--rate", metavar="N/SPAN", help="Evaluations by time, such as 1200/day.")
-@click.option("--each", type=float, metavar="SECONDS", help="How long an evaluation takes …")
-@click.option("--workers", type=int, default=1, show_default=True, help="… on so many workers.")
-@click.option("--runs", type=int, default=200, show_default=True, help="How many searches to simulate.")
-@click.option(
-    "--seconds", type=float, default=15.0, show_default=True, help="How long, at most; 20 runs are always made."
-)
-@click.option("--storage", metavar="URL", help="Where SOURCE is a study.")
-@click.option("--plot", metavar="FILE", help="Draw evaluations against the gap, into a .png, .svg or .pdf file.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--arm-column", metavar="NAME")
-@click.option("--item-column", metavar="NAME")
-@click.option("--value-column", metavar="NAME")
+@option("--arms", "A guess: how many arms there are.", "N", type=int)
+@option("--baseline", "Their rate, but for the best one …", "P", type=float)
+@option("--lift", "… which is so much above. Repeat for several.", "D", type=float, multiple=True)
+@option("--items", "A guess at a list: how many items it has.", "N", type=int)
+@option("--score", "The share of the items that the best arm solves …", "P", type=float)
+@option("--gap", "… and how much less the others do. Repeat for several.", "D", type=float, multiple=True)
+@option("--agreement", "The share on which both agree.", type=float, default=0.8, show_default=True)
+@option("--power", "That of the fixed-sample test.", type=float, default=0.8, show_default=True)
+@option("--rate", "Evaluations by time, such as 1200/day.", "N/SPAN")
+@option("--each", "How long an evaluation takes …", "SECONDS", type=float)
+@option("--workers", "… on so many workers.", type=int, default=1, show_default=True)
+@option("--runs", "How many searches to simulate.", type=int, default=200, show_default=True)
+@option("--seconds", "How long, at most; 20 runs are always made.", type=float, default=15.0, show_default=True)
+@option("--storage", "Where SOURCE is a study.", "URL")
+@option("--plot", "Draw evaluations against the gap, into a .png, .svg or .pdf file.", "FILE")
+@option("--json as_json", "Print one JSON object.")
+@column_options("arm", "item", "value")
 @problem_options
 def plan(source: str | None, **params: Any) -> None:
     """Tell how many evaluations a search will need, from guesses or from an earlier table, study or source.

@@ -54,6 +54,7 @@ class Watch(watching.Watch):
         self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
         super().__init__(self.looks)
+        self.signals = self._signals
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
@@ -62,7 +63,7 @@ class Watch(watching.Watch):
         self._said_that_it_waits = False
 
     @contextlib.contextmanager
-    def signals(self) -> Iterator[None]:
+    def _signals(self, interrupt: object) -> Iterator[None]:
         """Ctrl-C and SIGTERM."""
         with handled_by(self._interrupt), self.live or contextlib.nullcontext():
             yield

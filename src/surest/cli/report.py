@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from surest.cli.settings import option
 from surest.cli.streams import say
 from surest.cli.study import algorithm_option, storage_option
 from surest.errors import SourceError, UsageError
@@ -17,7 +18,7 @@ from surest.study.study import open_study
 
 @click.command()
 @click.argument("subject", metavar="STUDY|RESULT")
-@click.option("--output", required=True, metavar="FILE", help="Where to write it: .html, .md or .json.")
+@option("--output", "Where to write it: .html, .md or .json.", "FILE", required=True)
 @algorithm_option
 @storage_option
 @click.pass_context

@@ -7,13 +7,18 @@ from typing import Any, get_args, get_type_hints
 
 import click
 
-from surest.cli.decision import decision_option
 from surest.core.costs import parse_costs
 from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 
 Command = Callable[..., Any]
+
+
+def option(names: str, what: str, metavar: str | None = None, **how: Any) -> Callable[[Command], Command]:
+    """An option of a command: its names, what it says, and how its value is written. A flag has neither that nor a type."""
+    flag = metavar is None and not {"type", "default"} & how.keys()
+    return click.option(*names.split(), help=what, **({"is_flag": True} if flag else {"metavar": metavar}), **how)
 
 
 def parse_bounds(text: str | None) -> tuple[float, float]:
@@ -53,13 +58,24 @@ def whole_budget(budget: float | None) -> int | None:
     return int(budget)
 
 
-option_option = click.option(
-    "--option",
-    "options",
+option_option = option(
+    "--option options",
+    "An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
+    "NAME=VALUE",
     multiple=True,
-    metavar="NAME=VALUE",
-    help="An option of the algorithm's own, such as reserve=0.1; 'surest algorithms' lists them. Repeat for each.",
 )
+decision_option = option(
+    "--decision", "Write the verdict with all that it rests on, for surest-verify: .jsonl or .jsonl.gz.", "FILE"
+)
+storage_option = option("--storage", "Where it is.  [default: sqlite:///surest.db]", "URL", envvar="SUREST_STORAGE")
+
+
+def column_options(*names: str) -> Callable[[Command], Command]:
+    """What a table calls its columns: ``--arm-column`` and its like."""
+    what = {"arm": "names the arm", "item": "names the item", "value": "holds the value"}
+    return several(*(
+        option(f"--{name}-column", f"The column of a table that {what[name]}.  [default: {name}]", "NAME") for name in names
+    ))  # fmt: skip
 
 
 def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -74,23 +90,21 @@ def several(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 
 command_options = several(
-    click.option("--clip", is_flag=True, help="Count a number beyond the bounds as the nearer bound."),
-    click.option("--workers", type=click.IntRange(1), metavar="K", help="Commands run at a time.  [default: 1]"),
-    click.option("--timeout", type=float, metavar="S", help="Seconds after which a command is ended and has failed."),
-    click.option("--retries", type=click.IntRange(0), metavar="K", help="Retries of a failed command.  [default: 3]"),
-    click.option("--on-failure", type=float, metavar="X", help="The number recorded after the last retry fails."),
-    click.option("--study", metavar="NAME", help="Keep the rewards in a study; continue it if it exists."),
-    click.option(
-        "--storage", metavar="URL", envvar="SUREST_STORAGE", help="Where it is.  [default: sqlite:///surest.db]"
-    ),
+    option("--clip", "Count a number beyond the bounds as the nearer bound."),
+    option("--workers", "Commands run at a time.  [default: 1]", "K", type=click.IntRange(1)),
+    option("--timeout", "Seconds after which a command is ended and has failed.", "S", type=float),
+    option("--retries", "Retries of a failed command.  [default: 3]", "K", type=click.IntRange(0)),
+    option("--on-failure", "The number recorded after the last retry fails.", "X", type=float),
+    option("--study", "Keep the rewards in a study; continue it if it exists.", "NAME"),
+    storage_option,
 )
 """For arms that are commands."""
 output_options = several(
-    click.option("--plot", "picture", metavar="FILE", help="Draw the result: .png, .svg or .pdf."),
-    click.option("--report", "page", metavar="FILE", help="Write a page on the result: .html, .md or .json."),
+    option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
+    option("--report page", "Write a page on the result: .html, .md or .json.", "FILE"),
     decision_option,
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option("--quiet", is_flag=True, help="Show no progress."),
+    option("--json as_json", "Print one JSON object."),
+    option("--quiet", "Show no progress."),
 )
 
 

@@ -1,7 +1,6 @@
 """``surest identify`` on a SOURCE: recorded rewards as evidence, simulated arms, Python functions."""
 
 import importlib
-import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,7 @@ import click
 import numpy as np
 
 from surest.arms.finite import FiniteArms
-from surest.arms.instances import KINDS, parse_source
+from surest.arms.instances import KINDS, is_path, parse_source
 from surest.arms.kinds import Functions, Records, kind_of_arms, read_source
 from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
@@ -86,15 +85,13 @@ def _module(name: str, source: str) -> ModuleType:
         raise SourceError(f"{source!r}: importing {name} raised {told(error)}") from error
 
 
-QUICK = 400_000
-"""Arms times atoms up to which a run is compared with the lower bound: a second or two."""
 SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
 
 
 def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArms:
     """What a SOURCE holds that is no Python: simulated arms that are named, or what `read_source` finds in a file."""
-    if not _is_path(given["source"]):
+    if not is_path(given["source"]):
         return parse_source(given["source"], given["instance"])
     return read_source(
         given["source"],
@@ -149,8 +146,11 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
     result, watch = _searched(given, settings, arms, arms.labels)
-    if _is_path(given["source"]):
+    if is_path(given["source"]):
         result = result.as_resampled()
+    comparison = importlib.import_module(
+        "surest.lab.characteristic"
+    ).comparison  # found when asked: nobody else needs it
     show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
     _again(watch, result, given, "")
     return status_of(result, watch.stopped_by)
@@ -200,29 +200,3 @@ def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) ->
     if watch.stopped_by is not None:
         line = command_again(click.get_current_context(), result.seed)
         say(f"surest: {kept}To do it again:\n  {line}", err=True)
-
-
-def comparison(result: Result, arms: FiniteArms) -> list[str]:
-    """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
-    from surest.arms.characteristic import characteristic, size  # SciPy takes longer to load than all the rest
-    from surest.text import number
-
-    if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
-        return []
-    bound = characteristic(arms).lower_bound(result.delta)
-    if not math.isfinite(bound):
-        return ["Two arms of this source are equally good: no number of pulls can tell them apart."]
-    if bound == 0:
-        return []
-    must = (
-        f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
-        f"at least {number(bound)} pulls here"
-    )
-    return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
-
-
-def _is_path(source: str) -> bool:
-    try:
-        return Path(source).exists()
-    except (OSError, ValueError):  # a name that no file can have
-        return False

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from surest.cli import check_command, streams
-from surest.cli.decision import check_decision, decision_option, write_decision
+from surest.cli.decision import check_decision, write_decision
+from surest.cli.settings import decision_option, option
 from surest.errors import SourceError, SurestError
 from surest.study.log import STORAGE
 from surest.study.study import Study, delete_study, list_studies, open_study
@@ -23,14 +24,8 @@ Command = Callable[..., Any]
 
 def stored_in(kinds: str) -> Callable[[Command], Command]:
     """Where studies are kept, if not in the usual file."""
-    return click.option(
-        "--storage",
-        metavar="URL",
-        envvar="SUREST_STORAGE",
-        default=STORAGE,
-        show_default=True,
-        show_envvar=True,
-        help=kinds,
+    return option(
+        "--storage", kinds, "URL", envvar="SUREST_STORAGE", default=STORAGE, show_default=True, show_envvar=True
     )
 
 
@@ -39,13 +34,13 @@ storage_option = stored_in("sqlite:///FILE, postgresql://USER@HOST/NAME, or http
 
 def common(command: Command) -> Command:
     """The options that every command has."""
-    return storage_option(click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command))
+    return storage_option(option("--json as_json", "Print JSON.")(command))
 
 
-algorithm_option = click.option(
+algorithm_option = option(
     "--algorithm",
-    metavar="FILE.py:NAME",
-    help="The study's algorithm, if it is in a file: the file runs only in commands that name it.",
+    "The study's algorithm, if it is in a file: the file runs only in commands that name it.",
+    "FILE.py:NAME",
 )
 
 
@@ -173,10 +168,8 @@ def resume(name: str, storage: str, as_json: bool) -> int:
 
 @study.command()
 @click.argument("name")
-@click.option(
-    "-k", "--count", "k", default=1, type=click.IntRange(1, 10**6), show_default=True, help="At most this many tickets."
-)
-@click.option("--worker", metavar="WHO", help="A name for the log. [default: the host and the program that runs this]")
+@option("-k --count k", "At most this many tickets.", default=1, type=click.IntRange(1, 10**6), show_default=True)
+@option("--worker", "A name for the log. [default: the host and the program that runs this]", "WHO")
 @algorithm_option
 @common
 def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
@@ -200,7 +193,7 @@ def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: s
 @click.argument("name")
 @click.argument("ticket", type=int)
 @click.argument("reward")
-@click.option("--worker", metavar="WHO", help="Who tells it, if ask was given a name.  [default: as for ask]")
+@option("--worker", "Who tells it, if ask was given a name.  [default: as for ask]", "WHO")
 @common
 def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, as_json: bool) -> int:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
@@ -213,8 +206,8 @@ def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, 
 @click.argument("name")
 @click.argument("ticket", type=int)
 @click.argument("reason", default="")
-@click.option("--reward", metavar="R", help="Count the evaluation as this reward instead of retrying it.")
-@click.option("--worker", metavar="WHO", help="Who had the ticket, if ask was given a name.  [default: as for ask]")
+@option("--reward", "Count the evaluation as this reward instead of retrying it.", "R")
+@option("--worker", "Who had the ticket, if ask was given a name.  [default: as for ask]", "WHO")
 @common
 def fail(
     name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
@@ -232,12 +225,10 @@ def fail(
 @study.command()
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
-@click.option("--workers", default=1, type=click.IntRange(1, 1000), show_default=True, help="Commands at a time.")
-@click.option("--timeout", type=float, metavar="T", help="Seconds after which a command is ended, and has failed.")
-@click.option(
-    "--retries", type=click.IntRange(0), metavar="K", help="Give up after this many failures of one evaluation."
-)
-@click.option("--clip", is_flag=True, help="Count a number outside the bounds as the nearer bound.")
+@option("--workers", "Commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True)
+@option("--timeout", "Seconds after which a command is ended, and has failed.", "T", type=float)
+@option("--retries", "Give up after this many failures of one evaluation.", "K", type=click.IntRange(0))
+@option("--clip", "Count a number outside the bounds as the nearer bound.")
 @algorithm_option
 @common
 def work(name: str, words: tuple[str, ...], algorithm: str | None, storage: str, as_json: bool, **how: Any) -> int:
@@ -299,7 +290,7 @@ def _print_result(opened: Study, as_json: bool, decision: str | None = None) -> 
 
 @study.command()
 @click.argument("name")
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write to a file instead.")
+@option("--output", "Write to a file instead.", "FILE", type=click.Path(dir_okay=False))
 @algorithm_option
 @common
 def export(name: str, output: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
@@ -321,7 +312,7 @@ def export(name: str, output: str | None, algorithm: str | None, storage: str, a
 
 @study.command(name="import")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--name", metavar="NAME", help="A new name for it.")
+@option("--name", "A new name for it.", "NAME")
 @algorithm_option
 @common
 def import_(file: str, name: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
@@ -339,7 +330,7 @@ def import_(file: str, name: str | None, algorithm: str | None, storage: str, as
 
 @study.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@option("--yes", "Do not ask for confirmation.")
 @common
 def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
     """Delete a study and all that was told to it."""

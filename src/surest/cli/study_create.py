@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from surest.cli.settings import problem_options, settings_given
+from surest.cli.settings import option, problem_options, settings_given
 from surest.cli.study import common, counted_arms, say
 from surest.core.problem import default_algorithm
 from surest.errors import UsageError
@@ -16,42 +16,23 @@ from surest.study.study import Study, open_study
 
 @click.command()
 @click.argument("name")
-@click.option("--arm", "labels", multiple=True, metavar="LABEL", help="An arm. Repeat for each.")
-@click.option("--arms", type=click.IntRange(1, 10**6), metavar="N", help="The number of arms, called 0, 1, …")
-@click.option(
-    "--item",
-    "items",
-    multiple=True,
-    metavar="KEY",
-    help="An item of the list that all arms are compared on, if there is one.",
-)
-@click.option(
+@option("--arm labels", "An arm. Repeat for each.", "LABEL", multiple=True)
+@option("--arms", "The number of arms, called 0, 1, …", "N", type=click.IntRange(1, 10**6))
+@option("--item items", "An item of the list that all arms are compared on, if there is one.", "KEY", multiple=True)
+@option(
     "--like",
-    metavar="STUDY",
-    help="Take arms, items with what they hold, and settings from this study, but for those that are given here.",
+    "Take arms, items with what they hold, and settings from this study, but for those that are given here.",
+    "STUDY",
 )
 @problem_options
-@click.option(
-    "--lease-seconds",
-    type=float,
-    metavar="T",
-    help="Seconds after which an untold ticket is handed out again.  [default: 600]",
-)
-@click.option(
-    "--on-failure", type=float, metavar="R", help="The reward recorded after the last retry of a failed evaluation."
-)
-@click.option("--retries", type=int, metavar="K", help="Retries before that.  [default: 3]")
+@option("--lease-seconds", "Seconds after which an untold ticket is handed out again.  [default: 600]", "T", type=float)
+@option("--on-failure", "The reward recorded after the last retry of a failed evaluation.", "R", type=float)
+@option("--retries", "Retries before that.  [default: 3]", "K", type=int)
 @common
 def create(
-    name: str,
-    labels: tuple[str, ...],
-    arms: int | None,
-    items: tuple[str, ...],
-    like: str | None,
-    storage: str,
-    as_json: bool,
-    **given: Any,
-) -> int:
+    name: str, labels: tuple[str, ...], arms: int | None, items: tuple[str, ...], like: str | None, storage: str,
+    as_json: bool, **given: Any,
+) -> int:  # fmt: skip
     """Make a study."""
     if bool(labels) + (arms is not None) + (like is not None) != 1:
         raise click.UsageError("say which arms there are: one --arm LABEL for each, --arms N, or --like STUDY")

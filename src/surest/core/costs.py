@@ -104,21 +104,17 @@ class Spent:
     """
 
     def __init__(
-        self,
-        arms: int,
-        prices: FloatArray | None = None,
-        *,
-        budget: float | None = None,
-        unit: str = "",
+        self, arms: int, prices: FloatArray | None = None, *, budget: float | None = None, unit: str = "",
         told: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.budget, self.unit, self.told = budget, unit, told
-        self._sums, self._measured, self._others = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.grow(prices, arms)
+        self._sums, self._measured, self._others = np.zeros(arms), np.zeros(arms), np.zeros(arms)
+        self.prices = np.full(arms, np.nan) if prices is None else prices
 
     def __bool__(self) -> bool:
         """Whether anything is known of costs."""
-        return bool(self.times.any()) or not np.isnan(self.prices).all()
+        counted = self._measured if self.budget is None else self._measured + self._others
+        return bool(counted.any()) or not np.isnan(self.prices).all()
 
     def add(self, arms: Any, costs: Any, times: Any = 1) -> None:
         """Take in evaluations: arms, and the cost of each, NaN where it was not measured."""

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from surest.core.costs import Spent, checked_prices, prices_of
-from surest.core.duels import with_pairs
+from surest.core.duels import DUELS, with_pairs
 from surest.core.protocol import FloatArray, checked_delta
 from surest.core.question import ERRORS, Question
 from surest.core.scale import Scale, checked_scale
@@ -62,17 +62,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = 0.0
     cheapest: Annotated[float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E")] = None
     slack: Annotated[
-        float,
-        _said("With cheapest: an arm so much further from the best may count as either. It saves evaluations.", "S"),
-    ] = 0.0
-    error: Annotated[
-        str,
-        _said(
-            "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
-            "the arms declared above (fdr).",
-            "KIND",
-        ),
-    ] = "fwer"
+        float, _said("With cheapest: an arm so much further from the best may count as either. It saves evaluations.", "S")
+    ] = 0.0  # fmt: skip
+    error: Annotated[str, _said(
+        "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
+        "the arms declared above (fdr).", "KIND",
+    )] = "fwer"  # fmt: skip
     budget: Annotated[int | None, _said("The most evaluations to make (1e6 is understood).", "N")] = None
     cost: Annotated[
         dict[str, float] | float | None,
@@ -89,23 +84,15 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     bounds: Annotated[tuple[float, float], _said("The lowest and the highest possible reward.", "LO,HI")] = (0.0, 1.0)
     minimise: Annotated[bool, _said("Small numbers are good: times, costs, losses.")] = False
     seed: Annotated[int, _said("Makes random choices, and so the run, repeatable.", "S")] = 0
-    target: Annotated[
-        str,
-        _said(
-            "On a list of items: 'items', the list itself, or 'population', what it is a sample of.",
-            "WHAT",
-            only="items",
-        ),
-    ] = "items"
+    target: Annotated[str, _said(
+        "On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT", only="items",
+    )] = "items"  # fmt: skip
     repeats: Annotated[
         int, _said("On a list of items: how many evaluations a cell is the mean of.", "R", only="items")
     ] = 1
-    spread: Annotated[
-        float | None,
-        _said(
-            "On a list of items: the most by which two arms can differ on any item, unseen ones too.", "D", only="items"
-        ),
-    ] = None
+    spread: Annotated[float | None, _said(
+        "On a list of items: the most by which two arms can differ on any item, unseen ones too.", "D", only="items",
+    )] = None  # fmt: skip
     note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
     items: int | None = None
@@ -195,7 +182,8 @@ def problem_of(arms: int | Sequence[Any], /, **given: Any) -> Problem:
         ...
     surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
     """
-    arms, given = with_pairs(arms, given)
+    if given.get("algorithm") == DUELS:
+        arms, given = with_pairs(arms, given)
     own = {name: value for name, value in given.items() if name in SETTINGS and (value is not None or name == "bounds")}
     more = {name: value for name, value in given.items() if name not in SETTINGS and name not in ("options", "items")}
     items = given.get("items")
@@ -251,19 +239,20 @@ def checked(problem: Problem) -> Problem:
     _check_question(problem, scale)
     if problem.target not in TARGETS:
         raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
-    if isinstance(problem.repeats, bool) or not isinstance(problem.repeats, Integral) or problem.repeats < 1:
-        raise UsageError(f"repeats is {problem.repeats!r:.60}; give the evaluations per cell, at least 1")
+    _check_count("repeats", problem.repeats, "the evaluations per cell, at least 1")
     spread = problem.spread
     if spread is not None:
-        spread = _number(
-            "spread", spread, "the most by which two arms can differ on an item, in the units of the scores"
-        )
+        spread = _number("spread", spread, "the most by which two arms can differ, in the units of the scores")
         if not 0 < spread < math.inf:
             raise UsageError(f"spread is {spread:g}; it must be a number > 0, in the units of the scores")
         if spread <= epsilon:
             raise UsageError(
                 f"spread is {spread:g}: any arm is within epsilon={epsilon:g} of the best; give a smaller epsilon"
             )
+    seed: Any = problem.seed
+    if isinstance(seed, bool) or not isinstance(plain(seed), Integral):
+        itself = ": the seed itself, not a generator made from it" if hasattr(seed, "random") else ""
+        raise UsageError(f"seed is {seed!r:.60} ({type(seed).__name__}); give a whole number, such as 7{itself}")
     for name in ("note", "cost_unit"):
         text = getattr(problem, name)
         if not isinstance(text, str):
@@ -271,7 +260,17 @@ def checked(problem: Problem) -> Problem:
     if len(problem.cost_unit) > 20 or not problem.cost_unit.isprintable():
         raise UsageError(f"cost_unit is {problem.cost_unit!r:.60}; give a word, such as $ or tokens")
     if problem.estimate is not None:
-        _check_estimate(problem)
+        _check_count("estimate", problem.estimate, "a number of evaluations, from 1 on")
+        if problem.top is not None or problem.above is not None or problem.control is not None:
+            raise UsageError("estimate goes with the question for one best arm; leave out top, above and control")
+        if {"group", "weights"} & problem.options.keys():
+            raise UsageError("estimate goes with items that count alike: leave out group and weights")
+    spent = problem.budget_cost
+    if (
+        spent is not None
+        and not 0 <= (spent := _number("budget_cost", spent, "the most to spend, such as 5.00")) < math.inf
+    ):
+        raise UsageError(f"budget_cost is {spent}; it must be a finite number ≥ 0")
     if problem.cost is not None:
         problem = msgspec.structs.replace(problem, cost=checked_prices(problem.cost, problem.labels))
     return msgspec.structs.replace(
@@ -281,10 +280,10 @@ def checked(problem: Problem) -> Problem:
         control=None if problem.control is None else str(plain(problem.control)),
         spread=spread,
         budget=None if problem.budget is None else _budget(problem.budget),
-        budget_cost=None if problem.budget_cost is None else _budget_cost(problem.budget_cost),
+        budget_cost=spent,
         bounds=(scale.low, scale.high),
         minimise=scale.minimise,
-        seed=_seed(problem.seed),
+        seed=int(seed),
         options={name: plain(value) for name, value in problem.options.items()},
     )
 
@@ -294,9 +293,9 @@ def _check_question(problem: Problem, scale: Scale) -> None:
     asked = [name for name in ("top", "above", "control", "cheapest") if getattr(problem, name) is not None]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} are mutually exclusive; ask one question at a time")
-    top, margin = problem.top, _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
-    if top is not None and (isinstance(top, bool) or not isinstance(top, Integral) or top < 1):
-        raise UsageError(f"top is {top!r:.60}; give a number of arms, at least 1")
+    margin = _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
+    if problem.top is not None:
+        _check_count("top", problem.top, "a number of arms, at least 1")
     if problem.above is not None:
         bar = _number("above", problem.above, "the bar, in the units of the rewards")
         if not scale.low < bar < scale.high:
@@ -310,11 +309,8 @@ def _check_question(problem: Problem, scale: Scale) -> None:
     if margin and problem.control is None:
         raise UsageError("margin goes with a control: name the arm that others are compared with")
     slack = _number("slack", problem.slack, "a number ≥ 0 in the units of the rewards")
-    near = (
-        0.0
-        if problem.cheapest is None
-        else _number("cheapest", problem.cheapest, "how far from the best an answer may be")
-    )
+    near = 0.0 if problem.cheapest is None else problem.cheapest
+    near = _number("cheapest", near, "how far from the best an answer may be")
     for name, size in (("cheapest", near), ("slack", slack)):
         if not 0 <= size < scale.width:
             raise UsageError(f"{name} is {size:g}; it is a number ≥ 0, and smaller than the range of the rewards")
@@ -408,6 +404,12 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _check_count(name: str, value: Any, what: str) -> None:
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise UsageError(f"{name} is {value!r:.60}; give {what}")
+
+
 def _number(name: str, value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(plain(value), Real):
         raise UsageError(f"{name} is {value!r:.60} ({type(value).__name__}); give {what}")
@@ -422,32 +424,6 @@ def _budget(budget: Any) -> int:
     if not 0 <= value < math.inf or value != int(value):
         raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")
     return int(value)
-
-
-def _check_estimate(problem: Problem) -> None:
-    k = plain(problem.estimate)
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise UsageError(f"estimate is {problem.estimate!r:.60}; give a number of evaluations, from 1 on")
-    if problem.top is not None or problem.above is not None or problem.control is not None:
-        raise UsageError("estimate goes with the question for one best arm; leave out top, above and control")
-    if {"group", "weights"} & problem.options.keys():
-        raise UsageError("estimate goes with items that count alike: leave out group and weights")
-
-
-def _budget_cost(budget: Any) -> float:
-    value = _number("budget_cost", budget, "the most to spend, such as 5.00")
-    if not 0 <= value < math.inf:
-        raise UsageError(f"budget_cost is {budget}; it must be a finite number ≥ 0")
-    return value
-
-
-def _seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(plain(seed), Integral):
-        raise UsageError(
-            f"seed is {seed!r:.60} ({type(seed).__name__}); give a whole number, such as 7"
-            + (": the seed itself, not a generator made from it" if hasattr(seed, "random") else "")
-        )
-    return int(seed)
 
 
 def setting_names(options: Mapping[str, Any] = {}) -> list[str]:

@@ -46,16 +46,9 @@ class Running(Generic[R]):
     """
 
     def __init__(
-        self,
-        procedure: Procedure[R],
-        n: int,
-        *,
-        budget: int | None = None,
-        record: bool = False,
-        name: str = "(unnamed)",
-        items: int | None = None,
-        costs: Spent | None = None,
-    ) -> None:
+        self, procedure: Procedure[R], n: int, *, budget: int | None = None, record: bool = False,
+        name: str = "(unnamed)", items: int | None = None, costs: Spent | None = None,
+    ) -> None:  # fmt: skip
         self._procedure, self.name, self.items = procedure, name, items
         self.budget = budget
         self.costs = Spent(n) if costs is None else costs
@@ -65,7 +58,9 @@ class Running(Generic[R]):
         self.value: R | None = None
         """What the procedure returned."""
         self.unanswered: Request | None = None
-        """The request that the budget did not allow."""
+        """The request that the budget did not allow …"""
+        self.spent = False
+        """… and whether there is one: it ended because the budget was spent."""
         self.announced: tuple[Pull, ...] = ()
         """The requests that follow, as far as the budget goes. Once it has ended, those that are not needed any more."""
         self._status: Status | None = None  # at the current request, once it was asked for
@@ -80,11 +75,6 @@ class Running(Generic[R]):
         self.additions: list[tuple[int, int]] = []
         """Arms that were added: how many requests had been answered then, and how many arms came."""
         self._advance(None)
-
-    @property
-    def spent(self) -> bool:
-        """Whether it ended because the budget was spent."""
-        return self.unanswered is not None
 
     @property
     def settled(self) -> Any:
@@ -119,7 +109,7 @@ class Running(Generic[R]):
         check_reply(request, reply, bandit)
         self.rounds += 1
         self.pulls += request.total
-        times = self._times(request)
+        times = request.times if isinstance(request, Pull) else len(request.items)
         self.pulls_per_arm[request.arms] += times
         if not self.costs.told:
             self.costs.add(request.arms, np.full(len(request.arms), np.nan), times)
@@ -144,8 +134,9 @@ class Running(Generic[R]):
         if isinstance(self.request, Pull) and self.request.ahead:
             check_announced(self.request.ahead, request, self.name)
         beyond = self.budget is not None and self.pulls + request.total > self.budget
-        if beyond or (not self.costs.told and self.costs.beyond(request.arms, self._times(request))):
-            self.request, self.unanswered, self.value = None, request, request.so_far
+        times = request.times if isinstance(request, Pull) else len(request.items)
+        if beyond or (not self.costs.told and self.costs.budget is not None and self.costs.beyond(request.arms, times)):
+            self.request, self.unanswered, self.value, self.spent = None, request, request.so_far, True
             self._status = request.status() if request.status is not None else None
             self._procedure.close()
         else:
@@ -154,10 +145,6 @@ class Running(Generic[R]):
                 costs = accumulate((later.total for later in ahead), initial=self.pulls + request.total)
                 ahead = tuple(later for later, cost in zip(ahead, list(costs)[1:], strict=True) if cost <= self.budget)
             self.request, self.announced = request, ahead
-
-    def _times(self, request: Request) -> IntArray | int:
-        """How often a request evaluates each of its arms."""
-        return request.times if isinstance(request, Pull) else len(request.items)
 
 
 def statistic_of(request: Request, rewards: FloatArray) -> Reply:

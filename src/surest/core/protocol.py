@@ -21,6 +21,7 @@ StopIteration: 1
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -151,15 +152,10 @@ class Answer:
     """The mean of the arm, its bounds, and on how many evaluations after the verdict it rests, where that was asked for."""
 
     def __init__(
-        self,
-        arms: int | Sequence[int],
-        certified: bool = True,
-        reason: str = "certified",
-        status: Status | None = None,
-        contenders: Sequence[int] | None = None,
-        verdicts: Sequence[int] | None = None,
+        self, arms: int | Sequence[int], certified: bool = True, reason: str = "certified",
+        status: Status | None = None, contenders: Sequence[int] | None = None, verdicts: Sequence[int] | None = None,
         estimate: tuple[float, float, float, int] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         chosen = (int(arms),) if isinstance(arms, int | np.integer) else tuple(int(arm) for arm in arms)
         if contenders is None and status is not None:
             contenders = status.contenders
@@ -198,15 +194,10 @@ class Pull:
     __slots__ = ("ahead", "arms", "evidence", "so_far", "statistic", "status", "times")
 
     def __init__(
-        self,
-        arms: npt.ArrayLike,
-        times: npt.ArrayLike,
-        statistic: Statistic,
-        status: Callable[[], Status] | None = None,
-        ahead: Sequence["Pull"] = (),
-        evidence: Callable[[], tuple[float, float]] | None = None,
-        so_far: Answer | None = None,
-    ) -> None:
+        self, arms: npt.ArrayLike, times: npt.ArrayLike, statistic: Statistic,
+        status: Callable[[], Status] | None = None, ahead: Sequence["Pull"] = (),
+        evidence: Callable[[], tuple[float, float]] | None = None, so_far: Answer | None = None,
+    ) -> None:  # fmt: skip
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         often = np.asarray(times, dtype=np.int64)
         self.times: IntArray = often if often.shape == self.arms.shape else np.broadcast_to(often, self.arms.shape)
@@ -253,13 +244,9 @@ class Cells:
     __slots__ = ("ahead", "arms", "items", "so_far", "status")
 
     def __init__(
-        self,
-        arms: npt.ArrayLike,
-        items: npt.ArrayLike,
-        ahead: npt.ArrayLike = (),
-        status: Callable[[], Status] | None = None,
-        so_far: Answer | None = None,
-    ) -> None:
+        self, arms: npt.ArrayLike, items: npt.ArrayLike, ahead: npt.ArrayLike = (),
+        status: Callable[[], Status] | None = None, so_far: Answer | None = None,
+    ) -> None:  # fmt: skip
         self.arms: IntArray = np.atleast_1d(np.asarray(arms, dtype=np.int64))
         self.items: IntArray = np.atleast_1d(np.asarray(items, dtype=np.int64))
         self.ahead: IntArray = np.asarray(ahead, dtype=np.int64)
@@ -331,7 +318,7 @@ def checked_delta(delta: float) -> float:
         ...
     surest.errors.UsageError: delta is 1.5; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05
     """
-    if not 0 < delta < 1:
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < delta < 1:
         raise UsageError(
             f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
         )

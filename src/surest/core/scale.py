@@ -1,7 +1,7 @@
 """A user's units and [0, 1]: the one place where rewards are checked and come in, and where numbers go out to people."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from inspect import isawaitable
 from numbers import Real
@@ -29,21 +29,16 @@ class Scale:
     minimise: bool = False
     clip: bool = False
     """Whether a reward beyond the range counts as the nearer bound. The best arm is then the best by clipped rewards."""
+    worst: float = field(init=False, repr=False, compare=False)
+    """The reward that a procedure sees as 0 …"""
+    best: float = field(init=False, repr=False, compare=False)
+    """… and as 1."""
+    width: float = field(init=False, repr=False, compare=False)
 
-    @property
-    def worst(self) -> float:
-        """The reward that a procedure sees as 0."""
-        return self.high if self.minimise else self.low
-
-    @property
-    def best(self) -> float:
-        """The reward that a procedure sees as 1."""
-        return self.low if self.minimise else self.high
-
-    @property
-    def width(self) -> float:
-        """The length of the range."""
-        return self.high - self.low
+    def __post_init__(self) -> None:
+        ends = (self.high, self.low) if self.minimise else (self.low, self.high)
+        for name, value in zip(("worst", "best", "width"), (*ends, self.high - self.low), strict=True):
+            object.__setattr__(self, name, value)
 
     def to_unit(self, reward: Number) -> Number:
         """A checked reward, or an array of them, on [0, 1], where 1 is the best."""

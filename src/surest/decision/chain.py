@@ -47,8 +47,8 @@ class Chain:
         self.add("end")
         return self.known_by
 
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the lines to a file, compressed if its name ends with .gz: the same lines give the same bytes."""
+    def write(self, path: str | PathLike[str]) -> str:
+        """Write the lines to a file, compressed if its name ends with .gz; the hash by which the decision is known."""
         data = b"".join(self.lines)
         if str(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)
@@ -56,6 +56,7 @@ class Chain:
             Path(path).write_bytes(data)
         except OSError as error:
             raise UsageError(f"the decision cannot be written to {path}: {error.strerror}") from None
+        return self.known_by
 
 
 def check_apart(names: list[str], what: str) -> None:
@@ -73,15 +74,6 @@ def check_apart(names: list[str], what: str) -> None:
 
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
     """What every decision states in its first line, and `more`. `labels` are those of the arms that were there at the start."""
-    return {
-        "version": VERSION,
-        "algorithm": problem.algorithm,
-        "labels": labels,
-        "delta": problem.delta,
-        "epsilon": problem.epsilon,
-        "bounds": list(problem.bounds),
-        "minimise": problem.minimise,
-        "seed": str(problem.seed),
-        "note": problem.note,
-        **more,
-    }
+    same = ("delta", "epsilon", "bounds", "minimise")
+    asked = {"algorithm": problem.algorithm, "labels": labels, **{name: getattr(problem, name) for name in same}}
+    return {"version": VERSION, **asked, "seed": str(problem.seed), "note": problem.note, **more}

@@ -46,6 +46,4 @@ def check_algorithm(algorithm: Any) -> None:
 
 def write_decision(result: Result, path: str | PathLike[str]) -> str:
     """Write a decision file; the hash by which it is known."""
-    chain = decision_of(result)
-    chain.write(path)
-    return chain.known_by
+    return decision_of(result).write(path)

@@ -55,15 +55,9 @@ class BaselineStopping:
     """
 
     def __init__(
-        self,
-        baseline: str | PathLike[str] | Mapping[Any, float],
-        margin: float = 0.0,
-        delta: float = 0.05,
-        *,
-        scorer: str | None = None,
-        bounds: tuple[float, float] = (0.0, 1.0),
-        history: list[Any] | None = None,
-    ) -> None:
+        self, baseline: str | PathLike[str] | Mapping[Any, float], margin: float = 0.0, delta: float = 0.05, *,
+        scorer: str | None = None, bounds: tuple[float, float] = (0.0, 1.0), history: list[Any] | None = None,
+    ) -> None:  # fmt: skip
         if isinstance(baseline, Mapping):
             self._baseline = {str(item): float(value) for item, value in baseline.items()}
         else:

@@ -85,21 +85,10 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any,
-        *,
-        scoring: Any = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        cv: Any = None,
-        delta: float = 0.05,
-        epsilon: float = 0.0,
-        bounds: tuple[float, float] = (0.0, 1.0),
-        spread: float | None = None,
-        random_state: Any = None,
-        error_score: Any = np.nan,
-    ) -> None:
+        self, estimator: Any, param_grid: Any, *, scoring: Any = None, n_jobs: int | None = None, refit: bool = True,
+        cv: Any = None, delta: float = 0.05, epsilon: float = 0.0, bounds: tuple[float, float] = (0.0, 1.0),
+        spread: float | None = None, random_state: Any = None, error_score: Any = np.nan,
+    ) -> None:  # fmt: skip
         super().__init__(
             estimator, param_grid, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, error_score=error_score
         )
@@ -172,14 +161,9 @@ def _with(estimator: Any, params: dict[str, Any]) -> Any:
 
 
 def _fit(
-    config: dict[str, Any],
-    search: SurestSearchCV,
-    X: Any,
-    y: Any,
-    params: dict[str, Any],
-    split: tuple[Any, Any],
+    config: dict[str, Any], search: SurestSearchCV, X: Any, y: Any, params: dict[str, Any], split: tuple[Any, Any],
     more: dict[str, Any],
-) -> Fit:
+) -> Fit:  # fmt: skip
     """Fit one candidate on one split, and score it."""
     try:
         with config_context(**config):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surest.arms.characteristic import ROUNDING
-from surest.arms.divergence import chernoff_information
 from surest.core.protocol import FloatArray
-from surest.numerics import minimum
+from surest.lab.characteristic import ROUNDING
+from surest.lab.divergence import chernoff_information
+from surest.lab.numerics import minimum
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,14 @@
 No script, nothing fetched, and whatever a user named is escaped.
 """
 
-import math
-
 from surest.report.pictures import pictures_of, rendered
+from surest.report.terminal import told_words
 from surest.result.data import Result
 from surest.result.gate import Gate, beside, claim, facts
 from surest.result.table import SHOWN
 from surest.result.words import after_verdict, next_words, verdict
-from surest.search.plan import LEVELS, Plan
+from surest.search.plan import LEVELS, Plan, shown
 from surest.study.study import Study
-from surest.text import count, counted, rounded
 
 
 def to_fragment(result: Result, above: str = "") -> str:
@@ -44,21 +42,13 @@ def gate_fragment(gate: Gate) -> str:
 def plan_fragment(plan: Plan) -> str:
     """A plan: what was assumed, and the evaluations that shares of the searches need."""
     head = ["gap", *(f"{level:.0%} end within" for level in LEVELS), f"fixed sample, power {plan.power:.0%}"]
-    rows = [[f"{row.gap:g}", *(_known(value) for value in (*row.quantiles(), row.fixed))] for row in plan.rows]
+    rows = [[f"{row.gap:g}", *map(shown, (*row.quantiles(), row.fixed))] for row in plan.rows]
     said = {"above": "", "bold": "", "lines": [plan.about], "more": 0, "picture": None, "notes": []}
     return rendered("notebook.html", head=head, rows=rows, **said)
-
-
-def _known(value: float) -> str:
-    return count(rounded(value)) if math.isfinite(value) else "–"
 
 
 def study_fragment(study: Study) -> str:
     """A study as it stands: its name, how far it is, and its result."""
     progress = study.status()
-    waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
-    rewards, tickets = counted(progress.told, "reward"), counted(progress.out, "ticket")
     state = "is finished" if progress.finished else "is running"
-    spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
-    line = f"Study {study.name} ({study.store.shown}) {state}: {rewards} told{spare}, {tickets} with workers{waiting}."
-    return to_fragment(progress.result, line)
+    return to_fragment(progress.result, f"Study {study.name} ({study.store.shown}) {state}: {told_words(progress)}.")

@@ -18,9 +18,8 @@ from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
-from surest.result.duels import wins_note, wins_of
+from surest.result.duels import score_text, wins_note, wins_of
 from surest.result.questions import leading
-from surest.result.table import ArmTable
 from surest.result.words import after_verdict, verdict
 from surest.text import count, counted, guessed, ordinal, seconds_words
 from surest.text import in_markdown as _m
@@ -38,19 +37,8 @@ POINTS = 12
 """Moments in Markdown's table of evidence over time."""
 
 ASKED = (
-    "top",
-    "above",
-    "control",
-    "margin",
-    "cheapest",
-    "slack",
-    "cost",
-    "error",
-    "target",
-    "repeats",
-    "spread",
-    "minimise",
-)
+    "top", "above", "control", "margin", "cheapest", "slack", "cost", "error", "target", "repeats", "spread", "minimise",
+)  # fmt: skip
 """Settings without which a call would ask something else."""
 
 
@@ -71,32 +59,13 @@ class Report:
     made: float | None = None
     """… and the last one; of a result without a study, when the report was written."""
 
-    @property
-    def arms(self) -> ArmTable:
-        """The arms, best first where they are cut."""
-        return self.result.arms
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data, which `read_report` reads."""
-        return {
-            **self.result.to_dict(),
-            "study": self.study,
-            "settings": dict(self.settings),
-            "commands": dict(self.commands),
-            "last_failures": dict(self.last_failures),
-            "began": self.began,
-            "made": self.made,
-        }
+        beside = {name: value for name, value in vars(self).items() if name != "result"}
+        return self.result.to_dict() | {k: dict(v) if isinstance(v, Mapping) else v for k, v in beside.items()}
 
 
 # What is said, whatever the form.
-
-
-def title(report: Report) -> str:
-    """The name of a page."""
-    if report.study is not None:
-        return f"Study {report.study}"
-    return short_answer(report.result)
 
 
 def short_answer(result: Result) -> str:
@@ -191,10 +160,13 @@ def health(report: Report) -> list[str]:
 
 def settings_rows(report: Report) -> list[tuple[str, str]]:
     """What was asked for, as names and values."""
-    result = report.result
+    result, share = report.result, "share of wrong ones among the arms declared above, in expectation"
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
-        (_delta_words(result), f"{result.delta!r}"),
+        (
+            f"δ, allowed {share if result.problem.error == 'fdr' else 'probability of a wrong answer'}",
+            f"{result.delta!r}",
+        ),
         *([] if result.problem.control is not None else [(_epsilon_words(result), _number(result.epsilon))]),
         ("costs" if result.minimise else "rewards", f"from {_number(result.bounds[0])} to {_number(result.bounds[1])}"),
         ("seed", "none" if result.seed is None else str(result.seed)),
@@ -213,12 +185,6 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
 
 def _number(value: float) -> str:
     return repr(value).removesuffix(".0")
-
-
-def _delta_words(result: Result) -> str:
-    if result.problem.error == "fdr":
-        return "δ, allowed share of wrong ones among the arms declared above, in expectation"
-    return "δ, allowed probability of a wrong answer"
 
 
 def _epsilon_words(result: Result) -> str:
@@ -247,7 +213,7 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
 
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
     """The table of the leading arms: its head, rows with the arm's position, and how many arms are left out."""
-    arms = report.arms
+    arms = report.result.arms
     head, rows = arms.cells(MOST, longest=None)
     return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms) - len(rows)
 
@@ -258,7 +224,7 @@ def to_html(report: Report) -> str:
     head, rows, rest = arm_cells(report)
     return pictures.rendered(
         "report.html",
-        title=title(report),
+        title=short_answer(report.result) if report.study is None else f"Study {report.study}",
         state=state(report.result),
         certified=report.result.certified,
         heading=heading,
@@ -315,10 +281,7 @@ def _md_duels(result: Result) -> list[str]:
         return []
     labels, cells = wins_of(result)
     rows = [
-        [
-            f"{i + 1} {label}",
-            *("" if i == j else "·" if s is None else f"{100 * s:.0f}" for j, (s, _) in enumerate(row)),
-        ]
+        [f"{i + 1} {label}", *("" if i == j else score_text(s) for j, (s, _) in enumerate(row))]
         for i, (label, row) in enumerate(zip(labels, cells, strict=True))
     ]
     table = _md_table(["score of", *(str(i + 1) for i in range(len(labels)))], rows)
@@ -326,12 +289,12 @@ def _md_duels(result: Result) -> list[str]:
 
 
 def _md_leads(report: Report) -> list[str]:
-    leads, arms = leads_of(report.result) if report.result.certified else None, report.arms
+    leads, arms = leads_of(report.result) if report.result.certified else None, report.result.arms
     if leads is None:
         return []
-    rows = (
+    rows = [
         (str(arms.rows[i].label), f"{arms.number(low)} – {arms.number(high)}") for i, low, high in leads.rows[:MOST]
-    )
+    ]
     return [f"## {_m(leads.heading)}", _m(leads.note), _md_table(("arm", "lead"), rows)]
 
 

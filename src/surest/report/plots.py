@@ -13,7 +13,7 @@ from surest.errors import MissingPackageError, UsageError
 from surest.report.pictures import share_of, tick_text
 from surest.result.data import Result
 from surest.result.differences import Leads, leads_of, overlap_note
-from surest.result.duels import wins_of
+from surest.result.duels import score_text, wins_of
 from surest.result.table import ArmTable
 from surest.text import count, percent, shortened, visible
 
@@ -71,15 +71,14 @@ def figure(result: Result, title: str = "") -> "Figure":
     from matplotlib.figure import Figure
 
     arms, history, leads = result.arms, result.history, leads_of(result) if result.certified else None
-    if result.duels is not None:
-        page = Figure(figsize=(6.4, 5.6), layout="constrained")
-        FigureCanvasAgg(page)
-        draw_duels(page.add_subplot(), result)
-        page.suptitle(_plain(title), fontsize="medium", wrap=True)
-        return page
     heights = [*([_height(arms)] if leads else []), _height(arms), *([2.6] if history else [])]
-    page = Figure(figsize=(9.6, sum(heights) + 0.4), layout="constrained")
+    size = (9.6, sum(heights) + 0.4) if result.duels is None else (6.4, 5.6)
+    page = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(page)
+    page.suptitle(_plain(title), fontsize="medium", wrap=True)
+    if result.duels is not None:
+        draw_duels(page.add_subplot(), result)
+        return page
     grid = page.add_gridspec(len(heights), 2, width_ratios=[3, 2], height_ratios=heights)
     if leads:
         draw_leads(page.add_subplot(grid[0, :]), arms, leads)
@@ -91,8 +90,6 @@ def figure(result: Result, title: str = "") -> "Figure":
     right.set_title("", loc="left")  # the rows are named once
     if history:
         draw_evidence(page.add_subplot(grid[-1, :]), history, arms.counted)
-    if title:
-        page.suptitle(_plain(title), fontsize="medium", wrap=True)
     return page
 
 
@@ -162,8 +159,7 @@ def draw_duels(ax: "Axes", result: Result) -> None:
     for i, row in enumerate(cells):
         for j, (score, told) in enumerate(row):
             if i != j:
-                said = "·" if score is None else f"{100 * score:.0f}"
-                ax.text(j, i, said, ha="center", va="center", size=8, weight="bold" if told else "normal")
+                ax.text(j, i, score_text(score), ha="center", va="center", size=8, weight="bold" if told else "normal")
     ax.set_yticks(range(len(labels)), [f"{_short_label(label)}  {i + 1}" for i, label in enumerate(labels)])
     ax.set_xticks(range(len(labels)), [str(i + 1) for i in range(len(labels))])
     ax.set_title("Who beats whom: score in percent, bold where told apart", loc="left", fontsize="small")
@@ -225,27 +221,14 @@ def draw_costs(ax: "Axes", result: Result) -> None:
     ax.plot(prices[front], means[front], color=QUIET, lw=1, drawstyle="steps-post", label="the front", zorder=1)
     near = result.problem.cheapest
     if near is not None:
-        ax.axhspan(
-            sign * best,
-            sign * (best - near),
-            color=OTHER,
-            alpha=0.15,
-            lw=0,
-            label=f"within {near:g} of the best so far",
-        )
+        ends = sign * best, sign * (best - near)
+        ax.axhspan(*ends, color=OTHER, alpha=0.15, lw=0, label=f"within {near:g} of the best so far")
     for i, label in enumerate(result.labels):
-        chosen = i in result.indices
-        ax.plot(
-            prices[i],
-            means[i],
-            "D" if chosen else "o",
-            color=LEADER if chosen else OTHER,
-            label="the answer" if chosen else None,
-        )
+        mark, colour, name = ("D", LEADER, "the answer") if i in result.indices else ("o", OTHER, None)
+        ax.plot(prices[i], means[i], mark, color=colour, label=name)
         if len(result.labels) <= MOST:
-            ax.annotate(
-                _short_label(str(label)), (prices[i], means[i]), xytext=(5, 4), textcoords="offset points", fontsize=8
-            )
+            near_it: Any = {"xytext": (5, 4), "textcoords": "offset points", "fontsize": 8}
+            ax.annotate(_short_label(str(label)), (prices[i], means[i]), **near_it)
     if prices.min() > 0 and prices.max() > 20 * prices.min():
         ax.set_xscale("log")
     unit = f" ({_plain(result.problem.cost_unit)})" if result.problem.cost_unit else ""
@@ -257,27 +240,20 @@ def draw_costs(ax: "Axes", result: Result) -> None:
 def draw_plan(plan: "Plan", ax: "Axes | None" = None) -> "Axes":
     """Evaluations that simulated searches needed against the gap; of one gap, how they spread."""
     ax = _pyplot().subplots(figsize=(6.4, 3.2), layout="constrained")[1] if ax is None else ax
+    fixed = f"fixed sample, power {plan.power:.0%}"
     if len(plan.rows) == 1:
         row = plan.rows[0]
         needed = np.sort(row.evaluations)
-        ax.plot(
-            needed, np.arange(1, len(needed) + 1) / len(needed), color=OTHER, drawstyle="steps-post", label="surest"
-        )
-        ax.axvline(row.fixed, color=QUIET, ls="--", label=f"fixed sample, power {plan.power:.0%}")
+        shares = np.arange(1, len(needed) + 1) / len(needed)
+        ax.plot(needed, shares, color=OTHER, drawstyle="steps-post", label="surest")
+        ax.axvline(row.fixed, color=QUIET, ls="--", label=fixed)
         ax.set(xlabel="evaluations", ylabel="share of searches that end", ylim=(0, 1.02))
     else:
         gaps = [row.gap for row in plan.rows]
         low, middle, high, _ = zip(*(row.quantiles() for row in plan.rows), strict=True)
         ax.fill_between(gaps, low, high, color=OTHER, alpha=0.25, lw=0, label="surest, 80 % of the searches")
         ax.plot(gaps, middle, color=OTHER, marker="o", label="surest, median")
-        ax.plot(
-            gaps,
-            [row.fixed for row in plan.rows],
-            color=QUIET,
-            ls="--",
-            marker="s",
-            label=f"fixed sample, power {plan.power:.0%}",
-        )
+        ax.plot(gaps, [row.fixed for row in plan.rows], color=QUIET, ls="--", marker="s", label=fixed)
         ax.set(xlabel="how far the best is ahead", ylabel="evaluations", yscale="log")
     ax.legend(frameon=False)
     _bare(ax)

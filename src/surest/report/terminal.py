@@ -4,7 +4,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console, Group
@@ -18,12 +18,15 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.result.data import Result
-from surest.result.duels import wins_of
+from surest.result.duels import score_text, wins_of
 from surest.result.questions import names
 from surest.result.table import SHOWN, ArmTable
 from surest.result.words import arm_name, verdict
 from surest.search.watching import Looks
-from surest.text import count, decimals, guessed, seconds_words, shortened, visible
+from surest.text import count, counted, decimals, guessed, seconds_words, shortened, visible
+
+if TYPE_CHECKING:
+    from surest.study.outcome import Progress
 
 
 def emphasised(result: Result) -> Text:
@@ -59,18 +62,14 @@ def wins_table(result: Result) -> Table:
     for place in range(len(labels)):
         table.add_column(str(place + 1), justify="right", no_wrap=True)
     for i, (label, row) in enumerate(zip(labels, cells, strict=True)):
-        shown = [
-            Text("" if i == j else "·" if score is None else f"{100 * score:.0f}", style=_won(score, told))
-            for j, (score, told) in enumerate(row)
-        ]
+        shown = []
+        for j, (score, told) in enumerate(row):
+            style = "dim" if score in (None, 0.5) else "yellow" if score is not None and score > 0.5 else "blue"
+            shown.append(
+                Text("" if i == j else score_text(score), f"bold {style}" if told and style != "dim" else style)
+            )
         table.add_row(Text(f"{i + 1} {shortened(label, 24)}"), *shown)
     return table
-
-
-def _won(score: float | None, told: bool) -> str:
-    if score is None or score == 0.5:
-        return "dim"
-    return f"{'bold ' if told else ''}{'yellow' if score > 0.5 else 'blue'}"
 
 
 def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:
@@ -99,12 +98,7 @@ class View:
     """The state of a run in words and numbers; `began` is when it started, by `clock`."""
 
     def __init__(
-        self,
-        labels: tuple[Any, ...],
-        scale: Scale,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        items: bool = False,
+        self, labels: tuple[Any, ...], scale: Scale, *, clock: Callable[[], float] = time.monotonic, items: bool = False
     ) -> None:
         self.labels, self.scale, self.clock = labels, scale, clock
         self.counted = "evaluations" if items else "pulls"
@@ -115,14 +109,14 @@ class View:
     def facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
         """What there is to say, by name."""
         request = running.request
-        facts = {self.counted: count(running.pulls), "time": self._time(running, status)}
+        passed = seconds_words(self.clock() - self.began)
+        facts = {self.counted: count(running.pulls), "time": passed + self._more(running, status)}
         if running.budget is not None:
             facts[self.counted] += f" of at most {count(running.budget)}"
-        if running.costs:
-            most = (
-                "" if running.costs.budget is None else f" of at most {money(running.costs.budget, running.costs.unit)}"
-            )
-            facts["spent"] = f"{money(running.costs.total, running.costs.unit)}{most}"
+        costs = running.costs
+        if costs:
+            most = "" if costs.budget is None else f" of at most {money(costs.budget, costs.unit)}"
+            facts["spent"] = f"{money(costs.total, costs.unit)}{most}"
         if status is None:
             if request is not None:
                 facts["now"] = f"{len(request.arms):,} arms, {count(request.total)} {self.counted}"
@@ -194,9 +188,6 @@ class View:
             return whole if running.budget is None else min(whole, running.budget)
         return None if running.budget is None else running.budget
 
-    def _time(self, running: Running[Answer], status: Status | None) -> str:
-        return seconds_words(self.clock() - self.began) + self._more(running, status)
-
     def _more(self, running: Running[Answer], status: Status | None) -> str:
         """How long it may still take."""
         whole = self._whole(running, status)
@@ -225,15 +216,18 @@ def shown_live(
     between two calls."""
     notebook = "ipykernel" in sys.modules
     view = View(labels, scale, items=items)
-    live = Live(
-        console=Console(stderr=not notebook),
-        transient=True,
-        auto_refresh=ticks and not notebook,
-        refresh_per_second=TICKS,
-    )
+    redrawn: Any = {"auto_refresh": ticks and not notebook, "refresh_per_second": TICKS}
+    live = Live(console=Console(stderr=not notebook), transient=True, **redrawn)
 
     def show(running: Running[Answer], status: Status | None) -> None:
         live.update(view.screen(running, status), refresh=True)
 
     with live:
         yield Looks(show, every=EVERY)
+
+
+def told_words(progress: "Progress") -> str:
+    """How far a study is."""
+    waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
+    spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
+    return f"{counted(progress.told, 'reward')} told{spare}, {counted(progress.out, 'ticket')} with workers{waiting}"

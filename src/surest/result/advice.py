@@ -1,8 +1,5 @@
 """What to tell a user of a result beyond its verdict: settings that cost more than they need to."""
 
-from surest.core.problem import Problem
-from surest.core.procedure import Running
-from surest.core.protocol import Answer
 from surest.core.scale import Scale
 from surest.text import count, rounded
 
@@ -15,23 +12,9 @@ ENOUGH = 20
 def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str | None:
     """A warning where rewards fill a small part of the stated range, with what that costs and what to do.
 
-    Parameters
-    ----------
-    scale : Scale
-        The stated range.
-    least, most : float
-        The smallest and the largest reward so far.
-    pulls : int
-        How many there were.
+    None where so many rewards, from the `least` to the `most`, fill it well, and where that cannot be told: few so far, or all
+    of them the same, as rare events are for a long time.
 
-    Returns
-    -------
-    str or None
-        None where the range is filled well, and where that cannot be told: few rewards so far, or all of them the same, as rare
-        events are for a long time.
-
-    Examples
-    --------
     >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:74]
     'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60].'
     >>> bounds_too_wide(Scale(0, 60), 0.02, 59, 500)
@@ -46,12 +29,3 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
         "obeys narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max("
         "reward, low), high) in a function): the means of clipped rewards are then compared."
     )
-
-
-def warnings_of(running: Running[Answer], problem: Problem) -> tuple[str, ...]:
-    """What to tell the user of their settings."""
-    if running.least > running.most:  # no single reward was told of
-        return ()
-    ends = sorted(problem.scale.from_unit(end) for end in (running.least, running.most))
-    wide = bounds_too_wide(problem.scale, ends[0], ends[1], running.pulls)
-    return () if wide is None else (wide,)

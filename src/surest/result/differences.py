@@ -125,20 +125,14 @@ def leads_of(result: "Result") -> Leads | None:
         if arm in left_out or math.isnan(apart.low[arm]):
             continue
         low, high = sorted(sign * float(end) + 0.0 for end in (apart.low[arm], apart.high[arm]))
-        least, most = _by_verdict(result, arm)
+        verdict = 0 if result.verdicts is None else result.verdicts[arm]  # what it says itself of a lead
+        least, most = 0.0 - result.epsilon if result.certified else -math.inf, math.inf
+        if control:
+            least, most = 0.0 if verdict > 0 else -math.inf, result.problem.margin if verdict < 0 else math.inf
         both = max(low, least), min(high, most)
         odd |= both[0] > both[1]
         rows.append(LeadRow(arm, *(both if both[0] <= both[1] else (low, high))))
     return Leads(_heading(result, base, control), _note(result, base, control, odd), rows) if rows else None
-
-
-def _by_verdict(result: "Result", arm: int) -> tuple[float, float]:
-    """What the verdict itself says of a lead."""
-    problem = result.problem
-    if problem.question.kind != "control":
-        return 0.0 - problem.epsilon if result.certified else -math.inf, math.inf
-    verdict = 0 if result.verdicts is None else result.verdicts[arm]
-    return (0.0 if verdict > 0 else -math.inf), (problem.margin if verdict < 0 else math.inf)
 
 
 def _heading(result: "Result", base: int, control: bool) -> str:

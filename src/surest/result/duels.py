@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.result.questions import listed_words, names
@@ -44,8 +43,8 @@ class Duels:
 
 
 def on_players(problem: Problem) -> Problem:
-    """The problem of a result: about players, where a search pulls pairs of them."""
-    if problem.algorithm != DUELS or "players" not in problem.options:
+    """The problem of a result about players: the search pulls pairs of them."""
+    if "players" not in problem.options:
         return problem
     left = {name: value for name, value in problem.options.items() if name not in ("players", "rows")}
     return msgspec.structs.replace(problem, labels=tuple(problem.options["players"]), options=left)
@@ -137,6 +136,11 @@ def wins_of(result: "Result") -> tuple[list[str], list[list[tuple[float | None, 
     return [visible(str(result.labels[player])) for player in shown], cells
 
 
+def score_text(score: float | None) -> str:
+    """A score in percent; a dot where two never met."""
+    return "·" if score is None else f"{100 * score:.0f}"
+
+
 def wins_note(result: "Result") -> str:
     """What a table of wins shows, and what is open."""
     duels, n = result.duels, len(result.labels)
@@ -161,10 +165,8 @@ def duels_json(result: "Result") -> dict[str, Any]:
         "told": duels.told.astype(int).tolist(),
         "groups": [[str(result.labels[player]) for player in group] for group in duels.groups],
         "order": list(duels.order),
-        "open": duels.open,
-        "proven": duels.proven,
+        **{name: getattr(duels, name) for name in ("open", "proven", "ranked")},
         "first_side": None if duels.first is None else dict(zip(("mean", "low", "high"), duels.first, strict=True)),
-        "ranked": duels.ranked,
     }
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import msgspec
+
 from surest.text import count, counted, decimals, in_markdown, percent
 
 if TYPE_CHECKING:
@@ -118,48 +120,36 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, for JSON."""
-        return {
-            "verdict": self.verdict,
-            "exact": self.exact,
-            "difference": self.difference,
-            "interval": list(self.interval),
+        same = (
+            "verdict",
+            "exact",
+            "difference",
+            "interval",
+            "means",
+            "margin",
+            "equivalent",
+            "delta",
+            "level",
+            "bounds",
+        )
+        same += ("minimise", "target", "items", "items_counted", "decided_after", "seed", "notes")
+        data: dict[str, Any] = {name: getattr(self, name) for name in same}
+        data |= {
             "baseline": self.names[0],
             "candidate": self.names[1],
-            "means": list(self.means),
-            "margin": self.margin,
-            "equivalent": self.equivalent,
-            "delta": self.delta,
-            "level": self.level,
-            "bounds": list(self.bounds),
-            "minimise": self.minimise,
-            "target": self.target,
-            "items": self.items,
-            "items_counted": self.items_counted,
-            "decided_after": self.decided_after,
-            "seed": self.seed,
             "next": [list(cell) for cell in self.wanted[:NEXT]],
             "flips": None if self.flips is None else {k: len(v) for k, v in self.flips._asdict().items()},
-            "notes": list(self.notes),
             "text": line(self),
-            **self._of_complete(),
         }
-
-    def _of_complete(self) -> dict[str, Any]:
-        """What JSON has of a complete list only."""
-        if self.population is None:
-            return {}
-        other = {
-            "verdict": self.population.verdict,
-            "interval": list(self.population.interval),
-            "text": beside(self)[0],
-        }
-        return {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": other}
+        if self.population is not None:  # of a complete list
+            other = {"verdict": self.population.verdict, "interval": self.population.interval, "text": beside(self)[0]}
+            data |= {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": other}
+        plain: dict[str, Any] = msgspec.to_builtins(data)
+        return plain
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
-        chain = import_module("surest.decision.gate").decision_of_gate(self)
-        chain.write(path)
-        known: str = chain.known_by
+        known: str = import_module("surest.decision.gate").decision_of_gate(self).write(path)
         return known
 
     def _repr_html_(self) -> str:
@@ -174,14 +164,11 @@ class Gate:
 
 def line(gate: Gate) -> str:
     """The verdict and what it rests on, on one line of a log."""
-    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}.{_flipped(gate)}"
-
-
-def _flipped(gate: Gate) -> str:
-    if gate.flips is None:
-        return ""
-    lost, gained = map(len, gate.flips)
-    return f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
+    lost, gained = map(len, gate.flips or ((), ()))
+    flipped = (
+        f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right." if gate.flips is not None else ""
+    )
+    return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}.{flipped}"
 
 
 def claim(gate: Gate, where: str | None = None) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -10,7 +11,7 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
-from surest.result.duels import Duels, DuelsDocument, duels_from, duels_json
+from surest.result.duels import DuelsDocument, duels_from, duels_json
 from surest.result.lead import Lead
 from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
@@ -86,18 +87,23 @@ class Document(msgspec.Struct):
 
 def to_dict(result: "Result") -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
-    if result.listed is not None:
-        return _listed_json(result, result.listed)
-    return _plain_json(result)
-
-
-def _listed_json(result: "Result", listed: Listed) -> dict[str, Any]:
-    """A result on a list of items: evaluations instead of pulls."""
-    data = _plain_json(result)
-    per_arm = data.pop("pulls_per_arm")
+    data, listed = _on_pulls(result), result.listed
+    if listed is None:
+        return data
+    per_arm = data.pop("pulls_per_arm")  # on a list of items: evaluations instead of pulls
     for name in ("pulls", "rounds", "nominees"):
         del data[name]
     low, high = listed.differences or (None, None)
+    beside = "population" if result.problem.target == "items" else "on_items"
+    known: dict[str, Any] = {
+        "needed": listed.needed,
+        "needed_cost": listed.needed_cost,
+        "needed_wrong": listed.misled or None,
+    }
+    known |= {
+        beside: listed.beside and _in_short(listed.beside),
+        "gaps": listed.gaps and _gaps_json(result, listed.gaps),
+    }
     return {
         **data,
         "exact": result.exact,
@@ -106,53 +112,32 @@ def _listed_json(result: "Result", listed: Listed) -> dict[str, Any]:
         "items_used": listed.items_used,
         "evaluations_per_arm": per_arm,
         "target": result.problem.target,
-        "differences_low": None if low is None else _list(low),
-        "differences_high": None if high is None else _list(high),
-        **_table_json(result, listed),
+        "differences_low": _data(low),
+        "differences_high": _data(high),
+        **{name: value for name, value in known.items() if value is not None},
     }
 
 
-def _table_json(result: "Result", listed: Listed) -> dict[str, Any]:
-    """What the result of a table has beside: what a search would have needed, the other target's answer, gaps."""
-    said: dict[str, Any] = {}
-    if listed.needed is not None:
-        said["needed"] = listed.needed
-    if listed.needed_cost is not None:
-        said["needed_cost"] = listed.needed_cost
-    if listed.misled:
-        said["needed_wrong"] = True
-    if listed.beside is not None:
-        said["population" if result.problem.target == "items" else "on_items"] = _short_json(listed.beside)
-    if listed.gaps is not None:
-        whole = listed.gaps.complete
-        said["gaps"] = {
-            "missing": listed.gaps.missing,
-            "out": [str(result.labels[arm]) for arm in listed.gaps.out],
-            "complete": None if whole is None else _short_json(whole),
-        }
-    return said
+def _gaps_json(result: "Result", gaps: Gaps) -> dict[str, Any]:
+    out = [str(result.labels[arm]) for arm in gaps.out]
+    return {"missing": gaps.missing, "out": out, "complete": gaps.complete and _in_short(gaps.complete)}
 
 
-def _short_json(result: "Result") -> dict[str, Any]:
+def _in_short(result: "Result") -> dict[str, Any]:
     """What another claim on the same arms says."""
+    names = ("certified", "exact", "reason", "delta", "verdicts", "apart", "epsilon_certified", "means")
     return {
         "chosen": [*map(str, result.chosen)],
-        "certified": result.certified,
-        "exact": result.exact,
-        "reason": result.reason,
-        "delta": result.delta,
         "contenders": None if result.contenders is None else [*map(str, result.contenders)],
-        "verdicts": None if result.verdicts is None else list(result.verdicts),
-        "apart": result.apart,
-        "epsilon_certified": result.epsilon_certified,
-        "means": _list(result.means),
+        **{name: _data(getattr(result, name)) for name in names},
         "items": result.cells // len(result.labels),
     }
 
 
-def _plain_json(result: "Result") -> dict[str, Any]:
-    problem = result.problem
+def _on_pulls(result: "Result") -> dict[str, Any]:
+    problem, lead = result.problem, result.lead
     low, high = result.intervals or (None, None)
+    apart = result.differences if result.certified or result.differences_told is not None else None
     settings: dict[str, Any] = {
         name: getattr(problem, name)
         for name, default in DEFAULTS.items()
@@ -167,7 +152,11 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "indices": list(result.indices),
         "index": result.index if one else None,
         "arm": str(result.best) if one else None,
-        **({} if words is None else {"verdicts": [*map(_verdict_json, result.labels, words)]}),
+        **(
+            {}
+            if words is None
+            else {"verdicts": [{"arm": str(a), "verdict": w} for a, w in zip(result.labels, words, strict=True)]}
+        ),
         "certified": result.certified,
         "reason": result.reason,
         **settings,
@@ -179,61 +168,31 @@ def _plain_json(result: "Result") -> dict[str, Any]:
         "pulls_per_arm": result.pulls_per_arm.tolist(),
         "rounds": result.rounds,
         **({} if result.estimated is None else {"estimated": list(result.estimated)}),
-        **_costs(result),
-        "seconds": finite(result.seconds),
+        **(
+            {}
+            if result.cost is None
+            else {"cost": result.cost, "cost_by_arm": _data(result.cost_by_arm), "cost_of_all": result.cost_of_all}
+        ),
+        "seconds": _data(result.seconds),
         "achieved_delta": result.achieved_delta,
         "epsilon_certified": result.epsilon_certified,
         "contenders": None if result.contenders is None else [*map(str, result.contenders)],
         "apart": result.apart,
         "nominees": [*map(str, result.nominees)],
         "labels": [*map(str, result.labels)],
-        "means": _list(result.means),
-        "low": None if low is None else _list(low),
-        "high": None if high is None else _list(high),
-        **_apart(result),
-        "lead": None if result.lead is None else _lead_json(result.lead),
-        "forecast": None if result.forecast is None else finite(result.forecast),
+        "means": _data(result.means),
+        "low": _data(low),
+        "high": _data(high),
+        **({} if apart is None else {"differences_low": _data(apart.low), "differences_high": _data(apart.high)}),
+        "lead": lead and {**_data(lead._asdict()), "arm": str(lead.arm), "over": str(lead.over)},
+        "forecast": _data(result.forecast),
         **({"resampled": True} if result.resampled else {}),
         **({} if result.duels is None else {"duels": duels_json(result)}),
         "warnings": list(result.warnings),
         # What is certain has infinite evidence, which JSON does not know: it has at least what a decision needs.
-        "history": [[at, finite(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
+        "history": [[at, _data(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
         **({"health": result.health} if result.health is not None else {}),
     }
-
-
-def _estimate(told: tuple[float, float, float, int]) -> Any:
-    from surest.result.data import Estimate
-
-    return Estimate(*told)
-
-
-def _costs(result: "Result") -> dict[str, Any]:
-    if result.cost_by_arm is None:
-        return {}
-    return {"cost": result.cost, "cost_by_arm": result.cost_by_arm.tolist(), "cost_of_all": result.cost_of_all}
-
-
-def _apart(result: "Result") -> dict[str, Any]:
-    """Bounds of the differences on fresh pulls: from a control, or, of what is decided, from the chosen arm."""
-    apart = result.differences if result.certified or result.differences_told is not None else None
-    return {} if apart is None else {"differences_low": _list(apart.low), "differences_high": _list(apart.high)}
-
-
-def _lead_json(lead: Lead) -> dict[str, Any]:
-    numbers = {"difference": lead.difference, "low": lead.low, "high": lead.high}
-    return {"arm": str(lead.arm), "over": str(lead.over), **{name: finite(value) for name, value in numbers.items()}}
-
-
-def _lead(data: LeadDocument | None) -> Lead | None:
-    if data is None:
-        return None
-    numbers = (math.nan if value is None else value for value in (data.difference, data.low, data.high))
-    return Lead(data.arm, data.over, *numbers)
-
-
-def _verdict_json(label: Any, word: str) -> dict[str, str]:
-    return {"arm": str(label), "verdict": word}
 
 
 def from_json(raw: Any, source: str) -> dict[str, Any]:
@@ -241,9 +200,7 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
     listed = isinstance(raw, dict) and "evaluations_per_arm" in raw
     try:
         data = msgspec.convert(_as_pulls(raw) if listed else raw, Document)
-        raw = (
-            {**raw, "cost": raw.get("prices")} if isinstance(raw, dict) else raw
-        )  # the cost of a result is what was spent
+        raw = {**raw, "cost": raw.get("prices")}  # the cost of a result is what was spent
         settings = {name: raw[name] for name in DEFAULTS if raw.get(name) is not None}
         problem = checked(msgspec.convert({**settings, "labels": data.labels}, Problem))
     except msgspec.ValidationError as error:
@@ -266,6 +223,10 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         raise UsageError(
             f"{source} is not a result: it has means or intervals outside of its bounds [{low:g}, {high:g}]"
         )
+    try:
+        duels = None if data.duels is None else duels_from(data.duels, data.labels)
+    except (ValueError, KeyError) as error:
+        raise UsageError(f"{source} is not a result: {error}") from None
     same = (
         "certified",
         "reason",
@@ -279,34 +240,26 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
     )
     fields = {
         "evaluations": data.pulls if data.evaluations is None else data.evaluations,  # results of old do not say
-        **(_listed_fields(raw, problem) if listed else {}),
-        **{name: getattr(data, name) for name in (*same, "health", "resampled")},
+        **{name: getattr(data, name) for name in (*same, "health", "resampled", "cost_of_all")},
         "problem": problem,
         "indices": indices,
         "verdicts": _verdicts(data, problem, source),
-        "duels": _duels(data, source),
-        "seconds": math.nan if data.seconds is None else data.seconds,
+        "duels": duels,
+        "seconds": _float(data.seconds),
         "pulls_per_arm": np.array(data.pulls_per_arm, np.int64),
         "means": _array(data.means),
         "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
         "nominees": tuple(data.nominees),
         "warnings": tuple(data.warnings),
-        "lead_told": _lead(data.lead),
-        "intervals": None if data.low is None or data.high is None else (_array(data.low), _array(data.high)),
-        "differences_told": None if listed else _differences(data.differences_low, data.differences_high),
+        "lead_told": data.lead
+        and Lead(data.lead.arm, data.lead.over, *map(_float, msgspec.structs.astuple(data.lead)[2:])),
+        "intervals": _arrays(data.low, data.high),
+        "differences_told": None if listed else _arrays(data.differences_low, data.differences_high),
         "cost_by_arm": None if data.cost_by_arm is None else np.array(data.cost_by_arm),
-        "cost_of_all": data.cost_of_all,
-        "estimated": None if data.estimated is None else _estimate(data.estimated),
+        "estimated": data.estimated and import_module("surest.result.data").Estimate(*data.estimated),
         "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
     }
-    return _of_table(fields, msgspec.convert(raw, _Cells)) if listed else fields
-
-
-def _duels(data: Document, source: str) -> Duels | None:
-    try:
-        return None if data.duels is None else duels_from(data.duels, data.labels)
-    except (ValueError, KeyError) as error:
-        raise UsageError(f"{source} is not a result: {error}") from None
+    return _on_items(fields, msgspec.convert(raw, _Cells)) if listed else fields
 
 
 def _indices(data: Document, source: str) -> tuple[int, ...]:
@@ -328,12 +281,6 @@ def _verdicts(data: Document, problem: Problem, source: str) -> tuple[int, ...] 
     if [said.arm for said in data.verdicts] != data.labels or not set(words) <= set(values):
         raise UsageError(f"{source} is not a result: its verdicts are not one of each of its arms")
     return tuple(values[word] for word in words)
-
-
-def _differences(
-    low: list[float | None] | None, high: list[float | None] | None
-) -> tuple[FloatArray, FloatArray] | None:
-    return None if low is None or high is None else (_array(low), _array(high))
 
 
 def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
@@ -381,39 +328,26 @@ class _Cells(msgspec.Struct):
     gaps: _Gaps | None = None
 
 
-def _listed_fields(raw: dict[str, Any], problem: Problem) -> dict[str, Any]:
-    data = msgspec.convert(raw, _Cells)
-    differences = _differences(data.differences_low, data.differences_high)
-    empty = np.empty(0, np.int64)
-    return {
-        "evaluations": data.evaluations,
-        "listed": Listed(range(data.items), data.items_used, empty, empty, np.empty(0), differences),
-    }
-
-
-def _of_table(fields: dict[str, Any], data: _Cells) -> dict[str, Any]:
-    """The fields of a result, with what the result of a table has beside."""
-    from surest.result.data import Result
-
-    result, target = Result(**fields), "items" if data.on_items is not None else "population"
+def _on_items(fields: dict[str, Any], data: _Cells) -> dict[str, Any]:
+    """The fields of a result on a list of items, with what the result of a table has beside."""
+    differences, empty = _arrays(data.differences_low, data.differences_high), np.empty(0, np.int64)
+    listed = Listed(range(data.items), data.items_used, empty, empty, np.empty(0), differences)
+    fields |= {"evaluations": data.evaluations, "listed": listed}
+    result, target = import_module("surest.result.data").Result(**fields), "items" if data.on_items else "population"
     short, gaps = data.on_items or data.population, None
     if data.gaps is not None:
-        part = None if data.gaps.complete is None else _of_short(result, data.gaps.complete, "items")
-        gaps = Gaps(data.gaps.missing, _places(result, data.gaps.out), part)
-    other = None if short is None else _of_short(result, short, target)
+        gaps = Gaps(data.gaps.missing, _places(result, data.gaps.out), _of_short(result, data.gaps.complete, "items"))
     known = data.on_items is not None or result.reason.startswith("exact: all scores known")
-    more = {
-        "known": known,
-        "needed": data.needed,
-        "misled": data.needed_wrong,
-        "needed_cost": data.needed_cost,
-        "beside": other,
-        "gaps": gaps,
-    }
-    return {**fields, "listed": replace(fields["listed"], **more)}
+    listed = replace(
+        listed, known=known, needed=data.needed, misled=data.needed_wrong, needed_cost=data.needed_cost,
+        beside=_of_short(result, short, target), gaps=gaps,
+    )  # fmt: skip
+    return {**fields, "listed": listed}
 
 
-def _of_short(result: "Result", data: _Short, target: str) -> "Result":
+def _of_short(result: "Result", data: _Short | None, target: str) -> "Result | None":
+    if data is None:
+        return None
     n, listed = len(result.labels), result.listed
     verdicts = None if data.verdicts is None else tuple(data.verdicts)
     if len(data.means) != n or len(verdicts or range(n)) != n or listed is None:
@@ -442,14 +376,22 @@ def _places(result: "Result", labels: list[str]) -> tuple[int, ...]:
     return tuple(map(result.labels.index, labels))
 
 
-def finite(value: float) -> float | None:
-    """A number for JSON, which knows neither NaN nor infinity."""
-    return value if math.isfinite(value) else None
+def _data(value: Any) -> Any:
+    """Plain data, with None for NaN and infinity, which JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _data(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | tuple):
+        return [*map(_data, value.tolist() if isinstance(value, np.ndarray) else value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _list(values: FloatArray) -> list[float | None]:
-    return [*map(finite, values.tolist())]
+def _float(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _array(values: list[float | None]) -> FloatArray:
-    return np.array([math.nan if value is None else value for value in values], float)
+    return np.array([*map(_float, values)], float)
+
+
+def _arrays(low: list[float | None] | None, high: list[float | None] | None) -> tuple[FloatArray, FloatArray] | None:
+    return None if low is None or high is None else (_array(low), _array(high))

@@ -5,39 +5,40 @@ from typing import Any
 
 import numpy as np
 
+from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
-from surest.core.scale import Scale
-from surest.result.advice import warnings_of
+from surest.result.advice import bounds_too_wide
 from surest.result.data import Estimate, Event, Result
 from surest.result.duels import on_players
 from surest.result.listed import Listed
 
 
 def result_of(
-    running: Running[Answer],
-    problem: Problem,
-    *,
-    standing: str,
-    seconds: float = float("nan"),
-    history: tuple[Point, ...] = (),
-    stopped: str | None = None,
-    health: dict[str, dict[str, int]] | None = None,
-    evaluations: int | None = None,
-    events: Sequence[Event] = (),
-) -> Result:
+    running: Running[Answer], problem: Problem, *, standing: str, seconds: float = float("nan"),
+    history: tuple[Point, ...] = (), stopped: str | None = None, health: dict[str, dict[str, int]] | None = None,
+    evaluations: int | None = None, events: Sequence[Event] = (),
+) -> Result:  # fmt: skip
     """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
 
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
     answer, state, scale = running.settled, status_of(running), problem.scale
     duels = None if state is None else state.duels
-    problem = on_players(problem)
+    problem = on_players(problem) if problem.algorithm == DUELS else problem
     labels = problem.labels
-    indices = _chosen(running, problem, state)
+    if answer is not None:
+        indices = answer.arms
+    elif state is None or problem.question.kind == "best":
+        indices = (_leader(running) if state is None else state.leader,)
+    else:
+        indices = state.chosen
     status = scale.status(state if state is not None else Status(leader=_leader(running)))
-    certified = answer is not None and answer.certified
+    certified, estimated = answer is not None and answer.certified, None
+    if answer is not None and answer.estimate is not None:
+        mean, *ends = map(scale.from_unit, answer.estimate[:3])
+        estimated = Estimate(mean, min(ends), max(ends), answer.estimate[3])
     contenders = status.contenders if answer is None else answer.contenders
     if contenders is None and certified:
         contenders = indices
@@ -45,6 +46,8 @@ def result_of(
         before = (point for point in history if point.pulls < running.pulls)
         history = (*before, Point(running.pulls, status.evidence, status.threshold))
     unfinished = "budget spent" if running.spent else stopped or "still running"
+    least, most = sorted(map(scale.from_unit, (running.least, running.most)))
+    wide = bounds_too_wide(scale, least, most, running.pulls)
     return Result(
         problem=problem,
         indices=indices,
@@ -71,26 +74,17 @@ def result_of(
         additions=tuple(running.additions),
         events=tuple(events),
         history=history,
-        warnings=warnings_of(running, problem),
+        warnings=() if wide is None else (wide,),
         health=health,
         evaluations=running.pulls if evaluations is None else evaluations,
-        estimated=None if answer is None or answer.estimate is None else estimated_of(scale, answer.estimate),
+        estimated=estimated,
         cost_by_arm=running.costs.by_arm.copy() if running.costs else None,
         cost_of_all=running.costs.of_all(problem.items) if problem.items else None,
     )
 
 
-def estimated_of(scale: Scale, told: tuple[float, float, float, int]) -> Estimate:
-    """An estimate in the user's units."""
-    mean, *ends = (scale.from_unit(value) for value in told[:3])
-    return Estimate(mean, min(ends), max(ends), told[3])
-
-
 def listed_of(
-    running: Running[Answer],
-    problem: Problem,
-    items: Sequence[Any],
-    cells: tuple[IntArray, IntArray, FloatArray],
+    running: Running[Answer], problem: Problem, items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]
 ) -> Listed:
     """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
     status = status_of(running)
@@ -102,16 +96,6 @@ def status_of(running: Running[Answer]) -> Status | None:
     """The procedure's own word on its state, where it gives one."""
     answer = running.settled
     return running.status if answer is None else answer.status
-
-
-def _chosen(running: Running[Answer], problem: Problem, state: Status | None) -> tuple[int, ...]:
-    """The arms that answer the question, or would as things stand."""
-    answer: Answer | None = running.settled
-    if answer is not None:
-        return answer.arms
-    if state is None:
-        return (_leader(running),)
-    return (state.leader,) if problem.question.kind == "best" else state.chosen
 
 
 def _leader(running: Running[Answer]) -> int:

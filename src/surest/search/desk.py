@@ -55,12 +55,9 @@ class SessionDesk:
     lasting = False
 
     def __init__(
-        self,
-        session: Session,
-        retries: int | None = None,
-        on_failure: float | None = None,
+        self, session: Session, retries: int | None = None, on_failure: float | None = None,
         on_request: Hook | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.session, self.on_request = session, on_request
         self.failures = Failures(session.problem.bounds, retries, on_failure)
 

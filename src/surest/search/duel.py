@@ -106,6 +106,8 @@ def duel(
         return _recorded(games_of(arms, columns, shuffle), asked, seed, progress, on_request, history, record)
     if iscoroutinefunction(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
+    if columns is not None or shuffle is not None:
+        raise UsageError("columns and shuffle go with recorded duels; leave them out, or leave out the judge")
     with _begun(
         arms, asked, progress, on_request, in_flight=1 if executor is None else in_flight, seed=seed, storage=storage,
         name=name, retries=retries, on_failure=on_failure, history=history, record=record,
@@ -152,10 +154,8 @@ async def aduel(
         arms, asked, progress, on_request, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,
         on_failure=on_failure, history=history, record=record,
     ) as run:  # fmt: skip
-        from surest.search.asynchronous import drive as drive_async
-
         work = work_of_duels(partial(_ajudged, judge), labels_of(arms), run.problem.seed, items)
-        await drive_async(run.desk, work, in_flight)
+        await run.await_all(work, in_flight)
     return _found(run, arms)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
-from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_items_settings
+from surest.core.problem import check_spread, labels_of, problem_of, takes_items_settings
 from surest.core.scale import Scale, checked_scale
-from surest.errors import UsageError
+from surest.errors import Interrupted, UsageError
 from surest.result.data import Result
 from surest.result.known import agreeing, is_right, known, with_gaps
 from surest.result.listed import Listed
@@ -24,7 +24,7 @@ from surest.search.call import Work, scored, work_of
 from surest.search.cells import further, population, searched
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.loading import resolved
-from surest.search.run import Run, ended
+from surest.search.run import Run
 from surest.search.watching import Hook, Looks, watching
 from surest.search.watching import history as history_hook
 
@@ -138,9 +138,14 @@ def evaluate(
         watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
         with watch:
             found = _from_table(table, given, watch, simulate, looks)
-        return ended(replace(found, seconds=time.perf_counter() - began), watch)
-    if simulate:
-        raise UsageError("simulate goes with a table of scores; functions are evaluated")
+        found = replace(found, seconds=time.perf_counter() - began)
+        if watch.interrupted and not found.certified:
+            raise Interrupted(found)
+        return found
+    if simulate or columns is not None:
+        raise UsageError(
+            f"{'simulate' if simulate else 'columns'} goes with a table of scores; functions are evaluated"
+        )
     arms, settings = _known_control(arms, items, settings, scale)
     labels, functions = _functions(arms, score, asynchronous=False)
     watch = watching(labels, scale, progress, items=True, ticks=executor is None)
@@ -189,9 +194,7 @@ async def aevaluate(
         labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
         storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
     ) as run:  # fmt: skip
-        from surest.search.asynchronous import drive as drive_async  # asyncio takes a while to load
-
-        await drive_async(run.desk, _work(functions, run, amean_of), in_flight)
+        await run.await_all(_work(functions, run, amean_of), in_flight)
     return further(run.found())
 
 
@@ -206,28 +209,18 @@ def table_seed(table: Table) -> int:
     return int.from_bytes(sha256(names.encode(errors="replace")).digest()[:4], "big")
 
 
-def _first_outside(table: Table, problem: Problem) -> str:
-    """The cell that a complaint is about: the first that is out of range."""
-    outside = np.argwhere((table.values < problem.scale.low) | (table.values > problem.scale.high))
-    if not len(outside):
-        return "a cell of the table"
-    arm, place = outside[0].tolist()
-    return f"arm {table.labels[arm]!r} on item {table.items[place]!r}"
-
-
 def _from_table(
     table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None
 ) -> Result:
     """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
     if table.costs is not None and given.get("cost") is None:
-        given = {
-            "cost_unit": table.cost_unit,
-            **given,
-            "cost": dict(zip(map(str, table.labels), table.costs, strict=True)),
-        }
+        costs = dict(zip(map(str, table.labels), table.costs, strict=True))
+        given = {"cost_unit": table.cost_unit, **given, "cost": costs}
     problem = problem_of(list(table.labels), items=len(table.items), **given)
     there, units = ~np.isnan(table.values), np.full(table.values.shape, np.nan)
-    units[there] = problem.scale.to_unit(problem.scale.numbers(table.values[there], _first_outside(table, problem)))
+    outside = np.argwhere((table.values < problem.scale.low) | (table.values > problem.scale.high)).tolist()
+    cell = [f"arm {table.labels[arm]!r} on item {table.items[place]!r}" for arm, place in outside[:1]]
+    units[there] = problem.scale.to_unit(problem.scale.numbers(table.values[there], *cell or ["a cell"]))
     for place, item in enumerate(table.items) if problem.spread is not None else ():
         row = {arm: float(units[arm, place]) for arm in np.flatnonzero(there[:, place]).tolist()}
         check_spread(problem, row, f"item {item!r:.80}")
@@ -325,12 +318,9 @@ def _mean(rewards: list[Any]) -> Scored:
 
 def _checked_list(items: Any) -> list[Any]:
     """The items as a list, validated."""
-    if (
-        hasattr(items, "columns")
-        or isinstance(items, Mapping | str | bytes | set | frozenset)
-        or not hasattr(items, "__iter__")
-    ):
-        hint = "; for the rows of a data frame: frame.to_dict('records')" if hasattr(items, "columns") else ""
+    frame = hasattr(items, "columns")
+    if frame or isinstance(items, Mapping | str | bytes | set | frozenset) or not hasattr(items, "__iter__"):
+        hint = "; for the rows of a data frame: frame.to_dict('records')" if frame else ""
         raise UsageError(f"items are {type(items).__name__}; give a list: questions, instances, numbers{hint}")
     listed = list(items)
     if not listed:

@@ -6,10 +6,13 @@ words and statuses of its own. Functions are evaluated by the one runner; scores
 
 import inspect
 import secrets
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import fsum, inf, nan
+from itertools import islice
+from math import fsum, inf, isnan, nan
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,7 @@ from surest.search.call import work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
 from surest.search.watching import Hook, watching
+from surest.text import counted
 
 if TYPE_CHECKING:
     from surest.study.ledger import Entry
@@ -123,6 +127,8 @@ def gate(
     """
     asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
     if not any(functions):
+        if executor is not None:
+            raise UsageError("executor goes with functions; these are scores")
         return asked.judged()
     in_flight = 1 if executor is None else in_flight
     with asked.run(functions, in_flight, asynchronous=False, **run) as running:
@@ -145,9 +151,7 @@ async def agate(
     """
     asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
     with asked.run(functions, in_flight, asynchronous=True, **run) as running:
-        from surest.search.asynchronous import drive as drive_async  # asyncio takes a while to load
-
-        await drive_async(running.desk, asked.work(functions, asynchronous=True), in_flight)
+        await running.await_all(asked.work(functions, asynchronous=True), in_flight)
     return asked.found(running)
 
 
@@ -241,15 +245,15 @@ class Asked:
         first, second = scale.to_unit(values)
         apart = second - first
         known = ~np.isnan(apart)
-        counted = len(apart) if known.all() else int(known.argmin())
+        used = len(apart) if known.all() else int(known.argmin())
         total = inf if population else float(len(pair.items) + pair.unnamed)
         row, told, features = self.known, UNKNOWN, np.empty((len(apart), 0))
         if row is not None:
             features = directions(row, self.older)
-            told = Predictions(row, features).extend(apart[:counted])
+            told = Predictions(row, features).extend(apart[:used])
         asked: dict[str, Any] = {"equivalent": self.equivalent, "level": self.level}
-        found = judge(apart[:counted], total, margin, self.delta, told, self.share, **asked)
-        difference = fsum(apart[:counted].tolist()) / counted if counted else nan
+        found = judge(apart[:used], total, margin, self.delta, told, self.share, **asked)
+        difference = fsum(apart[:used].tolist()) / used if used else nan
         verdict, exact = _verdict(found, apart[known], total, margin, self.equivalent)
         if fact is not None:
             verdict = _beside(found, fact, self.equivalent or difference < 0)
@@ -258,12 +262,27 @@ class Asked:
         events = tuple((what, side, str(item)) for what, side, item in pair.events if item in compared)
         sign = -scale.width if scale.minimise else scale.width
         ends = sorted((sign * low + 0.0, sign * high + 0.0))  # -0.0 becomes 0.0
-        means = [float(side[:counted].mean()) if counted else nan for side in values]
+        means = [float(side[:used].mean()) if used else nan for side in values]
         beside: dict[str, Any] = {}
-        if counted == total:
+        if used == total:
             early, after = _early(found)
             further = replace(self, target="population", share=1.0, level=None, entry=None).judged(fact=verdict)
             beside = {"needed": after, "needed_verdict": early, "population": further}
+        open_ = verdict == "undecided"
+        gaps = (
+            (pair.names[side], pair.items[at])
+            for at in range(used, len(pair.items))
+            for side in (0, 1)
+            if isnan(values[side, at])
+        )
+        imputed = Counter(side for what, side, _ in events if what == "imputed")
+        notes = [*pair.notes, *_notes(pair, values, used, int(known.sum()), open_, imputed)]
+        if self.share < 1 and row is None and open_:
+            unused = ", and history is not used" if len(self.older) else ""
+            notes.append(
+                f"predictions wait until {pair.names[0]} has all scores: {self.share:g} of the evidence counts until then"
+                f"{unused}. If it is evaluated along with the candidate, say predict=False (--no-predict) from the first look on"
+            )
         made = Gate(
             verdict=verdict,
             exact=exact,
@@ -276,12 +295,11 @@ class Asked:
             minimise=scale.minimise,
             target=self.target,
             items=None if population else len(pair.items) + pair.unnamed,
-            items_counted=counted,
+            items_counted=used,
             decided_after={"pass": found.passed, "fail": found.failed}.get(verdict),
             seed=self.seed,
-            wanted=() if verdict != "undecided" else _wanted(pair, values, counted),
-            notes=(*pair.notes, *_notes(pair, values, counted, int(known.sum()), verdict), *self._waiting(row, verdict))
-            + _imputed(pair.names, events),
+            wanted=tuple(islice(gaps, MOST_WANTED)) if open_ else (),
+            notes=tuple(notes),
             bounds=(scale.low, scale.high),
             equivalent=self.equivalent,
             level=self.level,
@@ -294,68 +312,56 @@ class Asked:
         )
         if self.entry is None:
             return made
-        said = self.entry.end(made.verdict, [row[1:] for row in made.scores[:counted]])
+        said = self.entry.end(made.verdict, [row[1:] for row in made.scores[:used]])
         return replace(made, notes=(*made.notes, said))
-
-    def _waiting(self, row: FloatArray | None, verdict: Verdict) -> tuple[str, ...]:
-        if self.share == 1 or row is not None or verdict != "undecided":
-            return ()
-        unused = ", and history is not used" if len(self.older) else ""
-        return (
-            f"predictions wait until {self.pair.names[0]} has all scores: {self.share:g} of the evidence counts until then"
-            f"{unused}. If it is evaluated along with the candidate, say predict=False (--no-predict) from the first look on",
-        )
 
 
 def _asked(
-    baseline: Any,
-    candidate: Any,
-    margin: float,
-    delta: float,
-    *,
-    equivalent: float | None = None,
-    history: Any = None,
-    predict: bool = True,
-    ledger: Any = None,
-    table: Any = None,
-    items: int | str | Path | Sequence[Hashable] | None = None,
-    target: str = "items",
-    bounds: tuple[float, float] | None = None,
-    minimise: bool = False,
-    seed: int | str | None = None,
-    shuffled: bool = False,
-    common: bool = False,
-    strict: bool = False,
-    columns: Mapping[str, str] | None = None,
-    scorer: str | None = None,
-    **run: Any,
-) -> tuple[Asked, tuple[Any, Any], dict[str, Any]]:
+    baseline: Any, candidate: Any, margin: float, delta: float, *, equivalent: float | None = None, history: Any = None,
+    predict: bool = True, ledger: Any = None, table: Any = None,
+    items: int | str | Path | Sequence[Hashable] | None = None, target: str = "items",
+    bounds: tuple[float, float] | None = None, minimise: bool = False, seed: int | str | None = None,
+    shuffled: bool = False, common: bool = False, strict: bool = False, columns: Mapping[str, str] | None = None,
+    scorer: str | None = None, **run: Any,
+) -> tuple[Asked, tuple[Any, Any], dict[str, Any]]:  # fmt: skip
     """What is asked, the functions to call (None for scores that are there), and how to run these."""
     unknown = next((name for name in run if name not in RUN), None)
     if unknown is not None:
         raise TypeError(f"gate() got an unexpected keyword argument {unknown!r}")
-    study = _study_in(table)
-    scale = _scale(study, bounds, minimise)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
+        raise UsageError(f"seed is {seed!r:.60}; give a whole number, or a text such as a commit")
+    study: Study | None = table if hasattr(table, "store") else None
+    if study is not None and (bounds is not None or minimise):
+        raise UsageError("a study has its bounds and its direction; leave out bounds and minimise")
+    if study is not None and items is not None:
+        raise UsageError("a study has its list of items; leave out items")
+    scale = study.settings.problem.scale if study is not None else checked_scale(bounds or (0.0, 1.0), minimise)
     problem_of(2, items=1, delta=delta, target=target)  # refuses what they cannot be
     if equivalent is not None:
         if margin:
             raise UsageError("margin and equivalent are mutually exclusive")
         margin = equivalent
-    if not 0 <= margin < scale.width or (equivalent is not None and margin == 0):
+    real = isinstance(margin, Real) and not isinstance(margin, bool)
+    if not real or not 0 <= margin < scale.width or (equivalent is not None and margin == 0):
         name, least = ("margin", "at least 0") if equivalent is None else ("equivalent", "more than 0")
         raise UsageError(f"{name} is {margin}; it must be {least} and below {scale.width:g}, the width of the bounds")
-    if study is None:
-        pair = _given(baseline, candidate, table, columns, items, scorer)
-    elif items is None:
+    if study is not None:
         pair = _of_study(study, baseline, candidate)
     else:
-        raise UsageError("a study has its list of items; leave out items")
-    if strict:
-        _refuse_unpaired(pair)
-    if common:
-        pair = in_both(pair)
+        pair = _given(baseline, candidate, table, columns, items, scorer)
+    alone = {side: pair.only_in(side) for side in (0, 1) if strict}
+    for side, only in alone.items():
+        if only:
+            raise UsageError(
+                f"{counted(len(only), 'item')} with a value in {pair.names[side]} and none in {pair.names[1 - side]}, such as "
+                f"{only[0]!r}; evaluate both on the same items, or leave out strict"
+            )
+    pair = in_both(pair) if common else pair
     _check_list(pair, shuffled, target)
-    _check_values(pair, scale)
+    for name, scores in zip(pair.names, pair.scores, strict=True):
+        for item, value in scores.items():
+            if value == value:
+                scale.number(value, f"item {item!r} of {name}")
     one, two = (side if callable(side) else None for side in (baseline, candidate))
     if run and not (one or two):
         raise UsageError(f"{next(iter(run))} goes with functions; these are scores")
@@ -404,30 +410,13 @@ def _given(
     baseline: Any, candidate: Any, table: Any, columns: Mapping[str, str] | None, items: Any, scorer: str | None
 ) -> Pair:
     """Two arms from whatever holds their scores, on the list that is asked for."""
-    length = items if isinstance(items, int) else None
-    names = named(items) if items is not None and length is None else None
+    names = None if items is None or isinstance(items, int) else named(items)
     if table is not None:
         pair = pair_in(table, baseline, candidate, columns, scorer)
         pair = pair if names is None else replace(pair, items=names)
     else:
         pair = pair_of(baseline, candidate, columns, names, scorer)
-    return pair if length is None else of_length(pair, length)
-
-
-def _study_in(table: Any) -> "Study | None":
-    if table is None or isinstance(table, str | Path | Mapping):
-        return None
-    from surest.study.study import Study
-
-    return table if isinstance(table, Study) else None
-
-
-def _scale(study: "Study | None", bounds: tuple[float, float] | None, minimise: bool) -> Scale:
-    if study is None:
-        return checked_scale((0.0, 1.0) if bounds is None else bounds, minimise)
-    if bounds is not None or minimise:
-        raise UsageError("a study has its bounds and its direction; leave out bounds and minimise")
-    return study.settings.problem.scale
+    return of_length(pair, items) if isinstance(items, int) else pair
 
 
 def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
@@ -460,16 +449,6 @@ def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
     return replace(pair, items=tuple(keys[i] for i in order) if drawn else pair.items, drawn=drawn, events=events)
 
 
-def _refuse_unpaired(pair: Pair) -> None:
-    for side in (0, 1):
-        alone = pair.only_in(side)
-        if alone:
-            raise UsageError(
-                f"{_items(len(alone))} with a value in {pair.names[side]} and none in {pair.names[1 - side]}, such as "
-                f"{alone[0]!r}; evaluate both on the same items, or leave out strict"
-            )
-
-
 def _check_list(pair: Pair, shuffled: bool, target: str) -> None:
     if not pair.items and not pair.unnamed:
         raise UsageError(f"{pair.names[0]} holds no items; give it scores, or say with items what the list is")
@@ -480,13 +459,6 @@ def _check_list(pair: Pair, shuffled: bool, target: str) -> None:
             f"of {pair.unnamed} items on the list the names are not known, so no order of them can be drawn. Give items as "
             "a file or a list of names; or say shuffled, if the items were evaluated in a random order drawn beforehand"
         )
-
-
-def _check_values(pair: Pair, scale: Scale) -> None:
-    for name, scores in zip(pair.names, pair.scores, strict=True):
-        for item, value in scores.items():
-            if value == value:
-                scale.number(value, f"item {item!r} of {name}")
 
 
 def _in_order(pair: Pair, seed: int | str | None, *, keep: bool) -> tuple[Pair, str | None]:
@@ -551,46 +523,26 @@ def _estimate(difference: float, found: Found, known: FloatArray, total: float) 
     return difference, low, high
 
 
-def _wanted(pair: Pair, values: FloatArray, counted: int) -> tuple[tuple[str, Hashable], ...]:
-    places = (
-        (pair.names[side], pair.items[place])
-        for place in range(counted, len(pair.items))
-        for side in (0, 1)
-        if values[side, place] != values[side, place]
-    )
-    return tuple(cell for cell, _ in zip(places, range(MOST_WANTED), strict=False))
-
-
-def _notes(pair: Pair, values: FloatArray, counted: int, known: int, verdict: Verdict) -> tuple[str, ...]:
-    notes = []
+def _notes(
+    pair: Pair, values: FloatArray, used: int, known: int, undecided: bool, imputed: Counter[int]
+) -> Iterator[str]:
+    """What is worth knowing of the scores, of which `used` items count and `known` have both."""
     for side, name in enumerate(pair.names):
         off, gaps = pair.off_list(side), int(np.isnan(values[side]).sum())
         if off:
-            one = len(off) == 1
             which = (
-                f"is not on the list: {off[0]!r} does" if one else f"are not on the list, such as {off[0]!r}: they do"
+                f"is not on the list: {off[0]!r} does"
+                if len(off) == 1
+                else f"are not on the list, such as {off[0]!r}: they do"
             )
-            notes.append(f"{_items(len(off))} of {name} {which} not count")
-        if gaps and verdict == "undecided":
-            notes.append(f"{name} has no value for {_items(gaps)} of the list")
-    if known > counted and verdict == "undecided":
-        which = f"only the first {counted:,} in the order drawn count" if counted else "none counts yet"
-        notes.append(
-            f"{_items(known)} {'has' if known == 1 else 'have'} both values, but {which}: the next item, "
-            f"{pair.items[counted]!r}, lacks one. Evaluate that next"
+            yield f"{counted(len(off), 'item')} of {name} {which} not count"
+        if gaps and undecided:
+            yield f"{name} has no value for {counted(gaps, 'item')} of the list"
+    if known > used and undecided:
+        which = f"only the first {used:,} in the order drawn count" if used else "none counts yet"
+        yield (
+            f"{counted(known, 'item')} {'has' if known == 1 else 'have'} both values, but {which}: the next item, "
+            f"{pair.items[used]!r}, lacks one. Evaluate that next"
         )
-    return tuple(notes)
-
-
-def _imputed(names: tuple[str, str], events: tuple[tuple[str, int, str], ...]) -> tuple[str, ...]:
-    """A note for each side that has scores which were not measured."""
-    notes = []
-    for side, name in enumerate(names):
-        times = sum(what == "imputed" and at == side for what, at, _ in events)
-        if times:
-            notes.append(f"{_items(times)} of {name} with a score that was not measured but imputed")
-    return tuple(notes)
-
-
-def _items(number: int) -> str:
-    return "1 item" if number == 1 else f"{number:,} items"
+    for side in sorted(imputed):
+        yield f"{counted(imputed[side], 'item')} of {pair.names[side]} with a score that was not measured but imputed"

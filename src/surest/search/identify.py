@@ -158,7 +158,7 @@ def identify(
     if tallied and not isinstance(source, Totals):
         raise UsageError(NO_PULLS)
     kept, in_flight = storage is not None or name is not None, 1 if executor is None else in_flight
-    _check_how(source, executor is not None or kept, vectorised, seeded, retries, on_failure)
+    _check_how(source, executor is not None or kept, vectorised, seeded, finished, retries, on_failure)
     if isinstance(source, Records) or shuffle is not None:
         source = _in_order(source, shuffle)
     asked = {"delta": delta, **settings}
@@ -169,9 +169,8 @@ def identify(
     if isinstance(source, Totals):
         running, problem = judge_totals(source, seed=seed or 0, **asked)
         return Run(running, problem, watch).found()
-    inline = (
-        executor is None and not kept and settings.get("budget_cost") is None
-    )  # which counts evaluation by evaluation
+    # A budget of cost counts evaluation by evaluation.
+    inline = executor is None and not kept and settings.get("budget_cost") is None
     if isinstance(source, Simulated) or (isinstance(source, Functions) and inline):
         if "algorithm" in asked:
             asked = resolved(asked)
@@ -181,16 +180,11 @@ def identify(
         book = Running(
             start_on(problem), len(source.labels), budget=problem.budget, record=record, name=called, costs=costs
         )
-        if isinstance(source, Simulated):
-            bandit, calls = source.bandit(problem.seed), None
-        else:
-            how: dict[str, Any] = {
-                "vectorised": vectorised,
-                "seeded": seeded,
-                "look": partial(watch, book),
-                "name": called,
-            }
-            bandit = calls = Calls(problem, source.functions, spent=costs, **how)
+        calls = None
+        if isinstance(source, Functions):
+            how: dict[str, Any] = {"vectorised": vectorised, "seeded": seeded, "name": called, "spent": costs}
+            calls = Calls(problem, source.functions, look=partial(watch, book), **how)
+        bandit: Any = source.bandit(problem.seed) if isinstance(source, Simulated) else calls
         with Run(book, problem, watch, history=history, calls=calls) as run:
             answer_from(bandit, book, watch)
         return replace(run.found(), resampled=isinstance(source, Simulated) and source.resampled)
@@ -273,9 +267,7 @@ async def aidentify(
         source.labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, storage=storage, name=name,
         retries=retries, on_failure=on_failure, history=history, record=record,
     ) as run:  # fmt: skip
-        from surest.search.asynchronous import drive as drive_async  # asyncio takes a while to load
-
-        await drive_async(run.desk, work_of(source.functions, run.problem.seed, seeded=seeded), in_flight)
+        await run.await_all(work_of(source.functions, run.problem.seed, seeded=seeded), in_flight)
     return run.found()
 
 
@@ -313,13 +305,7 @@ def _refuse_items(settings: dict[str, Any], door: str, other: str) -> None:
         )
 
 
-def _check_how(
-    source: Source,
-    tickets: bool,
-    vectorised: bool,
-    seeded: bool,
-    *how: object,
-) -> None:
+def _check_how(source: Source, tickets: bool, vectorised: bool, seeded: bool, finished: bool, *how: object) -> None:
     """Refuse what would be ignored."""
     if not tickets and any(option is not None for option in how):
         raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
@@ -332,3 +318,7 @@ def _check_how(
         )
     if vectorised and seeded:
         raise UsageError("vectorised callables take a count, seeded ones a seed; choose one")
+    if (vectorised or seeded) and not isinstance(source, Functions):
+        raise UsageError("vectorised and seeded go with functions; leave them out")
+    if finished and not isinstance(source, Records):
+        raise UsageError("finished goes with recorded rewards; leave it out")

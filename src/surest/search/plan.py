@@ -136,7 +136,7 @@ class Plan:
     def _one(self, row: Row) -> list[str]:
         fixed = f"fixed sample, power {self.power:.0%}"
         table = [["", *(f"{level:.0%}" for level in LEVELS), fixed]]
-        table.append(["evaluations", *map(_shown, row.quantiles()), _shown(row.fixed)])
+        table.append(["evaluations", *map(shown, row.quantiles()), shown(row.fixed)])
         if self.problem.cost is not None:
             each = row.cost[np.isfinite(row.cost)].sum() / max(row.evaluations[np.isfinite(row.evaluations)].sum(), 1)
             unit = self.problem.cost_unit
@@ -152,11 +152,12 @@ class Plan:
 
     def _several(self) -> list[str]:
         table = [["gap", *(f"{level:.0%}" for level in LEVELS), f"fixed sample, power {self.power:.0%}"]]
-        table += [[f"{row.gap:g}", *map(_shown, row.quantiles()), _shown(row.fixed)] for row in self.rows]
+        table += [[f"{row.gap:g}", *map(shown, row.quantiles()), shown(row.fixed)] for row in self.rows]
         return ["Evaluations:", *aligned(table, right=set(table[0]) - {"gap"})]
 
 
-def _shown(value: float) -> str:
+def shown(value: float) -> str:
+    """A number of evaluations in two figures; a dash where there is none."""
     return count(rounded(value)) if math.isfinite(value) else "–"
 
 
@@ -219,18 +220,22 @@ def plan(
     >>> planned.quantiles[0.5] < planned.quantiles[0.9] < 2000
     True
     """
+    per_second = _per_second(rate, each, workers)
     limits = {name: settings.pop(name, None) for name in ("budget", "budget_cost")}
     settings = {"delta": delta, **resolved(settings)}
-    seed, per_second = settings.pop("seed", None) or 0, _per_second(rate, each, workers)
+    checked(Problem(**limits, seed=settings.get("seed") or 0))  # refuses what they cannot be, before the first run
+    seed = settings.pop("seed", None) or 0
     if not 0 < power < 1 or runs < 1:
         raise UsageError(f"power is {power} and runs {runs}; give a power between 0 and 1, and at least 1 run")
     guessed = {"arms": arms, "baseline": baseline, "lift": lift, "items": items, "score": score, "gap": gap}
-    several: list[Any] = [None]
-    if source is None:
-        gaps = lift if items is None else gap
-        several = [*gaps] if isinstance(gaps, Sequence) else [gaps]
-    elif given := [name for name, value in guessed.items() if value is not None]:
-        raise UsageError(f"a source says how arms do; leave out {', '.join(given)}")
+    gaps, used = (lift, ("arms", "baseline", "lift")) if items is None else (gap, ("arms", "items", "score", "gap"))
+    given = [name for name, value in guessed.items() if value is not None and (source is not None or name not in used)]
+    if given:
+        what = "a source says" if source is not None else f"{', '.join(used)} say"
+        raise UsageError(f"{what} how arms do; leave out {', '.join(given)}")
+    if source is None and columns is not None:
+        raise UsageError("columns goes with a table; leave it out")
+    several = [None] if source is not None else [*gaps] if isinstance(gaps, Sequence) else [gaps]
     rows, law = list[Row](), None
     for one in several:
         if source is not None:
@@ -429,6 +434,8 @@ def _per_second(rate: float | str | None, each: float | None, workers: int) -> f
     >>> _per_second("1200/day", None, 1) * 86400, _per_second(None, 2.0, 8)
     (1200.0, 4.0)
     """
+    if (rate is not None and each is not None) or (each is None and workers != 1):
+        raise UsageError("give a rate, or how long an evaluation takes (each) and on how many workers")
     if rate is None:
         return None if each is None else workers / each
     number, _, span = str(rate).replace(",", "").partition("/")

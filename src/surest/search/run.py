@@ -21,6 +21,7 @@ from surest.core.protocol import Answer
 from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
+from surest.search.call import Work
 from surest.search.desk import Desk, SessionDesk, failing
 from surest.search.executor import keep_busy
 from surest.search.loading import resolved
@@ -140,6 +141,12 @@ class Run:
         assert not isinstance(self.book, Running)
         return StudyDesk(self.book, self.retries, self.watch)
 
+    async def await_all(self, work: Work, in_flight: int) -> None:
+        """Let tasks of this event loop do the work, so many at a time."""
+        from surest.search.asynchronous import drive  # asyncio takes a while to load
+
+        await drive(self.desk, work, in_flight)
+
     def found(self) -> Result:
         """What came of it; where Ctrl-C ended it, `Interrupted` with that."""
         seconds = time.perf_counter() - self._began
@@ -154,7 +161,10 @@ class Run:
                 found = replace(found, evaluations=self.calls.made, health={})
         else:
             found, kept = self._kept(self.book), True
-        return ended(replace(found, seconds=seconds), self.watch, kept)
+        found = replace(found, seconds=seconds)
+        if self.watch.interrupted and not found.certified:
+            raise Interrupted(found, kept=kept)
+        return found
 
     def _kept(self, study: "Study") -> Result:
         """What a study came to, with the caller's own labels and items."""
@@ -169,13 +179,6 @@ class Run:
         if found.listed is not None and self.items is not None:
             found = replace(found, listed=replace(found.listed, items=tuple(self.items)), events=events_of(study))
         return found
-
-
-def ended(found: Result, watch: Watch, kept: bool = False) -> Result:
-    """The result; where Ctrl-C ended the search before it was certified, `Interrupted` with it."""
-    if watch.interrupted and not found.certified:
-        raise Interrupted(found, kept=kept)
-    return found
 
 
 def item_keys(items: Sequence[Any]) -> list[str]:

@@ -23,14 +23,9 @@ Hook = Callable[[Running[R]], None]
 
 
 def simulate(
-    procedure: Procedure[R],
-    bandit: Bandit,
-    *,
-    budget: int | None = None,
-    on_request: Hook[R] | None = None,
-    record: bool = False,
-    name: str = "(unnamed)",
-) -> Running[R]:
+    procedure: Procedure[R], bandit: Bandit, *, budget: int | None = None, on_request: Hook[R] | None = None,
+    record: bool = False, name: str = "(unnamed)",
+) -> Running[R]:  # fmt: skip
     """Drive a procedure to its end, or to the first request that the budget does not allow.
 
     >>> import numpy as np

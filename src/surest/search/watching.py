@@ -29,11 +29,13 @@ class Watch:
         self.hooks = [hook for hook in hooks if hook is not None]
         self.interrupted = False
         self._view, self._stack = view, ExitStack()
+        self.signals: Callable[[Callable[[], object]], AbstractContextManager[None]] = first_interrupt
+        """Which signals end the search, and how."""
 
     def __enter__(self) -> Self:
         if self._view is not None:
             self.hooks.append(self._stack.enter_context(self._view))
-        self._stack.enter_context(self.signals())
+        self._stack.enter_context(self.signals(self.interrupt))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -45,10 +47,6 @@ class Watch:
             raise Stop("interrupted")
         for hook in self.hooks:
             hook(running)
-
-    def signals(self) -> AbstractContextManager[None]:
-        """Which signals end the search, and how."""
-        return first_interrupt(self.interrupt)
 
     def interrupt(self) -> None:
         """End the search at the next look."""
@@ -141,15 +139,9 @@ class Looks:
     """
 
     def __init__(
-        self,
-        show: Callable[[Running[Answer], Status | None], None] | None = None,
-        *,
-        every: float = 0.0,
-        growth: float = 1.0,
-        share: float = 0.05,
-        free: float = 0.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+        self, show: Callable[[Running[Answer], Status | None], None] | None = None, *, every: float = 0.0,
+        growth: float = 1.0, share: float = 0.05, free: float = 0.0, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self.show, self.every, self.growth, self.share, self.free, self.clock = show, every, growth, share, free, clock
         self.points: list[Point] = []
         self.began = self.last = clock()

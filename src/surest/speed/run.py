@@ -98,7 +98,7 @@ def fastest(
     """
     given = labelled(commands)
     _check(len(given), delta, tolerance, warmup, max_runs, by)
-    if seed is not None and not (isinstance(seed, int) and seed >= 0):
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise UsageError(f"seed is {seed!r:.60}; give a whole number ≥ 0, such as 7")
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)

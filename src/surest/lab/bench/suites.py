@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from surest.arms.characteristic import ROUNDING, Characteristic, characteristic, size
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.arms.instances import KINDS, example1, lower_bound_instance, parse_source
 from surest.arms.recorded import read_instances
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
-from surest.numerics import root
+from surest.lab.characteristic import ROUNDING, Characteristic, characteristic, size
+from surest.lab.numerics import root
 
 TOO_LARGE = 4_000_000
 """Arms times atoms beyond which T* is not computed: it would take longer than the replications."""

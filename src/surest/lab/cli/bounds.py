@@ -8,7 +8,6 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from surest.arms.characteristic import Characteristic, characteristic, size
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import parse_source
 from surest.cli.console import Output
@@ -17,6 +16,7 @@ from surest.core.costs import checked_prices, parse_costs, prices_of
 from surest.core.problem import labels_of
 from surest.core.protocol import checked_delta
 from surest.errors import UsageError
+from surest.lab.characteristic import Characteristic, characteristic, size
 from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, paper_lower_bound, upper_bounds
 from surest.result.table import SHOWN
 from surest.text import number

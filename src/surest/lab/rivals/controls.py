@@ -8,9 +8,9 @@ from surest.algorithms.entry import Entry, Option
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
 from surest.lab.kernels.constants import PEEKING_Z_TEST
+from surest.lab.numerics import normal_quantile
 from surest.lab.rivals.shared import leading
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
-from surest.numerics import normal_quantile
 
 
 def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power: float = 0.8) -> Procedure[Answer]:

@@ -8,10 +8,10 @@ from math import ceil, log, sqrt
 import numpy as np
 
 from surest.algorithms.entry import Entry, certified
-from surest.arms.characteristic import characteristic, padded
-from surest.arms.divergence import k_inf_above, k_inf_below
 from surest.arms.finite import FiniteArms, finite_arms
 from surest.core.protocol import Atoms, FloatArray, IntArray, Procedure, Pull, Statistic
+from surest.lab.characteristic import characteristic, padded
+from surest.lab.divergence import k_inf_above, k_inf_below
 from surest.lab.rivals.shared import leading
 
 FIRST, GROWTH = 10, 10

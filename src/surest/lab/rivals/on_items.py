@@ -15,7 +15,7 @@ from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS
 from surest.lab.kernels.divergence import empirical_bernstein
-from surest.numerics import student_tail
+from surest.lab.numerics import student_tail
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]
 """From the scores so far (one row per item, one column per arm) and the arms in play: those that stay in play."""

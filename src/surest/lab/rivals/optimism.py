@@ -11,9 +11,9 @@ from surest.core.protocol import IntArray
 from surest.core.question import BEST, Question
 from surest.lab.kernels.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
 from surest.lab.kernels.constants import LIL_UCB as RULE
+from surest.lab.numerics import zeta
 from surest.lab.rivals.shared import GABILLON, GARIVIER, H1, KAUFMANN, LIL_UCB, check_budget, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, named, pullwise
-from surest.numerics import zeta
 
 # LUCB1 (Kalyanakrishnan, Tewari, Auer, Stone 2012): pull the leader and the arm most likely to overtake it.
 #

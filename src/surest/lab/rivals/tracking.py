@@ -6,9 +6,9 @@ import numpy as np
 
 from surest.core.protocol import IntArray
 from surest.lab.kernels.constants import ATOMS, EB_TC_EPSILON, TOP_TWO, TRACK_AND_STOP, TRACK_GLOBAL
+from surest.lab.numerics import minimum, zeta
 from surest.lab.rivals.shared import GARIVIER, JOURDAN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
-from surest.numerics import minimum, zeta
 
 # Top Two, EB-TCI (Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022), for any rewards in [0, 1].
 #

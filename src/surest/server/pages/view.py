@@ -296,7 +296,7 @@ def arms_with_verdict(result: Result) -> tuple[int, int]:
 def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
     """The table of arms with differences: its head, its rows, and how many arms are left out."""
     head, rows, rest = arm_cells(report)
-    result, arms, leads = report.result, report.arms, leads_of(report.result)
+    result, arms, leads = report.result, report.result.arms, leads_of(report.result)
     ends = {row.arm: f"{arms.number(row.low)} – {arms.number(row.high)}" for row in (leads.rows if leads else ())}
     begun = has_begun(result)
     lines = [ArmLine(cells, begun and place in result.indices, ends.get(place, "")) for place, cells in rows]

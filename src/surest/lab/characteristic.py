@@ -6,14 +6,17 @@ where K⁻ and K⁺ are K_inf below and above x: the least a nature confined to 
 Every δ-correct algorithm for rewards in [0, 1] expects to make at least T*·kl(δ, 1−δ) pulls.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from surest.arms.divergence import STEPS, k_inf_above, k_inf_below
 from surest.arms.finite import FiniteArms
 from surest.core.protocol import FloatArray
-from surest.numerics import root
+from surest.lab.divergence import STEPS, k_inf_above, k_inf_below
+from surest.lab.numerics import root
+from surest.result.data import Result
+from surest.text import number
 
 ROUNDING = 1e-14
 """Means closer than this are equal: what separates them is the rounding of a sum."""
@@ -148,3 +151,23 @@ def padded(arms: FiniteArms) -> tuple[FloatArray, FloatArray]:
     probabilities = np.zeros(there.shape)
     values[there], probabilities[there] = arms.values, arms.probabilities
     return values, probabilities
+
+
+QUICK = 400_000
+"""Arms times atoms up to which a run is compared with the lower bound: a second or two."""
+
+
+def comparison(result: Result, arms: FiniteArms) -> list[str]:
+    """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
+    if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
+        return []
+    bound = characteristic(arms).lower_bound(result.delta)
+    if not math.isfinite(bound):
+        return ["Two arms of this source are equally good: no number of pulls can tell them apart."]
+    if bound == 0:
+        return []
+    must = (
+        f"Any method that is wrong with probability at most {result.delta:g}, whatever the arms, must expect to make "
+        f"at least {number(bound)} pulls here"
+    )
+    return [f"{must}; this run made {result.pulls / bound:.3g} times that." if result.certified else f"{must}."]
