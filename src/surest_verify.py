@@ -98,13 +98,8 @@ def parse(raw: bytes) -> Line:
         return float(text)
 
     try:
-        line = json.loads(
-            raw.decode(),
-            object_pairs_hook=unique,
-            parse_float=real,
-            parse_int=lambda s: int(real(s)),
-            parse_constant=real,
-        )
+        numbers: Any = {"parse_float": real, "parse_int": lambda s: int(real(s)), "parse_constant": real}
+        line = json.loads(raw.decode(), object_pairs_hook=unique, **numbers)
     except (ValueError, RecursionError) as error:
         raise Invalid(f"not JSON: {error}"[:120]) from None
     require(isinstance(line, dict), "not a JSON object")
@@ -213,9 +208,7 @@ class Pulls:
         self.slots: list[tuple[int, Line]] = []  # nominations, with their lines
         self.bets: Line = {}
         self.added: list[int] = []  # the lines of additions
-        self.accounts: list[
-            list[tuple[int, float, float]]
-        ] = []  # of each arm: line, its account (log), what was rounded
+        self.accounts: list[list[tuple[int, float, float]]] = []  # of each arm: line, account (log), what was rounded
         self.rest: list[float] = []  # the part of the prior that is not for paired bets, for each arm
         self.carried: list[dict[int, float]] = []  # of each slot, what was moved to it from the accounts of arms (log)
         self.placed: Line = {}  # paired bets on the rewards that come next
@@ -243,9 +236,8 @@ class Pulls:
         require(not self.placed or kind == "rewards", "stakes come right before the rewards that they are on")
         if kind == "stakes":
             same = len(self.different(line["arms"])) == len(line["on"]) == len(line["stakes"])
-            require(
-                same and all(map(operator.ne, line["arms"], line["on"])), "stakes on other lists, or on an arm itself"
-            )
+            same = same and all(map(operator.ne, line["arms"], line["on"]))
+            require(same, "stakes on other lists, or on an arm itself")
             self.placed = line
         elif kind == "rewards":
             arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
@@ -282,10 +274,8 @@ class Pulls:
             require(arm in arms, "stakes on other arms than the rewards are of")
             _, rewards, times = self.seen[arm][-1]
             Work.spend(10 * sum(times))
-            found = [
-                abs(r - self.worst) / self.width for r, often in zip(rewards, times, strict=True) for _ in range(often)
-            ]
-            in_order[arm] = found
+            every = [reward for reward, often in zip(rewards, times, strict=True) for _ in range(often)]
+            in_order[arm] = [abs(reward - self.worst) / self.width for reward in every]
         for arm, other, stake in zip(*(self.placed[name] for name in ("arms", "on", "stakes")), strict=True):
             own, its = in_order[arm], in_order[other]
             groups = min(len(own), len(its))
@@ -384,9 +374,8 @@ class Pulls:
 
     def enough(self, witness: Line, found: float, goal: float, rewards: int) -> None:
         """Refuse a witness whose evidence is less than is needed, or another than it says."""
-        said = (
-            f"the evidence against {self.labels[witness['arms'][1]]} is {found:.6f} nats after line {witness['line']}"
-        )
+        against, at = self.labels[witness["arms"][1]], witness["line"]
+        said = f"the evidence against {against} is {found:.6f} nats after line {at}"
         require(found >= goal, f"{said}, and {goal:.6f} are needed")
         close = abs(witness["nats"] - found) <= TOLERANCE + 1000 * U * rewards
         require(close, f"{said}, not {witness['nats']:.6f}")
@@ -542,11 +531,8 @@ def main() -> int:
     options = dict(zip(given[1::2], given[2::2], strict=False))
     limit = options.get("--limit", "1")
     wrong = len(given) % 2 == 0 or given[0].startswith("-") or len(options) != len(given) // 2
-    if (
-        wrong
-        or not options.keys() <= {"--hash", "--limit"}
-        or not (limit.isascii() and limit.isdigit() and len(limit) < 9)
-    ):
+    wrong = wrong or not options.keys() <= {"--hash", "--limit"}
+    if wrong or not (limit.isascii() and limit.isdigit() and len(limit) < 9):
         print("usage: surest-verify FILE [--hash HASH] [--limit TIMES]", file=sys.stderr)
         return 2
     try:

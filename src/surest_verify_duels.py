@@ -48,10 +48,8 @@ class Duels:
     def __init__(self, header: Line) -> None:
         self.header, n = header, len(header["labels"])
         require(n >= 2 and 1 <= header["top"] < n, "duels are between two or more arms, more than are asked for")
-        require(
-            0 <= header["epsilon"] < 0.5 and header["bounds"] == [0, 1],
-            "scores of duels lie in [0, 1], and ε below 1/2",
-        )
+        fits = 0 <= header["epsilon"] < 0.5 and header["bounds"] == [0, 1]
+        require(fits, "scores of duels lie in [0, 1], and ε below 1/2")
         self.n, self.m, self.epsilon = n, header["top"], header["epsilon"]
         both = 2 if self.epsilon else 1
         self.name_at = math.log(both / header["delta"])
@@ -69,30 +67,23 @@ class Duels:
         """A line: bets on the duels of the next line; their scores; a nomination."""
         if kind == "bets":
             require(not self.placed, "bets were placed already")
-            require(
-                len(line["first"]) == len(line["second"]) == len(line["bets"]) > 0,
-                "there are not so many bets as duels",
-            )
+            fits = len(line["first"]) == len(line["second"]) == len(line["bets"]) > 0
+            require(fits, "there are not so many bets as duels")
             for a, b, bets in zip(line["first"], line["second"], line["bets"], strict=True):
-                require(
-                    a < self.n and b < self.n and a != b and len(bets) == 4, "this is no duel of two arms with its bets"
-                )
+                fits = a < self.n and b < self.n and a != b and len(bets) == 4
+                require(fits, "this is no duel of two arms with its bets")
                 most = 0.9 / (0.5 + self.epsilon) + 1e-12
                 require(max(bets[2:]) <= most, "a bet against an arm may lose more than there is")
                 self.placed.append((a, b, bets))
         elif kind == "rewards":
             self._score(line)
         else:
-            require(
-                sorted(set(line["arms"])) == line["arms"] and len(line["arms"]) == self.m,
-                "not so many arms are asked for",
-            )
-            require(
-                line["arms"][-1] < self.n and not self.placed, "a nomination of arms that are not there, or after bets"
-            )
+            arms = line["arms"]
+            require(sorted(set(arms)) == arms and len(arms) == self.m, "not so many arms are asked for")
+            require(arms[-1] < self.n and not self.placed, "a nomination of arms that are not there, or after bets")
             self.nominations += 1
             k = self.nominations
-            self.named, self.share = line["arms"], 0.5 if k == 1 else 0.5 / (k * (k - 1))
+            self.named, self.share = arms, 0.5 if k == 1 else 0.5 / (k * (k - 1))
             self.base = [row[:] for row in self.beats]
             self.since = [[0.0] * self.n for _ in range(self.n)]
 
@@ -132,35 +123,28 @@ class Duels:
         require(sorted(a for group in groups for a in group) == list(range(n)), "the groups are not of all arms")
         for place, group in enumerate(groups):
             rest = [b for later in groups[place + 1 :] for b in later]
-            require(
-                all(self.told(a, b) for a in group for b in rest), "an arm is not told to beat one of a later group"
-            )
+            told = all(self.told(a, b) for a in group for b in rest)
+            require(told, "an arm is not told to beat one of a later group")
         if claim["none"]:
             cycle = all(self.told(a, b) or self.told(b, a) for a in range(n) for b in range(a)) and len(groups[0]) > 1
-            require(
-                claim["certified"] and not arms and not claim["contenders"], "nobody is claimed, and somebody named"
-            )
-            require(
-                len(left) < self.m or (cycle and self.m == 1 and not self.epsilon),
-                "some arms may still beat all others",
-            )
+            nobody = claim["certified"] and not arms and not claim["contenders"]
+            require(nobody, "nobody is claimed, and somebody named")
+            none = len(left) < self.m or (cycle and self.m == 1 and not self.epsilon)
+            require(none, "some arms may still beat all others")
             return [f"{int(sum(map(sum, self.games)) / 2)} duels; every arm is out, or told to be beaten"]
-        require(
-            claim["contenders"] == left or (claim["certified"] and claim["contenders"] == arms), "others are in play"
-        )
+        known = claim["contenders"] == left or (claim["certified"] and claim["contenders"] == arms)
+        require(known, "others are in play")
         others = [b for b in range(n) if b not in arms]
         require(len(arms) == self.m and arms == sorted(set(arms)), "not so many arms are named as were asked for")
-        shown = self.named == arms and all(
-            self.since[a][b] + math.log(self.share) >= self.name_at - NEAR for a in arms for b in others
-        )
+        needed = self.name_at - NEAR - math.log(self.share) if self.share else math.inf
+        shown = self.named == arms and all(self.since[a][b] >= needed for a in arms for b in others)
         ranked = all(self.told(a, b) for a in arms for b in others)
         if claim["certified"]:
             last = not self.epsilon and self.out >= set(others) and not self.out & set(arms)
             fits = ranked or (shown if self.epsilon else last and (shown or not claim["proven"]))
             require(fits, "it is not shown that these arms beat all others")
-        return [
-            f"{int(sum(map(sum, self.games)) / 2)} duels, {self.nominations} nominations; {len(self.out)} of {n} arms are out"
-        ]
+        duels = int(sum(map(sum, self.games)) / 2)
+        return [f"{duels} duels, {self.nominations} nominations; {len(self.out)} of {n} arms are out"]
 
 
 CHECKERS: dict[str, tuple[Any, Any, Line]] = {"duels": (Duels, {"top": COUNT}, DUELS)}

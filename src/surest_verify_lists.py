@@ -324,10 +324,8 @@ class Race(Items):
         own = self.product(leader, leader)
         squares = [(own - 2 * self.product(leader, j) + self.product(j, j)) / t for j in self.play]
         noise = [max(s - ((sums[leader] - sums[j]) / t) ** 2, 0.0) for s, j in zip(squares, self.play, strict=True)]
-        pooled, means = (
-            (0.15 + sum(noise)) / len(noise),
-            [s / len(of) for s, of in zip(sums, self.columns, strict=True)],
-        )
+        pooled = (0.15 + sum(noise)) / len(noise)
+        means = [s / len(of) for s, of in zip(sums, self.columns, strict=True)]
         middle = sum(means) / self.n
         beyond = sum((mean - middle) ** 2 for mean in means) / (self.n - 1) - pooled / (2 * t)
         return 300.0 if beyond <= pooled / 600 else max(pooled / (2 * beyond), 8.0)
@@ -554,9 +552,8 @@ class Gate(Items):
         self.share, self.same = share, bool(header.get("equivalent"))
         fits = not self.baseline or (share < 1 and self.finite and len(self.baseline) == len(self.more) == self.total)
         fits = fits and all(self.low <= x <= self.high for x in self.baseline) and len({*map(len, self.more)}) < 2
-        require(
-            fits and 0 < self.level <= header["delta"], "the baseline, the features or the level do not fit the list"
-        )
+        fits = fits and 0 < self.level <= header["delta"]
+        require(fits, "the baseline, the features or the level do not fit the list")
         Work.spend(40 * self.total * max(map(len, self.more), default=0))
 
     def ordered(self) -> list[int]:
@@ -570,9 +567,8 @@ class Gate(Items):
     def row(self, line: Line) -> dict[int, float]:
         """Scores on [0, 1]; the baseline's are those that were known beforehand."""
         found = super().row(line)
-        known = not self.baseline or (
-            0 <= line["item"] < self.total and line["values"][0] == self.baseline[line["item"]]
-        )
+        item = line["item"]
+        known = not self.baseline or (0 <= item < self.total and line["values"][0] == self.baseline[item])
         require(known, "the baseline's score is not the one that the first line has")
         return found
 

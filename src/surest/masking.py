@@ -10,20 +10,8 @@ _PAIR = re.compile(r"([^?&;=\s]+)=([^&;\s]*)")
 
 
 def masked(url: str) -> str:
-    """A URL without its passwords, also where it is not a proper URL.
+    """What was given as a storage, with ``***`` in the place of each password, also where it is not a proper URL.
 
-    Parameters
-    ----------
-    url : str
-        What was given as a storage.
-
-    Returns
-    -------
-    str
-        The same with ``***`` in the place of each password.
-
-    Examples
-    --------
     >>> masked("postgresql://bob:s3cret@db/x"), masked("mysql:/bob:s3cret@db")
     ('postgresql://bob:***@db/x', 'mysql:/bob:***@db')
     >>> masked("http://:t0ken@host:8080"), masked("https://t0ken@host")

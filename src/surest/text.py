@@ -20,15 +20,8 @@ GUESS = 3
 def visible(text: str, keep: str = "") -> str:
     """Text with a mark in place of what cannot be shown, or what would act on the terminal or turn the text around it.
 
-    Parameters
-    ----------
-    text : str
-        Any text: a label, the name of a study, what a failed command said.
-    keep : str
-        Characters to leave as they are, a line break for example.
+    Characters to `keep` stay as they are, a line break for example.
 
-    Examples
-    --------
     >>> visible("a\\x1b[31m\\nb\\u202ec")
     'a\ufffd[31m\ufffdb\ufffdc'
     """
@@ -106,6 +99,11 @@ def count(number: float) -> str:
     ('1,234,567', '5.90e+13')
     """
     return f"{number:,.0f}" if number < 1e9 else f"{number:.2e}"
+
+
+def capital(text: str) -> str:
+    """The beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def percent(part: float) -> str:

@@ -14,7 +14,7 @@ from surest.arms.finite import bernoulli
 from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
-from surest.report.page import Report, title, to_html, to_markdown
+from surest.report.page import Report, short_answer, to_html, to_markdown
 from surest.report.report import read_report
 from surest.result.listed import Listed
 
@@ -58,7 +58,7 @@ def test_a_result_comes_back_from_its_json_and_makes_a_page(question):
     again = read_report(json.dumps(result.to_dict())).result
     assert (again.chosen, again.verdicts) == (result.chosen, result.verdicts)
     assert again.problem.question == result.problem.question
-    for text in (to_html(Report(again)), to_markdown(Report(again)), title(Report(again))):
+    for text in (to_html(Report(again)), to_markdown(Report(again)), short_answer(again)):
         assert text
     assert result.plot() is not None
 

@@ -290,7 +290,6 @@ def easy(times: IntArray, sizes: IntArray, probabilities: FloatArray) -> BoolArr
 
 
 def _mean_of(rng: np.random.Generator, times: int, values: FloatArray, probabilities: FloatArray) -> float:
-    """The mean of `times` draws."""
     if len(values) == 2 and times <= EXACT:  # most arms, and much faster than with an array of two counts
         ones = rng.binomial(times, probabilities[1])
         return float(values[0] * (times - ones) + values[1] * ones) / times
@@ -298,7 +297,6 @@ def _mean_of(rng: np.random.Generator, times: int, values: FloatArray, probabili
 
 
 def _counts(rng: np.random.Generator, times: int, probabilities: FloatArray) -> IntArray:
-    """How often each value comes in `times` draws."""
     total = np.zeros(len(probabilities), np.int64)
     while times:
         part = min(times, EXACT)

@@ -252,7 +252,6 @@ def _check_call(label: Any, function: Callable[..., Any], wants: str, *, sync: b
 
 
 def _array(label: Any, rewards: Any, scale: Scale) -> FloatArray:
-    """One arm's recorded rewards."""
     try:
         if np.asarray(rewards).dtype.kind not in "fiub":
             raise TypeError

@@ -213,7 +213,6 @@ class _Groups:
 
 
 def _on_unit(batch: Batch, values: FloatArray, bounds: tuple[float, float]) -> FloatArray:
-    """Rewards on [0, 1]."""
     low, high = bounds
     inside = (low <= values) & (values <= high)
     if not inside.all():

@@ -297,7 +297,6 @@ def _filled(
     labels: tuple[Hashable, ...], items: tuple[Hashable, ...], cells: tuple[IntArray, IntArray, FloatArray],
     where: Callable[[int], str], source: str = "",
 ) -> Table:  # fmt: skip
-    """A table from cells that are given once each."""
     _check_size(len(labels), len(items))
     rows, cols, values = cells
     there = np.flatnonzero(~np.isnan(values))
@@ -325,7 +324,6 @@ def _check_size(arms: int, items: int) -> None:
 
 
 def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
-    """A table from a pandas or polars DataFrame."""
     names = list(frame.columns)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -375,7 +373,6 @@ def _of_long_frame(frame: Any, names: list[str], cost: str | None = None) -> Tab
 
 
 def _of_mapping(data: Mapping[Any, Any]) -> Table:
-    """A table from ``{arm: {item: value}}`` or ``{arm: [value, …]}``."""
     if all(isinstance(row, Mapping) for row in data.values()):
         items = tuple(dict.fromkeys(item for row in data.values() for item in row))
         rows = [_numbers([row.get(item) for item in items], f"arm {arm!r}") for arm, row in data.items()]

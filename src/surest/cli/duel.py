@@ -1,6 +1,5 @@
 """``surest duel``: who beats all others head to head, by a command that judges two, or from recorded duels."""
 
-import json
 import shlex
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +8,11 @@ from random import Random
 from typing import Any
 
 import click
-import msgspec
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn, show_result
 from surest.cli.progress import Watch, status_of
 from surest.cli.settings import command_options, option, output_options, settings_given, some_options
-from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.scale import Scale
 
@@ -73,27 +70,17 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
     columns = dict(text.split("=", 1) for text in given["columns"])
     record, history = given["decision"] is not None, check_drawn(given)
     result = search(
-        given["source"],
-        columns=columns,
-        shuffle=given["shuffle"],
-        record=record,
-        history=history,
-        progress=False,
-        **settings,
-        **flags,
-    )
+        given["source"], columns=columns, shuffle=given["shuffle"], record=record, history=history, progress=False,
+        **settings, **flags,
+    )  # fmt: skip
     show_result(result, given)
     return status_of(result, None)
 
 
 def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
-    from surest.arms.files import read_items
-    from surest.cli.searches import kept
-    from surest.search.call import seed_of
+    from surest.cli.searches import item_texts, searched
+    from surest.search.call import Work, seed_of
     from surest.search.commands import Command, Runner, checked_command
-    from surest.search.desk import failing
-    from surest.search.executor import drive
-    from surest.search.run import Run
     from surest.search.tickets import Ticket
 
     scale, workers = Scale(clip=given["clip"]), given["workers"] or 1
@@ -104,32 +91,17 @@ def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mappin
     if not any("{first}" in word for word in words) or not any("{second}" in word for word in words):
         raise click.UsageError("--judge must say {first} and {second} somewhere, or all duels would be the same")
     checked_command(Command("judge", words))
-    texts = None
-    if given["items"] is not None:
-        values = [item.value for item in read_items(given["items"])]
-        texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    runner, players = Runner(scale, given["timeout"]), tuple(given["labels"])
-    asked = {**settings, **flags, "algorithm": DUELS}
-    if given["on_failure"] is not None:
-        asked |= failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])
-    history, record = check_drawn(given), given["decision"] is not None
-    watch = Watch(players, scale, quiet=given["quiet"], kept=True)
-    with kept(given, players, workers, asked) as study, ThreadPoolExecutor(workers) as pool:
-        problem = msgspec.structs.replace(study.settings.problem, labels=players)
+    texts, runner = item_texts(given["items"]), Runner(scale, given["timeout"])
+    watch = Watch(tuple(given["labels"]), scale, quiet=given["quiet"], kept=True)
 
+    def with_seed(seed: int) -> Work:
         def work(ticket: Ticket) -> tuple[Any, ...]:
-            seed = seed_of(problem.seed, ticket)
-            item = () if texts is None else (Random(seed).choice(texts),)
-            return watch.counted(partial(runner.run, Command(ticket.label, words))), seed, *item
+            own = seed_of(seed, ticket)
+            item = () if texts is None else (Random(own).choice(texts),)
+            return watch.counted(partial(runner.run, Command(ticket.label, words))), own, *item
 
-        with Run(study, problem, watch, history=history, record=record, retries=given["retries"]) as run:
-            try:
-                drive(run.desk, work, pool, workers)
-            finally:
-                runner.stop()
-                pool.shutdown()
-        result = run.found()
-        show_result(result, given, {"last_failures": runner.said})
-    for label, last in runner.said.items():
-        say(f"surest: a duel of {label} failed: {last}", err=True)
-    return status_of(result, watch.stopped_by)
+        return work
+
+    with ThreadPoolExecutor(workers) as pool:
+        asked = {**settings, **flags, "algorithm": DUELS}
+        return searched(given, asked, scale, watch, with_seed, pool, workers, runner, "a duel of {}")

@@ -113,7 +113,6 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
 
 
 def _read(given: Mapping[str, Any]) -> "Table":
-    """The table in a CSV file, or in logs of other tools."""
     from surest.arms.tables import table_of
 
     files = given["files"]

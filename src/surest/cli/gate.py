@@ -124,7 +124,6 @@ def gate(**given: Any) -> int:
 
 
 def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
-    """The baseline and the candidate: two files, or two arms."""
     arms, files = (given["baseline"], given["candidate"]), given["files"]
     named = [arm for arm in arms if arm is not None]
     if len(files) == 2 and not named and given["study"] is None:
@@ -164,7 +163,6 @@ def flips_csv(found: Gate) -> str:
 
 
 def _show(given: Mapping[str, Any]) -> int:
-    """List the gates of a ledger."""
     if given["ledger"] is None or given["files"]:
         raise click.UsageError("--show goes with --ledger, and without files")
     from surest.study.ledger import Ledger

@@ -9,8 +9,8 @@ from surest.cli.output import warn
 from surest.report.terminal import arm_table, emphasised, told_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
-from surest.result.questions import leading
-from surest.result.words import arm_name, cost, health_line, spent_words, verdict
+from surest.result.questions import chosen_names, leading
+from surest.result.words import cost, health_line, spent_words, verdict
 from surest.study.outcome import Progress
 from surest.text import at_most, counted, guessed, ordinal, seconds_words
 
@@ -53,7 +53,7 @@ def _headline(progress: Progress, state: str) -> Text:
     found = progress.result
     if found.verdicts is not None:
         return Text(f"{state}. ") + Text(verdict(found).partition("). ")[2])
-    leads, name = Text(f"{state}. {leading(found)}"), arm_name(found)
+    leads, name = Text(f"{state}. {leading(found)}"), chosen_names(found)
     leads.highlight_words([name], "bold")
     return leads
 

@@ -13,15 +13,8 @@ from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
 
 OF_FILES = (
-    "arm_column",
-    "value_column",
-    "successes_column",
-    "trials_column",
-    "sum_rows",
-    "follow",
-    "finished",
-    "shuffle",
-)
+    "arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", "finished", "shuffle",
+)  # fmt: skip
 """Options that go with files only."""
 
 
@@ -119,7 +112,6 @@ def identify(**given: Any) -> int:
 
 
 def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:
-    """Refuse options that would be ignored."""
     shown = {"labels": "--arm", "source": "a SOURCE", "on_failure": "--on-failure"}
     wrong = [
         shown.get(name, f"--{name.replace('_', '-')}")

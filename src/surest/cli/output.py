@@ -104,14 +104,12 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
         if isinstance(parameter, click.Argument):
             words += map(str, values)
         elif isinstance(parameter, click.Option) and parameter.is_flag:
-            chosen = (
-                bool(value) if parameter.is_bool_flag else value == parameter.flag_value
-            )  # several may set one value
+            # Several flags may set one value.
+            chosen = bool(value) if parameter.is_bool_flag else value == parameter.flag_value
             words += [parameter.opts[0]] * chosen
         elif name != "seed":
-            option = next(
-                (o for o in parameter.opts if o.startswith("--")), parameter.opts[0]
-            )  # not -r=8: that is the value '=8'
+            # Not -r=8: that is the value '=8'.
+            option = next((o for o in parameter.opts if o.startswith("--")), parameter.opts[0])
             words += [f"{option}={one}" for one in values]
     if seed is not None:
         words.append(f"--seed={seed}")

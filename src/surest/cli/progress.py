@@ -64,7 +64,6 @@ class Watch(watching.Watch):
 
     @contextlib.contextmanager
     def _signals(self, interrupt: object) -> Iterator[None]:
-        """Ctrl-C and SIGTERM."""
         with handled_by(self._interrupt), self.live or contextlib.nullcontext():
             yield
 

@@ -25,7 +25,7 @@ from surest.core.problem import SETTINGS, default_algorithm
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.masking import masked
-from surest.search.call import seed_of, work_of
+from surest.search.call import Work, seed_of, work_of
 from surest.search.commands import PLACES, Command, Runner, parse_commands
 from surest.search.desk import failing
 from surest.search.executor import drive, keep_busy
@@ -147,21 +147,24 @@ def run_worker(
             runner.stop()
 
 
-Arms = Mapping[str, Callable[..., Any]]
-
-
 def run_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
     """Run commands, several at a time; on the items of a file, where one is given."""
-    commands = parse_commands(given["commands"])
-    runner = Runner(scale, given["timeout"])
-    workers = given["workers"] or 1
-    items = None
-    if given.get("items") is not None:
-        values = [item.value for item in read_items(given["items"])]
-        items = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    arms = {command.label: runner.arm(command) for command in commands}
+    runner, workers, items = Runner(scale, given["timeout"]), given["workers"] or 1, item_texts(given.get("items"))
+    arms = {command.label: runner.arm(command) for command in parse_commands(given["commands"])}
+    watch = Watch(tuple(arms), scale, quiet=given["quiet"], kept=True, items=items is not None)
+    functions = [watch.counted(arm) for arm in arms.values()]
+    asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
+    if items is not None:
+        asked["items"] = item_keys(items)
     with ThreadPoolExecutor(workers) as pool:
-        return _searched(given, settings, scale, arms, pool, workers, items, runner)
+        work = lambda seed: work_of(functions, seed, seeded=True, items=items)  # noqa: E731
+        return searched(given, asked, scale, watch, work, pool, workers, runner)
+
+
+def item_texts(path: str | None) -> list[str] | None:
+    """The items of a file, as commands are given them; None where there is no file."""
+    values = [] if path is None else [item.value for item in read_items(path)]
+    return None if path is None else [value if isinstance(value, str) else json.dumps(value) for value in values]
 
 
 def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
@@ -169,38 +172,34 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
     source = kind_of_arms(arms, scale)
     if not isinstance(source, Functions):
         raise click.UsageError("--study needs --command or Python callables; other rewards come again with --seed")
-    functions = {str(label): arm for label, arm in zip(source.labels, source.functions, strict=True)}
-    return _searched(given, settings, scale, functions, None)
+    watch = Watch(tuple(map(str, source.labels)), scale, quiet=given["quiet"], kept=True)
+    guarded = [watch.arm(label, arm) for label, arm in zip(watch.view.labels, source.functions, strict=True)]
+    asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
+    return searched(given, asked, scale, watch, lambda seed: work_of(guarded, seed), None)
 
 
-def _searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Arms, pool: Executor | None, workers: int = 1,
-    items: Sequence[str] | None = None, runner: Runner | None = None,
+def searched(
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, watch: Watch, work: Callable[[int], Work],
+    pool: Executor | None, workers: int = 1, runner: Runner | None = None, failed: str = "a run of arm {!r}",
 ) -> int:  # fmt: skip
-    settings = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
+    """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
+    labels, history, record = watch.view.labels, check_drawn(given), given["decision"] is not None
     if given["on_failure"] is not None:
-        reward = scale.number(given["on_failure"], "--on-failure")
-        settings |= failing(reward, given["retries"])
-    if items is not None:
-        settings["items"] = item_keys(items)
-    labels = tuple(arms)
-    history, record = check_drawn(given), given["decision"] is not None
-    watch = Watch(labels, scale, quiet=given["quiet"], kept=True, items=items is not None)
-    guarded = [watch.arm(label, arm) if runner is None else watch.counted(arm) for label, arm in arms.items()]
+        settings = {**settings, **failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
-        work = work_of(guarded, problem.seed, seeded=runner is not None, items=items)
         with Run(study, problem, watch, history=history, record=record, retries=given["retries"]) as run:
             try:
-                drive(run.desk, work, pool, workers)
+                drive(run.desk, work(problem.seed), pool, workers)
             finally:
                 if runner is not None:
                     runner.stop()  # before the pool is waited for
                 if pool is not None:
                     pool.shutdown()
         result = run.found()
-        said = {} if runner is None else {label: runner.said[label] for label in labels if label in runner.said}
+        last = {} if runner is None else runner.said
+        said = {**{label: last[label] for label in labels if label in last}, **last}
         show_result(result, given, {"last_failures": said})
-    for label, last in said.items():
-        say(f"surest: a run of arm {label!r} failed: {last}", err=True)
+    for label, why in said.items():
+        say(f"surest: {failed.format(label)} failed: {why}", err=True)
     return status_of(result, watch.stopped_by)

@@ -94,15 +94,10 @@ def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArm
     if not is_path(given["source"]):
         return parse_source(given["source"], given["instance"])
     return read_source(
-        given["source"],
-        columns_given(given),
-        bounds=(scale.low, scale.high),
-        clip=scale.clip,
-        instance=given["instance"],
-        resample=given["resample"],
-        growing=given["follow"] or given["suggest"] is not None,
+        given["source"], columns_given(given), bounds=(scale.low, scale.high), clip=scale.clip,
+        instance=given["instance"], resample=given["resample"], growing=given["follow"] or given["suggest"] is not None,
         add=given["sum_rows"],
-    )
+    )  # fmt: skip
 
 
 def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, totals: Totals) -> int:
@@ -183,14 +178,10 @@ def _searched(
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     with Watch(labels, scale, quiet=given["quiet"]) as watch:
         result = find_best(
-            {label: watch.arm(str(label), arm) for label, arm in arms.items()} if guard else arms,
-            **settings,
-            vectorised=given["vectorised"],
-            on_request=watch,
-            progress=False,
-            history=check_drawn(given),
+            {label: watch.arm(str(label), arm) for label, arm in arms.items()} if guard else arms, **settings,
+            vectorised=given["vectorised"], on_request=watch, progress=False, history=check_drawn(given),
             record=given["decision"] is not None,
-        )
+        )  # fmt: skip
     return result, watch
 
 

@@ -61,12 +61,6 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
-def counted_arms(opened: Study) -> str:
-    """How many arms a study has, in words."""
-    number = len(opened.labels)
-    return f"{number} arm{'' if number == 1 else 's'}"
-
-
 class Group(click.Group):
     """The commands on studies. `create` is imported when it is called: its options are those of every algorithm."""
 
@@ -142,28 +136,23 @@ def add_arms(name: str, labels: tuple[str, ...], algorithm: str | None, storage:
     """
     opened = open_study(storage, name, algorithm=algorithm)
     opened.add_arms(labels)
-    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {counted_arms(opened)}")
+    say(as_json, {"name": name, "arms": list(opened.labels)}, f"study {name}: {counted(len(opened.labels), 'arm')}")
     return 0
 
 
-@study.command()
-@click.argument("name")
-@common
-def pause(name: str, storage: str, as_json: bool) -> int:
-    """Hand out no more tickets, until 'surest study resume'. Outstanding tickets may still be told."""
-    open_study(storage, name).pause()
-    say(as_json, {"name": name, "paused": True}, f"study {name} is paused")
-    return 0
+def _pausing(verb: str, paused: bool, said: str, what: str) -> None:
+    @study.command(verb, help=what)
+    @click.argument("name")
+    @common
+    def command(name: str, storage: str, as_json: bool) -> int:
+        opened = open_study(storage, name)
+        opened.pause() if paused else opened.resume()
+        say(as_json, {"name": name, "paused": paused}, f"study {name} {said}")
+        return 0
 
 
-@study.command()
-@click.argument("name")
-@common
-def resume(name: str, storage: str, as_json: bool) -> int:
-    """Hand out tickets again."""
-    open_study(storage, name).resume()
-    say(as_json, {"name": name, "paused": False}, f"study {name} goes on")
-    return 0
+_pausing("pause", True, "is paused", "Hand out no more tickets, until 'surest study resume'. Others may still be told.")
+_pausing("resume", False, "goes on", "Hand out tickets again.")
 
 
 @study.command()

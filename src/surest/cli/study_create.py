@@ -6,12 +6,13 @@ from typing import Any
 import click
 
 from surest.cli.settings import option, problem_options, settings_given
-from surest.cli.study import common, counted_arms, say
+from surest.cli.study import common, say
 from surest.core.problem import default_algorithm
 from surest.errors import UsageError
 from surest.search.loading import permitted
 from surest.study.outcome import additions_of
 from surest.study.study import Study, open_study
+from surest.text import counted
 
 
 @click.command()
@@ -54,7 +55,11 @@ def create(
         raise UsageError(
             f"{there}; give this one another name, or delete that one: surest study delete {name}"
         ) from None
-    say(as_json, {"name": made.name, "arms": list(made.labels)}, f"study {made.name}: {counted_arms(made)}")
+    say(
+        as_json,
+        {"name": made.name, "arms": list(made.labels)},
+        f"study {made.name}: {counted(len(made.labels), 'arm')}",
+    )
     return 0
 
 

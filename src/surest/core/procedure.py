@@ -180,7 +180,6 @@ def check_size(request: Pull, name: str) -> None:
 
 
 def _sums(request: Request, reply: Reply) -> FloatArray:
-    """The sum of each arm's rewards in a reply."""
     if isinstance(request, Cells):
         return np.asarray(np.asarray(reply).sum(axis=1), np.float64)
     if isinstance(reply, Atoms):
@@ -291,9 +290,7 @@ def _wrong_cells(request: Cells, items: int | None, before: Request | None) -> t
             "there is no list of items here: every evaluation is a fresh pull (surest.evaluate has one)",
         )
     ahead, seen = request.ahead, before.ahead.base if isinstance(before, Cells) else None
-    part = (
-        seen is not None and ahead.base is seen
-    )  # of one list, which would be gone through once for each of its items
+    part = seen is not None and ahead.base is seen  # of one list, else gone through once for each of its items
     if len(ahead) and not part and not (ahead.min() >= 0 and ahead.max() < items):
         return "looks ahead at items that do not exist", f"there are {items} items, numbered 0 to {items - 1}"
     return _wrong_positions(request.items, items, "item")

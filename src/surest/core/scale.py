@@ -170,7 +170,6 @@ def checked_scale(bounds: object, minimise: bool = False, clip: bool = False) ->
 
 
 def _short(value: object) -> str:
-    """A value for a message, truncated."""
     try:
         text = repr(value)
     except ValueError:  # an integer with more digits than Python writes

@@ -53,9 +53,8 @@ def decision_on_pulls(
     `additions` says how many arms were added, and how many requests had been answered then.
     """
     first = transcript[0][0] if transcript else None
-    may_pair = (
-        not isinstance(first, Pull) or first.statistic is not Statistic.ATOMS
-    )  # a study of an earlier version has none
+    # A study of an earlier version has no paired bets.
+    may_pair = not isinstance(first, Pull) or first.statistic is not Statistic.ATOMS
     writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions), may_pair)
     waiting, counted, pending = list(additions), Counter[int](), list(events)
     for place, (request, reply) in enumerate(transcript):
@@ -153,7 +152,6 @@ class _Writer:
         self._see_refuted(max(at, len(self.chain.lines)))
 
     def _see_nomination(self) -> None:
-        """Write a nomination, if there is a new one."""
         book, sets = self.book, self.sets
         number = len(book.nominees)
         if number == (self.slot.number if self.slot is not None else 0) or not book.live:
@@ -169,7 +167,6 @@ class _Writer:
             since.clear()
 
     def _see_refuted(self, at: int) -> None:
-        """Note at which line arms were refuted."""
         book, slot, goal = self.book, self.slot, self.book.goal
         found = self._found(slot or NO_SLOT)
         for j in np.flatnonzero(book.accounts - book.prices >= goal).tolist():

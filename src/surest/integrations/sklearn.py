@@ -164,7 +164,6 @@ def _fit(
     config: dict[str, Any], search: SurestSearchCV, X: Any, y: Any, params: dict[str, Any], split: tuple[Any, Any],
     more: dict[str, Any],
 ) -> Fit:  # fmt: skip
-    """Fit one candidate on one split, and score it."""
     try:
         with config_context(**config):
             return _scored(_with(search.estimator, params), search.scorer_, X, y, split, more)

@@ -21,16 +21,9 @@ def to_fragment(result: Result, above: str = "") -> str:
     head, rows = result.arms.cells(SHOWN)
     drawn = pictures_of(result)  # of nothing only where it went
     return rendered(
-        "notebook.html",
-        above=above,
-        bold=bold,
-        lines=["", *lines],
-        head=head,
-        rows=rows,
-        more=len(result.labels) - len(rows),
-        picture=drawn[0] if len(drawn) > 1 else None,
-        notes=[],
-    )
+        "notebook.html", above=above, bold=bold, lines=["", *lines], head=head, rows=rows,
+        more=len(result.labels) - len(rows), picture=drawn[0] if len(drawn) > 1 else None, notes=[],
+    )  # fmt: skip
 
 
 def gate_fragment(gate: Gate) -> str:

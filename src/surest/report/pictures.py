@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from surest.core.protocol import Point
 from surest.result.data import Result
-from surest.result.differences import Leads, leads_of, overlap_note
+from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import wins_note, wins_of
 from surest.result.questions import names
 from surest.result.table import ArmTable
@@ -111,7 +111,7 @@ def intervals(arms: ArmTable) -> ArmPicture | None:
     return _picture(arms, rows, axis, line, [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"])
 
 
-def leads(arms: ArmTable, drawn: Leads | None) -> ArmPicture | None:
+def leads(arms: ArmTable, drawn: DrawnLeads | None) -> ArmPicture | None:
     """The lead over each arm, or of each over the control, where bounds of it are known."""
     if drawn is None:
         return None

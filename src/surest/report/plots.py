@@ -12,7 +12,7 @@ from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
 from surest.report.pictures import share_of, tick_text
 from surest.result.data import Result
-from surest.result.differences import Leads, leads_of, overlap_note
+from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import score_text, wins_of
 from surest.result.table import ArmTable
 from surest.text import count, percent, shortened, visible
@@ -112,7 +112,7 @@ def checked_path(path: str | Path) -> None:
     _pyplot()
 
 
-def draw_leads(ax: "Axes", arms: ArmTable, leads: Leads) -> None:
+def draw_leads(ax: "Axes", arms: ArmTable, leads: DrawnLeads) -> None:
     """Bounds of leads, with a line at 0."""
     shown = _rows(ax, arms, [row.arm for row in leads.rows])
     for row, lead in enumerate(leads.rows[: len(shown)]):
@@ -288,7 +288,6 @@ def _with_note(label: str, note: str) -> str:
 
 
 def _short_label(label: str) -> str:
-    """A label that fits."""
     return _plain(shortened(label, LONGEST))
 
 
@@ -302,7 +301,6 @@ def _bare(ax: "Axes") -> None:
 
 
 def _height(arms: ArmTable) -> float:
-    """Inches for the rows of a picture."""
     return 1.2 + 0.24 * max(min(len(arms), MOST), 4)
 
 

@@ -43,17 +43,8 @@ class Beside(msgspec.Struct):
 
 
 def read_report(document: bytes | str, source: str = "this") -> Report:
-    """A report from JSON: what ``surest identify --json`` prints, or a report that was written as JSON.
+    """A report from JSON, which messages call `source`: what ``surest identify --json`` prints, or a report written as JSON.
 
-    Parameters
-    ----------
-    document : bytes or str
-        The JSON text.
-    source : str
-        What messages call it.
-
-    Examples
-    --------
     >>> import json, surest
     >>> result = surest.identify({"a": [0, 0, 1, 0], "b": [1, 1, 0, 1]}, seed=1)
     >>> read_report(json.dumps(result.to_dict())).result.best
@@ -104,7 +95,6 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
 
 
 def _is_short(study: Study) -> bool:
-    """Whether a command can name all arms and items."""
     return len(study.labels) + len(study.items) <= MOST_ARMS_NAMED
 
 

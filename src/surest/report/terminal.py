@@ -19,9 +19,9 @@ from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.result.data import Result
 from surest.result.duels import score_text, wins_of
-from surest.result.questions import names
+from surest.result.questions import chosen_names, names
 from surest.result.table import SHOWN, ArmTable
-from surest.result.words import arm_name, verdict
+from surest.result.words import verdict
 from surest.search.watching import Looks
 from surest.text import count, counted, decimals, guessed, seconds_words, shortened, visible
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def emphasised(result: Result) -> Text:
     """The verdict: the arm in bold, a missing guarantee in yellow."""
-    text, name = Text(verdict(result)), arm_name(result)
+    text, name = Text(verdict(result)), chosen_names(result)
     start = text.plain.find(name)
     if start < 0:  # nothing was pulled
         start = len(text)
@@ -160,7 +160,6 @@ class View:
         return Group(*parts, Text(visible(self.footing), style="dim"))
 
     def _arms(self, running: Running[Answer], status: Status) -> Table:
-        """The arms that matter."""
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1))
         table.add_column("arm", no_wrap=True, max_width=30)
         for head in ("mean", "interval", self.counted):
@@ -182,14 +181,12 @@ class View:
         return [*first, *(int(arm) for arm in order if arm not in first)][:ARMS]
 
     def _whole(self, running: Running[Answer], status: Status | None) -> float | None:
-        """How many evaluations there may be in the end."""
         if status is not None and status.forecast is not None:
             whole = running.pulls + status.forecast
             return whole if running.budget is None else min(whole, running.budget)
         return None if running.budget is None else running.budget
 
     def _more(self, running: Running[Answer], status: Status | None) -> str:
-        """How long it may still take."""
         whole = self._whole(running, status)
         if whole is None or not running.pulls:
             return ""

@@ -98,7 +98,7 @@ class LeadRow(NamedTuple):
     high: float
 
 
-class Leads(NamedTuple):
+class DrawnLeads(NamedTuple):
     """The leads that a picture draws, and its words."""
 
     heading: str
@@ -106,7 +106,7 @@ class Leads(NamedTuple):
     rows: list[LeadRow]
 
 
-def leads_of(result: "Result") -> Leads | None:
+def leads_of(result: "Result") -> DrawnLeads | None:
     """What a verdict rests on: the lead over each arm. None where no bounds are known, or, on fresh pulls, nothing is decided.
 
     Two statements meet here, each wrong with probability at most δ: the verdict says that no lead is below 0 (ε, the margin),
@@ -132,7 +132,7 @@ def leads_of(result: "Result") -> Leads | None:
         both = max(low, least), min(high, most)
         odd |= both[0] > both[1]
         rows.append(LeadRow(arm, *(both if both[0] <= both[1] else (low, high))))
-    return Leads(_heading(result, base, control), _note(result, base, control, odd), rows) if rows else None
+    return DrawnLeads(_heading(result, base, control), _note(result, base, control, odd), rows) if rows else None
 
 
 def _heading(result: "Result", base: int, control: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from surest.core.problem import Problem
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.result.questions import listed_words, names
-from surest.text import count, percent, visible
+from surest.text import capital, count, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -61,8 +61,7 @@ def duels_verdict(result: "Result") -> str:
         who = "no arm beats" if m == 1 else f"no {m} arms beat"
         close = f" or comes within {result.epsilon:g} of it" if result.epsilon else ""
         return f"There is no Condorcet winner: {who} {whom} head to head{close}, {sure}."
-    named = names(result.chosen)
-    named = f"{named[:1].upper()}{named[1:]}"
+    named = capital(names(result.chosen))
     if result.certified:
         unless = "" if duels.proven else ", if any arm does" if m == 1 else f", if any {m} arms do"
         return f"{named} {'beats' if m == 1 else 'beat'} {whom} head to head{short}{unless}: {sure}."

@@ -121,18 +121,9 @@ class Gate:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, for JSON."""
         same = (
-            "verdict",
-            "exact",
-            "difference",
-            "interval",
-            "means",
-            "margin",
-            "equivalent",
-            "delta",
-            "level",
-            "bounds",
-        )
-        same += ("minimise", "target", "items", "items_counted", "decided_after", "seed", "notes")
+            "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
+            "target", "items", "items_counted", "decided_after", "seed", "notes",
+        )  # fmt: skip
         data: dict[str, Any] = {name: getattr(self, name) for name in same}
         data |= {
             "baseline": self.names[0],

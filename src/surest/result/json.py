@@ -228,16 +228,9 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
     except (ValueError, KeyError) as error:
         raise UsageError(f"{source} is not a result: {error}") from None
     same = (
-        "certified",
-        "reason",
-        "standing",
-        "pulls",
-        "rounds",
-        "achieved_delta",
-        "epsilon_certified",
-        "forecast",
+        "certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast",
         "apart",
-    )
+    )  # fmt: skip
     fields = {
         "evaluations": data.pulls if data.evaluations is None else data.evaluations,  # results of old do not say
         **{name: getattr(data, name) for name in (*same, "health", "resampled", "cost_of_all")},
@@ -273,7 +266,6 @@ def _indices(data: Document, source: str) -> tuple[int, ...]:
 
 
 def _verdicts(data: Document, problem: Problem, source: str) -> tuple[int, ...] | None:
-    """Each arm's verdict as a number, from its word."""
     if data.verdicts is None:
         return None
     values = {word: value for value, word in WORDS.get(problem.question.kind, {}).items()} | {"control": 0}
@@ -353,21 +345,13 @@ def _of_short(result: "Result", data: _Short | None, target: str) -> "Result | N
     if len(data.means) != n or len(verdicts or range(n)) != n or listed is None:
         raise UsageError("this is not a result: another claim in it is not about the same arms")
     return replace(
-        result,
-        problem=msgspec.structs.replace(result.problem, target=target),
-        indices=_places(result, data.chosen),
-        certified=data.certified,
-        reason=data.reason,
-        means=_array(data.means),
-        contender_indices=None if data.contenders is None else _places(result, data.contenders),
-        verdicts=verdicts,
-        apart=data.apart,
-        achieved_delta=0.0 if data.reason.startswith("exact") else None,
-        epsilon_certified=data.epsilon_certified,
-        intervals=None,
-        lead_told=None,
+        result, problem=msgspec.structs.replace(result.problem, target=target), indices=_places(result, data.chosen),
+        certified=data.certified, reason=data.reason, means=_array(data.means),
+        contender_indices=None if data.contenders is None else _places(result, data.contenders), verdicts=verdicts,
+        apart=data.apart, achieved_delta=0.0 if data.reason.startswith("exact") else None,
+        epsilon_certified=data.epsilon_certified, intervals=None, lead_told=None,
         listed=replace(listed, items=range(data.items), differences=None, needed=None),
-    )
+    )  # fmt: skip
 
 
 def _places(result: "Result", labels: list[str]) -> tuple[int, ...]:

@@ -77,7 +77,6 @@ def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArr
 
 
 def _cheapest(problem: Problem, least: FloatArray, most: FloatArray, tolerance: float) -> Certain:
-    """The cheapest arm that is good enough, by bounds of all means."""
     near, slack = float(problem.cheapest or 0.0), problem.slack
     left = [
         arm
@@ -156,9 +155,8 @@ def is_right(exact: Result, other: Result) -> bool:
     bar = scores[asked.control] if asked.kind == "control" else sign * float(problem.above or 0.0)
     more = problem.margin if asked.kind == "control" else 0.0
     verdicts = np.array(other.verdicts)
-    strict = (
-        slack if asked.kind == "above" else -slack
-    )  # an arm on the bar is above it; one like the control is not better
+    # An arm on the bar is above it; one like the control is not better.
+    strict = slack if asked.kind == "above" else -slack
     return not (((verdicts == 1) & (scores < bar - strict)) | ((verdicts == -1) & (scores > bar + more + slack))).any()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.core.problem import Problem
-from surest.text import at_most, ordinal, percent, visible
+from surest.text import at_most, capital, ordinal, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -54,8 +54,7 @@ def chosen_names(result: "Result") -> str:
     """The chosen arms at the start of a sentence.
 
     They are what a terminal emphasises."""
-    text = names(result.chosen)
-    return text[:1].upper() + text[1:]
+    return capital(names(result.chosen))
 
 
 def leading(result: "Result") -> str:
@@ -85,16 +84,11 @@ def question_verdict(result: "Result", whole: bool = True) -> str:
 
 
 def _cheapest(result: "Result") -> str:
-    """The cheapest arm that is good enough."""
     problem, on, name = result.problem, where(result), chosen_names(result)
     near = f"within {problem.cheapest:g} of the best"
     if not result.certified:
         left = result.contenders or ()
-        few = (
-            f" {names(left).capitalize() if len(left) > NAMED else 'A' + names(left)[1:]} may be {near}{on}."
-            if left
-            else ""
-        )
+        few = f" {capital(names(left))} may be {near}{on}." if left else ""
         return f"Not decided ({result.reason}). {name} would be named so far.{few}"
     if problem.slack and not result.exact:
         what = f"is within {(problem.cheapest or 0.0) + problem.slack:g} of the best{on}, and no arm {near} is cheaper"
@@ -105,7 +99,6 @@ def _cheapest(result: "Result") -> str:
 
 
 def _top(result: "Result") -> str:
-    """The m best, as a set."""
     m, name, on = len(result.chosen), chosen_names(result), where(result)
     if result.certified:
         what = f"{_are(m)} the {m} best" if m > 1 else "is the best"
@@ -126,8 +119,8 @@ def _tied(result: "Result") -> str:
     others = [label for label in result.contenders or () if label not in result.chosen]
     if not result.reason.endswith("tied") or not others:
         return ""
-    text, last = names(others), "it" if len(result.chosen) == 1 else "the last of them"
-    return f" {text[:1].upper()}{text[1:]} {_are(len(others))} as good as {last}, up to rounding."
+    last = "it" if len(result.chosen) == 1 else "the last of them"
+    return f" {capital(names(others))} {_are(len(others))} as good as {last}, up to rounding."
 
 
 def _top_contenders(result: "Result") -> list[str]:
@@ -150,20 +143,18 @@ def _top_contenders(result: "Result") -> list[str]:
 
 
 def _each_arm(result: "Result") -> str:
-    """A verdict for each arm, and how sure all of them are."""
     by_word: dict[str, list[Any]] = {}
     for label, word in zip(result.labels, verdict_words(result.problem, result.verdicts or ()), strict=False):
         by_word.setdefault(word, []).append(label)
     told = [
         _told(result, word, by_word[word]) for word in ("above", "below", "better", "not better") if word in by_word
     ]
-    said = [f"{text[:1].upper()}{text[1:]}." for text in told]
+    said = [f"{capital(text)}." for text in told]
     if told:
         said.append(_all_right(result, "This" if len(told) == 1 else "All of this"))
     if by_word.get("open"):
-        left = names(by_word["open"])
         on = where(result) if result.problem.target == "population" else ""
-        said.append(f"{left[:1].upper()}{left[1:]} {_are(len(by_word['open']))} open{on}.")
+        said.append(f"{capital(names(by_word['open']))} {_are(len(by_word['open']))} open{on}.")
     return " ".join(said)
 
 

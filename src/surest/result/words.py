@@ -1,8 +1,8 @@
 """What to say of a result: the one text of every verdict, for Python, the command line and pages."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from surest.core.costs import money
 from surest.result.duels import after_duels, duels_verdict
@@ -17,7 +17,7 @@ from surest.result.questions import (
     sure_words,
     where,
 )
-from surest.text import at_most, count, percent, visible
+from surest.text import at_most, capital, count, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -73,7 +73,7 @@ def _beside(result: "Result") -> str:
     if other.problem.question.kind in ("top", "cheapest"):
         return question_verdict(other, whole=False)
     left, far = contenders_left(other), _how_far(other)
-    return " ".join(f"{said}." for said in (left, f"{far[:1].upper()}{far[1:]}") if said)
+    return " ".join(f"{said}." for said in (left, capital(far)) if said)
 
 
 def _gaps(result: "Result") -> list[str]:
@@ -106,7 +106,7 @@ def _verdict(result: "Result") -> str:
         return f"Not decided ({result.reason}). {nothing} has been counted yet."
     if result.problem.question.kind != "best":
         return question_verdict(result)
-    name = arm_name(result)
+    name = chosen_names(result)
     if result.listed is not None and result.certified and len(result.labels) > 1:
         return _on_items(result)
     if result.reason == "the only arm":
@@ -128,22 +128,15 @@ def _unproven(result: "Result") -> str:
 
 def _on_items(result: "Result") -> str:
     """The verdict on a list of items: what it is about, and how sure it is."""
-    name, these = arm_name(result), where(result)
+    name, these = chosen_names(result), where(result)
     tied = result.contenders or ()
     if result.reason.endswith("tied") and len(tied) > 1:
-        return f"{_named(tied)} have the same mean{these}, up to rounding, and it is the best: {sure_words(result)}."
+        return f"{capital(names(tied))} have the same mean{these}, up to rounding, and it is the best: {sure_words(result)}."
     best = result.epsilon == 0 or result.achieved_delta == 0
     what = "has the best mean" if best else f"is within {result.epsilon:g} of the best mean"
     if result.standing != "proven":
         return f"{name} {what}{these}, {_unproven(result)}."
     return f"{name} {what}{these}: {sure_words(result)}."
-
-
-def _named(labels: Sequence[Any]) -> str:
-    names = [visible(str(label)) for label in labels]
-    if len(names) > NAMED:
-        return f"{len(names):,} arms"
-    return f"Arms {listed_words(names)}"
 
 
 def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
@@ -159,11 +152,6 @@ def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
     )
 
 
-def arm_name(result: "Result") -> str:
-    """The chosen arms in a sentence."""
-    return chosen_names(result)
-
-
 def so_far(result: "Result") -> list[str]:
     """What can be said when a search ends early: which arms may still be the best, and how far from it the leader can be."""
     if result.listed is not None and result.achieved_delta == 0:
@@ -171,7 +159,7 @@ def so_far(result: "Result") -> list[str]:
     left, far = contenders_left(result), _how_far(result)
     if left and far.startswith(("neither", "none")):  # none of them, neither: of those just named
         return [f"{left}, and {far}."]
-    return [f"{said[:1].upper()}{said[1:]}." for said in (left, far) if said]
+    return [f"{capital(said)}." for said in (left, far) if said]
 
 
 def contenders_left(result: "Result") -> str:

@@ -85,13 +85,9 @@ def searched(
     listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
     standing = lookup(problem.algorithm).standing
     found = result_of(
-        running,
-        problem,
-        standing=standing,
-        history=() if looks is None else tuple(looks.points),
-        stopped=stopped,
+        running, problem, standing=standing, history=() if looks is None else tuple(looks.points), stopped=stopped,
         evaluations=int(used.sum()),
-    )
+    )  # fmt: skip
     wanted = [(problem.labels[a], table.items[i]) for a, i in missing_cells(running, units, MOST_WANTED)]
     return replace(found, listed=listed, wanted_cells=tuple(wanted))
 

@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
 
 from surest.core.costs import Scored, parted
 from surest.core.duels import TIES, VERSUS
@@ -80,9 +79,8 @@ def parse_command(text: str) -> Command:
         raise SourceError(f"--command {text!r}: {error}") from None
     if not words or "\0" in line:
         raise SourceError(f"--command {text!r}: there is no command after {label}=")
-    apart = shlex.shlex(
-        line, posix=True, punctuation_chars=";"
-    )  # a semicolon that is not quoted ends a word: 'echo 1; exit'
+    # A semicolon that is not quoted ends a word: 'echo 1; exit'.
+    apart = shlex.shlex(line, posix=True, punctuation_chars=";")
     apart.whitespace_split, apart.commenters = True, ""
     operator = next((word for word in [*words, *apart] if word in OPERATORS), None)
     if operator is not None:
@@ -113,15 +111,19 @@ def parse_commands(texts: Sequence[str]) -> list[Command]:
     return commands
 
 
+def last_line(output: str) -> str:
+    """The last line that is not empty."""
+    return next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "")
+
+
 def last_number(output: str) -> Scored:
     """The number on the last line that is not empty, and a second one after it: what the run cost.
 
     >>> last_number("solving …\\n0.25\\n\\n"), last_number("0.25 0.003\\n")
     (Scored(value=0.25, cost=None), Scored(value=0.25, cost=0.003))
     """
-    lines = output.split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), None)
-    if last is None:
+    last = last_line(output)
+    if not last:
         raise CommandFailed("it printed nothing; the last line of its standard output must be a number")
     try:
         number, *cost = map(float, last.split())
@@ -139,7 +141,7 @@ def winner_in(output: str, command: Command) -> Scored | None:
     Scored(value=0.0, cost=None)
     """
     first, duel, second = command.label.partition(VERSUS)
-    last = next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "")
+    last = last_line(output)
     scores = {**dict.fromkeys(TIES, 0.5), first: 1.0, second: 0.0}
     known = last if last in (first, second) else last.lower()
     return Scored(scores[known], None) if duel and known in scores else None
@@ -160,15 +162,11 @@ class Runner:
         self._live: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
-        self._guard = Guard()
+        self._guard = Watchman()
 
     def arm(self, command: Command) -> Callable[..., Scored]:
         """A command as a function: of the seed, or of an item and the seed."""
-        return partial(self._arm, command)
-
-    def _arm(self, command: Command, *arguments: object) -> Scored:
-        *item, seed = arguments
-        return self.run(command, int(str(seed)), *map(str, item))
+        return lambda *given: self.run(command, given[-1], *map(str, given[:-1]))
 
     def run(self, command: Command, seed: int, item: str | None = None) -> Scored:
         """The reward of one run, and what it cost."""
@@ -241,13 +239,9 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     >>> without_secrets({"HOME": "/home/me", "SUREST_STORAGE": "sqlite:///s.db", "SUREST_X": "http://me:pass@host"})
     {'HOME': '/home/me'}
     """
-    return {name: value for name, value in environment.items() if not _secret(name, value)}
-
-
-def _secret(name: str, value: str) -> bool:
-    return name in PRIVATE or (
-        name.startswith("SUREST_") and re.search(r"://[^/]*:[^/]*@|password=", value) is not None
-    )
+    ours = {name for name in environment if name.startswith("SUREST_")}
+    secret = {name for name in ours if name in PRIVATE or re.search(r"://[^/]*:[^/]*@|password=", environment[name])}
+    return {name: value for name, value in environment.items() if name not in secret}
 
 
 def not_startable(label: str, words: Sequence[str], why: str) -> SourceError:
@@ -279,7 +273,7 @@ def error_output(errors: bytes) -> str:
 
 LIBRARIES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What the interpreter may need of the environment."""
-WATCHMAN = """
+WATCH = """
 import os, signal, sys
 live = set()
 for line in sys.stdin:
@@ -292,7 +286,7 @@ for group in live:
 """
 
 
-class Guard:
+class Watchman:
     """Knows which process groups to end when this process ends. Where the system has no such things, it does nothing."""
 
     def __init__(self) -> None:
@@ -308,7 +302,7 @@ class Guard:
         try:
             self.pid = os.posix_spawn(
                 sys.executable,
-                [sys.executable, "-I", "-S", "-c", WATCHMAN],
+                [sys.executable, "-I", "-S", "-c", WATCH],
                 {name: os.environ[name] for name in LIBRARIES if name in os.environ},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, outlet, 0),
@@ -335,10 +329,9 @@ class Guard:
 
     def _say(self, line: str) -> None:
         if self._pipe is not None:
+            # Whole lines, from any thread: they are shorter than what a pipe takes at once.
             with contextlib.suppress(OSError):  # it was killed: then nobody keeps watch
-                os.write(
-                    self._pipe, line.encode()
-                )  # whole lines, from any thread: shorter than what a pipe takes at once
+                os.write(self._pipe, line.encode())
 
 
 def _end(pipe: int, pid: int) -> None:

@@ -205,7 +205,6 @@ def _begun(arms: Any, asked: dict[str, Any], progress: Any, on_request: Any, **h
 
 
 def _found(run: Run, arms: Sequence[Any]) -> Result:
-    """The result, with the caller's own labels."""
     run.problem = msgspec.structs.replace(run.problem, labels=labels_of(arms))
     found = run.found()
     return replace(found, problem=msgspec.structs.replace(found.problem, labels=labels_of(arms)))

@@ -255,7 +255,6 @@ def _listed(result: Result, **more: Any) -> Listed:
 
 
 def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any, ...], list[Callable[..., Any]]]:
-    """Labels, and a function of an item for each."""
     if isinstance(arms, Mapping):
         if score is not None:
             raise UsageError("score goes with labels; these arms are functions already")
@@ -317,7 +316,6 @@ def _mean(rewards: list[Any]) -> Scored:
 
 
 def _checked_list(items: Any) -> list[Any]:
-    """The items as a list, validated."""
     frame = hasattr(items, "columns")
     if frame or isinstance(items, Mapping | str | bytes | set | frozenset) or not hasattr(items, "__iter__"):
         hint = "; for the rows of a data frame: frame.to_dict('records')" if frame else ""

@@ -306,7 +306,6 @@ def _refuse_items(settings: dict[str, Any], door: str, other: str) -> None:
 
 
 def _check_how(source: Source, tickets: bool, vectorised: bool, seeded: bool, finished: bool, *how: object) -> None:
-    """Refuse what would be ignored."""
     if not tickets and any(option is not None for option in how):
         raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
     if tickets and not isinstance(source, Functions):

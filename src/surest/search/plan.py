@@ -40,15 +40,8 @@ FEWEST = 20
 MOST_PULLS = 10**8
 """Pulls after which a simulated search counts as one that does not end."""
 SPANS = {
-    "s": 1.0,
-    "second": 1.0,
-    "min": 60.0,
-    "minute": 60.0,
-    "h": 3600.0,
-    "hour": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-}
+    "s": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +134,8 @@ class Plan:
             each = row.cost[np.isfinite(row.cost)].sum() / max(row.evaluations[np.isfinite(row.evaluations)].sum(), 1)
             unit = self.problem.cost_unit
             spent = [*row.quantiles(row.cost), row.fixed * each]
-            table.append(
-                ["cost", *("–" if not math.isfinite(c) else money(c, unit).removeprefix("cost ") for c in spent)]
-            )
+            words = (money(c, unit).removeprefix("cost ") if math.isfinite(c) else "–" for c in spent)
+            table.append(["cost", *words])
         if self.rate is not None:
             spans = [*row.quantiles() / self.rate, row.fixed / self.rate]
             table.append(["time", *(seconds_words(s) if math.isfinite(s) else "–" for s in spans)])
@@ -264,7 +256,6 @@ class _Law:
 
 
 def _rates(arms: int | None, baseline: float | None, lift: float | None) -> _Law:
-    """One arm above the others."""
     if arms is None or baseline is None or lift is None:
         raise UsageError("give a source, or guesses: arms, baseline and lift; on a list arms, items, score and gap")
     if arms < 2 or not 0 <= baseline < baseline + lift <= 1:
@@ -278,10 +269,7 @@ def _list(arms: int | None, items: int, score: float | None, gap: float | None, 
     """A list on which one arm is ahead of the others by a gap, and agrees with each of them on a share of the items."""
     if arms is None or score is None or gap is None:
         raise UsageError("a guess at a list needs arms, items, score and gap")
-    worse, better = (
-        (1 - agreement + gap) / 2,
-        (1 - agreement - gap) / 2,
-    )  # shares of items lost and won against the best
+    worse, better = (1 - agreement + gap) / 2, (1 - agreement - gap) / 2  # shares lost and won against the best
     if arms < 2 or items < 1 or not gap > 0 or not (0 <= better <= 1 - score and 0 <= worse <= score <= 1):
         raise UsageError(
             f"no arms have a score of {score}, a gap of {gap} and agree on {agreement} of the items; the best arm must solve at "
@@ -320,20 +308,15 @@ def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str]
         return _of_table(import_module("surest.integrations.eval_logs").table([source]))
     if _is_table(source, columns):
         return _of_table(table_of(source, columns))
-    arms = kind_of_arms(source, scale, resample=not _is_simulated(source), columns=columns)
+    simulated = callable(getattr(source, "simulate", None)) or (isinstance(source, Mapping) and _is_totals(source))
+    arms = kind_of_arms(source, scale, resample=not simulated, columns=columns)
     if isinstance(arms, Totals):
         law = bernoulli(arms.successes / arms.trials, arms.labels)
         return _Law(law.labels, lambda seed: law, "on successes with the rates so far")
     if not isinstance(arms, Simulated) or not isinstance(arms.source, FiniteArms):
         raise UsageError("a plan simulates: give recorded rewards, a table or simulated arms, not functions to call")
-    known = arms.source
-    return _Law(
-        known.labels, lambda seed: known, "on rewards drawn from recorded ones" if arms.resampled else "on these arms"
-    )
-
-
-def _is_simulated(source: Any) -> bool:
-    return callable(getattr(source, "simulate", None)) or (isinstance(source, Mapping) and _is_totals(source))
+    known, on = arms.source, "on rewards drawn from recorded ones" if arms.resampled else "on these arms"
+    return _Law(known.labels, lambda seed: known, on)
 
 
 def _is_totals(source: Mapping[Any, Any]) -> bool:
@@ -341,22 +324,17 @@ def _is_totals(source: Mapping[Any, Any]) -> bool:
 
 
 def _is_table(source: Any, columns: Mapping[str, str] | None) -> bool:
-    """Whether a source has scores on items."""
     if isinstance(source, Table) or (isinstance(source, np.ndarray) and source.ndim == 2):
         return True
     names: Sequence[Any] = list(getattr(source, "columns", ()))
     if isinstance(source, str | Path):
         with CsvFile(Path(source)) as file:
             names = file.names
-    lower = [str(name).lower() for name in names]
-    rewards = (columns or {}).get("arm", "arm").lower() in lower and (columns or {}).get(
-        "item", "item"
-    ).lower() not in lower
     if names:
-        return not rewards
-    return (
-        isinstance(source, Mapping) and all(isinstance(v, Mapping) for v in source.values()) and not _is_totals(source)
-    )
+        lower, (arm, item) = {str(name).lower() for name in names}, ((columns or {}).get(n, n) for n in ("arm", "item"))
+        return arm.lower() not in lower or item.lower() in lower
+    nested = isinstance(source, Mapping) and all(isinstance(v, Mapping) for v in source.values())
+    return nested and not _is_totals(source)
 
 
 def _of_table(table: Table) -> _Law:
@@ -390,9 +368,8 @@ def _simulated(
             found = searched(asked, drawn, asked.scale.to_unit(drawn.values))
             certified, pulls = found.certified, found.pulls_per_arm
         else:
-            done = simulate(
-                start_on(asked), drawn.simulate(seed + run), budget=MOST_PULLS, name=lookup(asked.algorithm).name
-            )
+            name = lookup(asked.algorithm).name
+            done = simulate(start_on(asked), drawn.simulate(seed + run), budget=MOST_PULLS, name=name)
             certified, pulls = done.value is not None and done.value.certified, done.pulls_per_arm
         needed.append(float(pulls.sum()) if certified else math.inf)
         spent.append(float(pulls @ prices) if certified else math.inf)

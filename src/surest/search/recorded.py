@@ -117,19 +117,10 @@ def heeding_all(found: Result, rewards: Sequence[FloatArray]) -> Result:
     if not any(_contradicted(found, units, [values[k:] for values, k in zip(units, used, strict=True)])):
         return found
     return replace(
-        found,
-        certified=False,
-        reason=LEFT_OVER,
-        means=scale.from_unit(np.array([values.mean() for values in units])),
-        verdicts=None if found.verdicts is None else (0,) * len(found.verdicts),
-        contender_indices=None,
-        apart=None,
-        achieved_delta=None,
-        epsilon_certified=None,
-        intervals=None,
-        differences_told=None,
-        lead_bounds=None,
-    )
+        found, certified=False, reason=LEFT_OVER, means=scale.from_unit(np.array([values.mean() for values in units])),
+        verdicts=None if found.verdicts is None else (0,) * len(found.verdicts), contender_indices=None, apart=None,
+        achieved_delta=None, epsilon_certified=None, intervals=None, differences_told=None, lead_bounds=None,
+    )  # fmt: skip
 
 
 def _contradicted(found: Result, units: list[FloatArray], left: list[FloatArray]) -> Iterator[bool]:

@@ -39,27 +39,10 @@ if TYPE_CHECKING:
 class Run:
     """A search under way.
 
-    Parameters
-    ----------
-    book : Session, Study or Running
-        What hands out evaluations and keeps what came of them.
-    problem : Problem
-        What is asked, with the caller's own labels.
-    watch : Watch
-        Who looks on.
-    items : sequence, optional
-        What the caller calls the items of a list.
-    history : bool
-        Whether to keep evidence over time.
-    record : bool
-        Whether a study is to tell what was asked and answered. (A session was told when it began.)
-    retries, on_failure
-        What becomes of an evaluation that fails.
-    calls : Calls, optional
-        The functions that answer a `Running`: not all of what they gave may count yet.
+    The `book` hands out evaluations and keeps what came of them; the `problem` has the caller's own labels, and `items` are what
+    the caller calls those of a list. `record` says whether a study is to tell what was asked and answered (a session was told
+    when it began). `calls` are the functions that answer a `Running`: not all of what they gave may count yet.
 
-    Examples
-    --------
     >>> from surest.search.executor import drive
     >>> with Run.begun(["a", "b"], {"delta": 0.1}, Watch()) as run:
     ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), None, in_flight=1)

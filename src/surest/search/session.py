@@ -84,14 +84,9 @@ class Session:
         """Whether it was told what its first requests are to be."""
         self._arrivals: list[Any] = []
         self.running = Running(
-            start_on(problem, self._arrivals, script),
-            len(problem.labels),
-            budget=problem.budget,
-            record=record,
-            name=lookup(problem.algorithm).name,
-            items=problem.items,
-            costs=problem.spending(told=True),
-        )
+            start_on(problem, self._arrivals, script), len(problem.labels), budget=problem.budget, record=record,
+            name=lookup(problem.algorithm).name, items=problem.items, costs=problem.spending(told=True),
+        )  # fmt: skip
         self.item_names: Sequence[Any] | None = None
         """What messages call the items; default their positions."""
         self.health: dict[str, dict[str, int]] = {}
@@ -103,7 +98,6 @@ class Session:
         self._move_on()
 
     def _books(self) -> Tickets:
-        """What keeps the books of tickets."""
         if self.problem.items is not None:
             return CellTickets(may_go_ahead=self.problem.budget is None and self.problem.budget_cost is None)
         if has_queues(self.problem):
@@ -170,7 +164,6 @@ class Session:
         self._move_on()
 
     def _put(self, number: int, value: float, cost: float | None) -> None:
-        """Take the reward of a ticket, and what it cost."""
         if cost is not None or self._priced:
             self.running.costs.add([self._tickets.cells([number])[0][0]], [nan if cost is None else cost])
         self._tickets.put(number, value)
@@ -232,7 +225,6 @@ class Session:
 
     @property
     def _list(self) -> CellTickets:
-        """The books of a list of items."""
         assert isinstance(self._tickets, CellTickets)
         return self._tickets
 
@@ -348,22 +340,15 @@ class Session:
         health = {label: dict(of_arm) for label, of_arm in self.health.items()}
         standing = lookup(self.problem.algorithm).standing
         found = result_of(
-            self.running,
-            self.problem,
-            standing=standing,
-            history=history,
-            health=health,
-            evaluations=self.evaluations,
-            stopped=stopped or ("budget spent" if self.over_budget else None),
-            events=self.events,
-        )
+            self.running, self.problem, standing=standing, history=history, health=health, evaluations=self.evaluations,
+            stopped=stopped or ("budget spent" if self.over_budget else None), events=self.events,
+        )  # fmt: skip
         if self.problem.items is None:
             return found
         names = range(self.problem.items) if items is None else items
         return replace(found, listed=listed_of(self.running, self.problem, names, self._cells()))
 
     def _cells(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Arms, items and rewards of all cells so far, in the user's units."""
         known = self._list.values
         places = np.array(list(known), np.int64).reshape(-1, 2)
         return places[:, 0], places[:, 1], self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
@@ -404,16 +389,13 @@ class Session:
         return True
 
     def _value(self, ticket: int, reward: object) -> float:
-        """The reward on [0, 1]."""
         self._check_ticket(ticket)
-        if (
-            isinstance(reward, float | int) and self.scale.low <= reward <= self.scale.high
-        ):  # the message below costs time
+        low, high = self.scale.low, self.scale.high
+        if isinstance(reward, float | int) and low <= reward <= high:  # the message below costs time
             return self.scale.to_unit(float(reward))
         return self.scale.to_unit(self.scale.number(reward, self._named(int(ticket))))
 
     def _named(self, ticket: int) -> str:
-        """What a message calls a ticket."""
         if not self._tickets.is_current(ticket):
             return f"ticket {ticket}"
         ((arm, item),) = self._tickets.cells([ticket])

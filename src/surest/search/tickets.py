@@ -301,7 +301,6 @@ def taken(again: dict[int, None], k: int) -> list[int]:
 
 
 def _block(arms: Sequence[int], items: Sequence[int]) -> Iterator[Cell]:
-    """The cells of a block, item by item."""
     return ((arm, item) for item in items for arm in arms)
 
 

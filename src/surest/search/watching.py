@@ -125,17 +125,9 @@ def handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[N
 class Looks:
     """A hook that looks at a run now and then, and keeps what it saw in `points`.
 
-    Parameters
-    ----------
-    show : callable, optional
-        Called at each look with the run and its status (None where the algorithm tells none).
-    every : float
-        Seconds between two looks, at least.
-    growth : float
-        How many times as many pulls there must be at the next look, at least; its fourth power while there is no evidence.
-    share, free : float
-        Looking takes at most `free` seconds plus this share of the time, but for the look that exceeds it and for the
-        first one.
+    `show` is called at each look with the run and its status (None where the algorithm tells none). Between two looks there are
+    at least `every` seconds and `growth` times as many pulls, its fourth power while there is no evidence. Looking takes at most
+    `free` seconds plus a `share` of the time, but for the look that exceeds it and for the first one.
     """
 
     def __init__(

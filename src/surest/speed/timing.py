@@ -13,7 +13,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from surest.errors import EvaluationError, SourceError
-from surest.search.commands import Guard, error_output, how_it_ended, kill, not_startable, without_secrets
+from surest.search.commands import Watchman, error_output, how_it_ended, kill, not_startable, without_secrets
 from surest.search.watching import handled_by
 
 SHELL_SIGNS = frozenset("|&;<>()$`\\*?[]#~!{}\n")
@@ -94,7 +94,7 @@ class Stopwatch:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
-        self._guard = Guard()
+        self._guard = Watchman()
         self._errors = tempfile.TemporaryFile()  # a pipe would have to be read while the command runs  # noqa: SIM115
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """How far a mean is from what was seen: kl of Bernoulli laws, its like for any law on [0, 1], K_inf, and radii of bounds.
 
-For one law at a time: these are for the inner loops of algorithms. `arms.divergence` has the same for many laws at once, on
+For one law at a time: these are for the inner loops of algorithms. `lab.divergence` has the same for many laws at once, on
 arrays and with derivatives; it is 10 times as fast there or more, and a test holds the two to each other. A radius is added to
 or taken from an empirical mean. A level is compared with count·kl(mean, x). "One-sided" says that the stated probability is that
 of a failure on one side. docs/rivals.md has the proofs.
