@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from surest.algorithms import start
-from surest.arms.characteristic import characteristic
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
+from surest.lab.characteristic import characteristic
 from surest.lab.rivals.k_inf_track_and_stop import batch, transport_costs
 from surest.search.simulate import simulate
 
