@@ -240,7 +240,8 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
     )
     if problem.estimate is None:
         return procedure
-    return honest(procedure, problem.estimate, problem.delta, problem.items, problem.target == "population")
+    parts = [problem.options.get(name) for name in ("group", "weights")]
+    return honest(procedure, problem.estimate, problem.delta, problem.items, problem.target == "population", *parts)
 
 
 def _check(entry: Entry, n: int, epsilon: float, budget: int | None) -> None:

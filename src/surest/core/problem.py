@@ -263,8 +263,6 @@ def checked(problem: Problem) -> Problem:
         _check_count("estimate", problem.estimate, "a number of evaluations, from 1 on")
         if problem.top is not None or problem.above is not None or problem.control is not None:
             raise UsageError("estimate goes with the question for one best arm; leave out top, above and control")
-        if {"group", "weights"} & problem.options.keys():
-            raise UsageError("estimate goes with items that count alike: leave out group and weights")
     spent = problem.budget_cost
     if (
         spent is not None
