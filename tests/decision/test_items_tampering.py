@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import surest_verify
 from decision.listed import Line, best_of_four, chained, lines_of, refusal
 from surest.decision.gate import decision_of_gate
 from surest.decision.lists import decision_on_items
+from surest_verify_lists import gate_sentence
 
 Change = Callable[[list[Line]], Any]
 
@@ -44,10 +46,6 @@ def claimed(**fields: Any) -> Change:
 
 def without(line: int, field: str) -> Change:
     return lambda lines: lines[line].pop(field)
-
-
-def swapped(lines: list[Line]) -> None:
-    lines[5], lines[6] = lines[6], lines[5]
 
 
 def swapped_items(lines: list[Line]) -> None:
@@ -86,6 +84,11 @@ def exchanged_arms(lines: list[Line]) -> None:
     """The scores of two arms change places."""
     for line in lines[1:-1]:
         line["values"][:2] = line["values"][1::-1]
+
+
+def evidence(more: float) -> Change:
+    """Say that there was more evidence against the first arm that is out."""
+    return lambda lines: lines[-1]["decided"][0].__setitem__(2, lines[-1]["decided"][0][2] + more)
 
 
 IMPUTED = {"kind": "event", "what": "imputed", "arm": 0, "times": 1}
@@ -140,7 +143,7 @@ NOT_VALID: dict[str, Change] = {
     "a score that is missing": score(2, 0, None),
     "a score less": lambda lines: lines[2]["values"].pop(),
     "a score more": lambda lines: lines[2]["values"].append(0.0),
-    "lines swapped": swapped,
+    "lines swapped": lambda lines: lines.insert(5, lines.pop(6)),
     "items swapped": swapped_items,
     "scores swapped": swapped_scores,
     "arms exchanged": exchanged_arms,
@@ -155,9 +158,7 @@ NOT_VALID: dict[str, Change] = {
     "an arm twice": lambda lines: lines[2]["arms"].__setitem__(1, 0),
     "the order not from its seed": other_order,
     "an item of another number": lambda lines: lines[2].update(item=10**6),
-    "an event that is hidden": lambda lines: lines.insert(
-        3, {"kind": "event", "what": "imputed", "arm": 0, "times": 1}
-    ),
+    "an event that is hidden": lambda lines: lines.insert(3, IMPUTED),
     "an event of an arm that is not there": imputed(3, arm=9),
     "an event of an arm that is out": imputed(-2, arm=3),
     "two imputed scores of one": imputed(3, times=2),
@@ -185,9 +186,7 @@ NOT_VALID: dict[str, Change] = {
     "an arm out at another line": lambda lines: lines[-1]["decided"][0].__setitem__(1, 3),
     "another arm out": lambda lines: lines[-1]["decided"][0].__setitem__(0, 1),
     "more evidence": lambda lines: lines[-1]["decided"][0].__setitem__(2, 9.0),
-    "a millionth of a nat more": lambda lines: lines[-1]["decided"][0].__setitem__(
-        2, lines[-1]["decided"][0][2] + 1e-6
-    ),
+    "a millionth of a nat more": evidence(1e-6),
     "an arm that is out left out": lambda lines: lines[-1]["decided"].pop(),
     "evidence of nothing": lambda lines: lines[-1]["decided"].append([]),
     "evidence without a line": lambda lines: lines[-1]["decided"][0].pop(),
@@ -198,84 +197,14 @@ NOT_VALID: dict[str, Change] = {
 }
 
 
-@pytest.fixture(scope="module")
-def decision() -> list[Line]:
-    return best_of_four()
+def verdict(said: str, exact: bool = False) -> Change:
+    """Change the verdict of a gate, with words that fit."""
 
+    def change(lines: list[Line]) -> None:
+        lines[-1]["claim"].update(verdict=said, exact=exact)
+        lines[-1]["words"] = gate_sentence(lines[0], lines[-1]["claim"])
 
-@pytest.mark.parametrize("change", NOT_VALID)
-def test_a_decision_that_was_tampered_with_is_not_valid(change: str, decision: list[Line], tmp_path: Path) -> None:
-    lines = deepcopy(decision)
-    NOT_VALID[change](lines)
-    assert repr(lines) != repr(decision)
-    assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
-
-
-def test_the_decision_itself_is_valid(decision: list[Line], tmp_path: Path) -> None:
-    assert refusal(decision, tmp_path / "decision.jsonl") == ""
-
-
-@pytest.mark.parametrize("at", [1, 3, -2])
-def test_an_event_in_its_place_is_valid(at: int, decision: list[Line], tmp_path: Path) -> None:
-    lines = deepcopy(decision)
-    imputed(at)(lines)
-    assert refusal(lines, tmp_path / "decision.jsonl") == ""
-
-
-def test_a_consistent_change_is_seen_by_the_hash(decision: list[Line], tmp_path: Path) -> None:
-    """Names say nothing to a theorem: who renames an arm everywhere needs another hash."""
-    lines, path = deepcopy(decision), tmp_path / "decision.jsonl"
-    renamed(lines)
-    claimed()(lines)
-    assert refusal(lines, path) == ""
-    with pytest.raises(surest_verify.Invalid, match="hash"):
-        surest_verify.verify(str(path), chained(decision).known_by)
-
-
-@pytest.mark.parametrize(
-    "text", [b"1e999", b"NaN", b"Infinity", b"-Infinity", b"1" * 5000, b'1.0,"values":[0.0,0.0,0.0,0.0]']
-)
-def test_numbers_that_are_none_and_keys_that_come_twice_are_refused(
-    text: bytes, decision: list[Line], tmp_path: Path
-) -> None:
-    chain = chained(decision)
-    chain.lines[3] = chain.lines[3].replace(b'"item":', b'"item":' + text + b',"was":', 1)
-    chain.write(tmp_path / "decision.jsonl")
-    with pytest.raises(surest_verify.Invalid, match="line 4"):
-        surest_verify.verify(str(tmp_path / "decision.jsonl"))
-
-
-def test_the_tail_of_another_file_is_refused(decision: list[Line], tmp_path: Path) -> None:
-    other = best_of_four(seed=2)
-    for k in (1, 5, len(decision) - 1):
-        assert refusal([*decision[:k], *other[k:]], tmp_path / "decision.jsonl").startswith("line ")
-
-
-def test_a_search_that_is_not_decided_cannot_be_said_to_be(tmp_path: Path) -> None:
-    lines = best_of_four(budget=20)
-    assert refusal(lines, tmp_path / "decision.jsonl") == ""
-    for change in (
-        claimed(certified=True, contenders=[0], within=0.0),
-        claimed(contenders=[0, 1]),
-        claimed(within=0.5),
-        claimed(exact=True),
-    ):
-        tampered = deepcopy(lines)
-        change(tampered)
-        assert refusal(tampered, tmp_path / "decision.jsonl").startswith("line 7: ")
-
-
-def test_with_epsilon_another_arm_cannot_be_named(tmp_path: Path) -> None:
-    lines = best_of_four(epsilon=0.2)
-    assert refusal(lines, tmp_path / "decision.jsonl") == ""
-    assert len(lines[-1]["decided"]) < 3  # it was closeness that decided
-    for change in (
-        claimed(arms=[3], contenders=[3]),
-        lambda some: [setting("epsilon", 0.1)(some), claimed(within=0.1)(some)],
-    ):
-        tampered = deepcopy(lines)
-        change(tampered)
-        assert refusal(tampered, tmp_path / "decision.jsonl").startswith("line ")
+    return change
 
 
 TOP: dict[str, Change] = {
@@ -290,42 +219,6 @@ TOP: dict[str, Change] = {
     "a score changed": score(3, 1, 0.5),
     "the last line of scores dropped": lambda lines: lines.pop(-2),
 }
-
-
-@pytest.mark.parametrize("change", TOP)
-def test_a_decision_on_the_best_two_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    table = (rng.random((4, 200)) < np.array([[0.8], [0.8], [0.4], [0.2]])).astype(float)
-    lines = lines_of(decision_on_items(surest.evaluate(table, seed=1, top=2, simulate=True)))
-    assert refusal(lines, tmp_path / "decision.jsonl") == ""
-    TOP[change](lines)
-    assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
-
-
-def test_an_arm_that_is_in_cannot_be_left_out_for_one_that_ties(tmp_path: Path) -> None:
-    """Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own."""
-    half = np.tile([0.5, 0.0, 0.0, 0.5], 15)
-    table, path = np.array([np.ones(60), half, half]), tmp_path / "decision.jsonl"
-    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2, simulate=True)))
-    assert refusal(lines, path) == ""
-    assert lines[-1]["counted"][0] < 60
-    assert 0 in lines[-1]["claim"]["arms"]
-    claimed(arms=[1, 2], contenders=[1, 2])(lines)
-    assert "lacks one that is in" in refusal(lines, path)
-
-
-def verdict(said: str, exact: bool = False) -> Change:
-    """Change the verdict of a gate, with words that fit."""
-
-    def change(lines: list[Line]) -> None:
-        from surest_verify_lists import gate_sentence
-
-        lines[-1]["claim"].update(verdict=said, exact=exact)
-        lines[-1]["words"] = gate_sentence(lines[0], lines[-1]["claim"])
-
-    return change
-
-
 GATE: dict[str, Change] = {
     "it fails": verdict("fail"),
     "it fails for certain": verdict("fail", True),
@@ -358,19 +251,104 @@ GATE: dict[str, Change] = {
     "not decided": stated(decided=[]),
     "other words": stated(words="candidate is better than baseline"),
 }
+CHANGES = {"race": NOT_VALID, "top": TOP, "gate": GATE}
 
 
-@pytest.mark.parametrize("change", GATE)
-def test_a_gate_that_was_tampered_with_is_not_valid(change: str, tmp_path: Path) -> None:
+@cache
+def decision(kind: str) -> list[Line]:
+    """A decision by bets: on the best arm, on the best two, of a gate that passes."""
     rng = np.random.default_rng(3)
+    if kind == "race":
+        return best_of_four()
+    if kind == "top":
+        table = (rng.random((4, 200)) < np.array([[0.8], [0.8], [0.4], [0.2]])).astype(float)
+        return lines_of(decision_on_items(surest.evaluate(table, seed=1, top=2, simulate=True)))
     old = {f"q{i}": float(x) for i, x in enumerate(rng.random(300) < 0.5)}
     new = {item: max(x, float(rng.random() < 0.1)) for item, x in old.items()}
     gate = surest.gate(old, new.__getitem__, 0.1, seed="4f2a9c")
     assert (gate.verdict, gate.exact) == ("pass", False)
-    lines = lines_of(decision_of_gate(gate))
-    assert refusal(lines, tmp_path / "gate.jsonl") == ""
-    GATE[change](lines)
-    assert refusal(lines, tmp_path / "gate.jsonl").startswith("line ")
+    return lines_of(decision_of_gate(gate))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"), [(kind, change) for kind, changes in CHANGES.items() for change in changes]
+)
+def test_a_decision_that_was_tampered_with_is_not_valid(kind: str, change: str, tmp_path: Path) -> None:
+    lines = deepcopy(decision(kind))
+    CHANGES[kind][change](lines)
+    assert repr(lines) != repr(decision(kind))
+    assert refusal(lines, tmp_path / "decision.jsonl").startswith("line ")
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_the_decision_itself_is_valid(kind: str, tmp_path: Path) -> None:
+    assert refusal(decision(kind), tmp_path / "decision.jsonl") == ""
+
+
+@pytest.mark.parametrize("at", [1, 3, -2])
+def test_an_event_in_its_place_is_valid(at: int, tmp_path: Path) -> None:
+    lines = deepcopy(decision("race"))
+    imputed(at)(lines)
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+
+
+def test_a_consistent_change_is_seen_by_the_hash(tmp_path: Path) -> None:
+    """Names say nothing to a theorem: who renames an arm everywhere needs another hash."""
+    lines, path = deepcopy(decision("race")), tmp_path / "decision.jsonl"
+    renamed(lines)
+    claimed()(lines)
+    assert refusal(lines, path) == ""
+    with pytest.raises(surest_verify.Invalid, match="hash"):
+        surest_verify.verify(str(path), chained(decision("race")).known_by)
+
+
+@pytest.mark.parametrize(
+    "text", [b"1e999", b"NaN", b"Infinity", b"-Infinity", b"1" * 5000, b'1.0,"values":[0.0,0.0,0.0,0.0]']
+)
+def test_numbers_that_are_none_and_keys_that_come_twice_are_refused(text: bytes, tmp_path: Path) -> None:
+    chain = chained(decision("race"))
+    chain.lines[3] = chain.lines[3].replace(b'"item":', b'"item":' + text + b',"was":', 1)
+    chain.write(tmp_path / "decision.jsonl")
+    with pytest.raises(surest_verify.Invalid, match="line 4"):
+        surest_verify.verify(str(tmp_path / "decision.jsonl"))
+
+
+def test_the_tail_of_another_file_is_refused(tmp_path: Path) -> None:
+    one, other = decision("race"), best_of_four(seed=2)
+    for k in (1, 5, len(one) - 1):
+        assert refusal([*one[:k], *other[k:]], tmp_path / "decision.jsonl").startswith("line ")
+
+
+def test_a_search_that_is_not_decided_cannot_be_said_to_be(tmp_path: Path) -> None:
+    lines = best_of_four(budget=20)
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+    certified = {"certified": True, "contenders": [0], "within": 0.0}
+    for fields in (certified, {"contenders": [0, 1]}, {"within": 0.5}, {"exact": True}):
+        tampered = deepcopy(lines)
+        claimed(**fields)(tampered)
+        assert refusal(tampered, tmp_path / "decision.jsonl").startswith("line 7: ")
+
+
+def test_with_epsilon_another_arm_cannot_be_named(tmp_path: Path) -> None:
+    lines = best_of_four(epsilon=0.2)
+    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+    assert len(lines[-1]["decided"]) < 3  # it was closeness that decided
+    for change in (claimed(arms=[3], contenders=[3]), NOT_VALID["another epsilon"]):
+        tampered = deepcopy(lines)
+        change(tampered)
+        assert refusal(tampered, tmp_path / "decision.jsonl").startswith("line ")
+
+
+def test_an_arm_that_is_in_cannot_be_left_out_for_one_that_ties(tmp_path: Path) -> None:
+    """Arm 0 was put in by bets and evaluated no more, so the sums of the others, which tie, grew past its own."""
+    half = np.tile([0.5, 0.0, 0.0, 0.5], 15)
+    table, path = np.array([np.ones(60), half, half]), tmp_path / "decision.jsonl"
+    lines = lines_of(decision_on_items(surest.evaluate(table, seed=0, top=2, simulate=True)))
+    assert refusal(lines, path) == ""
+    assert lines[-1]["counted"][0] < 60
+    assert 0 in lines[-1]["claim"]["arms"]
+    claimed(arms=[1, 2], contenders=[1, 2])(lines)
+    assert "lacks one that is in" in refusal(lines, path)
 
 
 WEIRD: list[Any] = [None, True, -1, 0, 1, 7, 2**53, 2**80, -0.0, 0.5, 1e-320, 1e300, "", "0", "items", "\ud800"]
