@@ -19,21 +19,12 @@ from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import Pull, Statistic
 from surest.search.simulate import simulate
 
-NAMES = {"c": "var_test_c", "eight": "mean_est_square", "two_thirds": "mean_est_linear", "nine": "group_delta"} | {
-    **{"ten": "iter_stop", "beta": "iter_beta", "decay": "iter_decay", "three": "best_parts"},
-    "eighteen": "main_parts_delta",
-}
+NAMES = {"c": "var_test_c", "eight": "mean_est_square", "two_thirds": "mean_est_linear", "nine": "group_delta"}
+NAMES |= {"ten": "iter_stop", "beta": "iter_beta", "decay": "iter_decay", "three": "best_parts"}
+NAMES |= {"eighteen": "main_parts_delta"}
 """What the library calls the constants that are varied."""
-LEAN = slow.PRINTED | {
-    "c": 1.5,
-    "eight": 1,
-    "nine": 2,
-    "ten": 3,
-    "beta": 0.6,
-    "decay": 0.5,
-    "three": 1.5,
-    "eighteen": 2,
-}
+LEAN = slow.PRINTED | {"c": 1.5, "eight": 1, "nine": 2, "ten": 3, "beta": 0.6, "decay": 0.5, "three": 1.5}
+LEAN |= {"eighteen": 2}
 """Constants with which all runs are short, and mistakes common."""
 TINY = {**LEAN, "c": 0.1, "eight": 0.05, "two_thirds": 0.05, "ten": 4}
 """Shorter still, for runs that are made pull by pull."""

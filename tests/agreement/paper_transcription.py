@@ -7,20 +7,8 @@ paper stands beside it. A dictionary of the printed constants may be given, to s
 
 import math
 
-PRINTED = {
-    "c": 80,
-    "var_test": math.e,
-    "half": 2,
-    "eight": 8,
-    "two_thirds": 2 / 3,
-    "four": 4,
-    "nine": 9,
-    "ten": 10,
-    "beta": math.sqrt(255) / 16 * math.exp(0.001),
-    "decay": math.exp(-0.1),
-    "three": 3,
-    "eighteen": 18,
-}
+PRINTED = {"c": 80, "var_test": math.e, "half": 2, "eight": 8, "two_thirds": 2 / 3, "four": 4, "nine": 9, "ten": 10}
+PRINTED |= {"beta": math.sqrt(255) / 16 * math.exp(0.001), "decay": math.exp(-0.1), "three": 3, "eighteen": 18}
 
 
 def together(procedures):

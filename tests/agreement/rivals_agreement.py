@@ -160,10 +160,10 @@ def best_half(left: list[int], means: np.ndarray) -> set[int]:
     return {left[i] for i in np.argsort(-means)[: ceil(len(left) / 2)]}
 
 
-def walk_median(walk: Walk, arms: set[int], epsilon: float, delta: float) -> int:
+def walk_median(walk: Walk, arms: set[int], epsilon: float, delta: float, c: int = 1) -> int:
     left, epsilon_l, delta_l = arms, epsilon / 4, delta / 2
     while len(left) > 1:
-        left = best_half(*walk.take(left, ceil(4 / epsilon_l**2 * log(3 / delta_l))))
+        left = best_half(*walk.take(left, ceil(c * 4 / epsilon_l**2 * log(c * 3 / delta_l))))
         epsilon_l, delta_l = 3 / 4 * epsilon_l, delta_l / 2
     return next(iter(left))
 
@@ -234,14 +234,6 @@ def estimate(walk: Walk, arms: set[int] | None, accuracy: float, error: float) -
     return walk.take(arms, ceil(2 * log(2 / error) / accuracy**2))
 
 
-def entropy_median(walk: Walk, left: set[int], e: float) -> int:
-    step = 1
-    while len(left) >= 2:
-        left = best_half(*estimate(walk, left, e / 4 * (3 / 4) ** (step - 1) / 2, 0.01 * 2**-step / 3))
-        step += 1
-    return next(iter(left))
-
-
 def entropy_fraction(
     walk: Walk, arms: set[int], low: float, high: float, below: float, above: float, error: float
 ) -> bool:
@@ -283,7 +275,7 @@ def entropy_stage(walk: Walk, n: int, eta: float, t: int) -> set[int]:
         if used + 4 * w >= budget or charged + z >= 100 * budget:
             return set()
         charged, error = charged + z, eta / (50 * t**2 * r**2)
-        arm = entropy_median(walk, left, e / 8)
+        arm = walk_median(walk, left, e / 8, 0.01, 2)
         _, (m,) = estimate(walk, {arm}, e / 8, error)
         if entropy_fraction(walk, left, m - 7 * e / 4, m - 9 * e / 8, theta[r - 1], theta[r], error):
             left = entropy_eliminate(walk, left, m - 3 * e / 4, m - 5 * e / 8, 4 * w * eta**2 / budget)

@@ -42,9 +42,17 @@ def test_good_ones_pass(algorithm) -> None:
     assert len(report.checked) == 3
 
 
-def modest(arms, delta):
-    means = yield Pull(arms, 1, Statistic.MEAN)
-    return Answer(int(arms[means.argmax()]), certified=False)
+def made(name: str, body: str, more: str = ""):
+    """An algorithm from its text, a statement after the other."""
+    names = {"Pull": Pull, "Statistic": Statistic, "Answer": Answer, "Status": Status, "CALLS": [], "random": random}
+    names |= {"np": np, "hoeffding_race": hoeffding_race}
+    exec(f"def {name}(arms, delta{more}):\n    " + body.replace("; ", "\n    "), names)
+    return names[name]
+
+
+modest = made(
+    "modest", "means = yield Pull(arms, 1, Statistic.MEAN); return Answer(int(arms[means.argmax()]), certified=False)"
+)
 
 
 @pytest.mark.parametrize(("algorithm", "runs"), [(modest, 2), (hoeffding_race, 0)])
@@ -56,86 +64,9 @@ def test_without_an_answer_nothing_is_said_of_errors(algorithm, runs) -> None:
     assert "wrong on" not in str(report)
 
 
-def twice(arms, delta):
-    yield Pull([0, 0], 3, Statistic.MEAN)
-    return 0
-
-
-def beyond(arms, delta):
-    yield Pull([len(arms)], 3, Statistic.MEAN)
-    return 0
-
-
-def odd(arms, delta):
-    yield Pull(arms, 3, Statistic.PAIRS)
-    return 0
-
-
-def no_request(arms, delta):
-    yield arms
-    return 0
-
-
-def no_answer(arms, delta):
-    yield Pull(arms, 3, Statistic.MEAN)
-
-
-def wrong_answer(arms, delta):
-    yield Pull(arms, 3, Statistic.MEAN)
-    return len(arms)
-
-
-def raises(arms, delta):
-    yield Pull(arms, 3, Statistic.MEAN)
-    return {}["leader"]
-
-
-def wrong_state(arms, delta):
-    yield Pull(arms, 3, Statistic.MEAN, lambda: Status(-1))
-    return 0
-
-
 def endless(arms, delta):
     while True:
         yield Pull(arms, 10**13, Statistic.MEAN)
-
-
-def eager(arms, delta):
-    return 0
-
-
-def overspends(arms, delta, *, budget):
-    means = yield Pull(arms, budget, Statistic.MEAN)
-    return int(means.argmax())
-
-
-def boasts(arms, delta, *, budget):
-    means = yield Pull(arms, budget // len(arms), Statistic.MEAN)
-    return Answer(int(means.argmax()))
-
-
-def uses_random(arms, delta):
-    yield Pull(arms, 1 + random.randrange(9), Statistic.MEAN)
-    return (yield from hoeffding_race(arms, delta, rng=None))
-
-
-def uses_numpy(arms, delta):
-    yield Pull(arms, 1 + np.random.randint(9), Statistic.MEAN)  # noqa: NPY002
-    return (yield from hoeffding_race(arms, delta, rng=None))
-
-
-def unseeded(arms, delta):
-    yield Pull(arms, 1 + np.random.default_rng().integers(10**9), Statistic.MEAN)
-    return (yield from hoeffding_race(arms, delta, rng=None))
-
-
-CALLS = []
-
-
-def remembers(arms, delta):
-    CALLS.append(1)
-    yield Pull(arms, len(CALLS), Statistic.MEAN)
-    return (yield from hoeffding_race(arms, delta, rng=None))
 
 
 def peeks(arms, delta, *, rng):
@@ -143,13 +74,28 @@ def peeks(arms, delta, *, rng):
     return (yield from hoeffding_race(arms, delta, rng=rng, confidence=0.2))
 
 
-def worst(arms, delta, *, rng):
-    means = yield Pull(arms, 1000, Statistic.MEAN)
-    return int(means.argmin())
-
-
-BAD = [twice, beyond, odd, no_request, no_answer, wrong_answer, raises, wrong_state, endless, eager, overspends, boasts]
-BAD += [uses_random, uses_numpy, unseeded, remembers, peeks, worst]
+RACE = "return (yield from hoeffding_race(arms, delta, rng=None))"
+MEANS = "means = yield Pull(arms, {}, Statistic.MEAN); return {}"
+BAD = [
+    made("twice", "yield Pull([0, 0], 3, Statistic.MEAN); return 0"),
+    made("beyond", "yield Pull([len(arms)], 3, Statistic.MEAN); return 0"),
+    made("odd", "yield Pull(arms, 3, Statistic.PAIRS); return 0"),
+    made("no_request", "yield arms; return 0"),
+    made("no_answer", "yield Pull(arms, 3, Statistic.MEAN)"),
+    made("wrong_answer", MEANS.format(3, "len(arms)")),
+    made("raises", MEANS.format(3, '{}["leader"]')),
+    made("wrong_state", "yield Pull(arms, 3, Statistic.MEAN, lambda: Status(-1)); return 0"),
+    endless,
+    made("eager", "return 0"),
+    made("overspends", MEANS.format("budget", "int(means.argmax())"), ", *, budget"),
+    made("boasts", MEANS.format("budget // len(arms)", "Answer(int(means.argmax()))"), ", *, budget"),
+    made("uses_random", f"yield Pull(arms, 1 + random.randrange(9), Statistic.MEAN); {RACE}"),
+    made("uses_numpy", f"yield Pull(arms, 1 + np.random.randint(9), Statistic.MEAN); {RACE}"),
+    made("unseeded", f"yield Pull(arms, 1 + np.random.default_rng().integers(10**9), Statistic.MEAN); {RACE}"),
+    made("remembers", f"CALLS.append(1); yield Pull(arms, len(CALLS), Statistic.MEAN); {RACE}"),
+    peeks,
+    made("worst", MEANS.format(1000, "int(means.argmin())"), ", *, rng"),
+]
 
 
 @pytest.mark.parametrize("algorithm", BAD, ids=lambda given: given.__name__)
@@ -164,5 +110,5 @@ def test_it_leaves_the_global_generators_as_they_were() -> None:
     np.random.seed(5)  # noqa: NPY002
     expected = random.Random(5).random(), np.random.RandomState(5).random()
     with pytest.raises(AlgorithmError):
-        check_algorithm(uses_numpy)
+        check_algorithm(next(bad for bad in BAD if bad.__name__ == "uses_numpy"))
     assert (random.random(), np.random.random()) == expected  # noqa: NPY002

@@ -20,13 +20,8 @@ from surest.lab.rivals.controls import peeking_z_test, uniform_bonferroni
 
 def test_entries_name_parameters_that_exist() -> None:
     given_by_us = {"arms", "delta", "epsilon", "rng", "arrivals", "script", "costs"}
-    functions = {
-        "wager": wager,
-        "naive-best-arm": naive_best_arm,
-        "uniform-bonferroni": uniform_bonferroni,
-        "peeking-z-test": peeking_z_test,
-    }
-    for name, function in functions.items():
+    for function in (wager, naive_best_arm, uniform_bonferroni, peeking_z_test):
+        name = function.__name__.replace("_", "-")
         assert REGISTRY[name].options.keys() == inspect.signature(function).parameters.keys() - given_by_us
 
 

@@ -45,15 +45,10 @@ def exact_account(lines: list[dict[str, Any]], j: int) -> mpf:
             k = placed["arms"].index(j)
             own, its = of[j], of[placed["on"][k]]
             groups = min(len(own), len(its))
-            means = [
-                [mpmath.fsum(some[g * len(some) // groups : (g + 1) * len(some) // groups]) for g in range(groups)]
-                for some in (its, own)
-            ]
-            sizes = [
-                [(g + 1) * len(some) // groups - g * len(some) // groups for g in range(groups)] for some in (its, own)
-            ]
             for g in range(groups):
-                account *= 1 + mpf(placed["stakes"][k]) * (means[0][g] / sizes[0][g] - means[1][g] / sizes[1][g])
+                parts = [some[g * len(some) // groups : (g + 1) * len(some) // groups] for some in (its, own)]
+                own_mean, its_mean = (mpmath.fsum(part) / len(part) for part in parts[::-1])
+                account *= 1 + mpf(placed["stakes"][k]) * (its_mean - own_mean)
     return account
 
 
@@ -84,9 +79,8 @@ def exact_value(lines: list[dict[str, Any]], witness: dict[str, Any], x: mpf) ->
             if line["kind"] == "rewards" and arm in line["arms"]:
                 place = line["arms"].index(arm)
                 values = line["values"][place]
-                found.update(
-                    dict(zip(values, line["times"][place] if line["times"] else [1] * len(values), strict=True))
-                )
+                times = line["times"][place] if line["times"] else [1] * len(values)
+                found.update(dict(zip(values, times, strict=True)))
         return found
 
     def product(of: Counter[float], alpha: mpf, above: bool) -> mpf:
@@ -96,21 +90,15 @@ def exact_value(lines: list[dict[str, Any]], witness: dict[str, Any], x: mpf) ->
             total *= (1 - alpha + alpha * (unit / x if above else (1 - unit) / (1 - y))) ** times
         return total
 
-    before, since, nominee = (
-        rewards(j, 0, began),
-        rewards(j, began, witness["line"]),
-        rewards(i, began, witness["line"]),
-    )
+    before, (since, nominee) = rewards(j, 0, began), (rewards(arm, began, witness["line"]) for arm in (j, i))
     early = full = mpf("0.4")
     for k in range(witness["bets"]):
         alpha, weight = mpf("0.98") * mpf(2) ** (-mpf(k) / 2), mpf("0.06") * mpf("0.9") ** k / top
         first = weight * product(before, alpha, False)
         early, full = early + first, full + first * product(since, alpha, False)
     row, n = nomination["arms"].index(i), len(bets["grid"])
-    sides = [
-        [min(mpf(bets["most"]), mpf(nomination[side][row][j]) * mpf(g)) for g in bets["grid"]]
-        for side in ("on", "against")
-    ]
+    guesses = [mpf(nomination[side][row][j]) for side in ("on", "against")]
+    sides = [[min(mpf(bets["most"]), guess * mpf(g)) for g in bets["grid"]] for guess in guesses]
     ups, downs = [product(nominee, a, True) for a in sides[0]], [product(since, a, False) for a in sides[1]]
     joint = bets["idle"] + sum(mpf(bets["weights"][k * n + m]) * ups[k] * downs[m] for k in range(n) for m in range(n))
     shares = [mpf("0.88"), mpf("0.09"), *(mpf("0.03") / ((k - 1) * (k - 2)) for k in range(3, 9))]
@@ -160,17 +148,10 @@ def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch, ve
         patch.setattr(ledgers, "W", 0.999)
         patch.setattr(pulls, "W", 0.999)
         assert seen()
+    grow = Ledger.grow
     with monkeypatch.context() as patch:  # arms that come later cost nothing
-        patch.setattr(Ledger, "grow", lambda ledger, more: _grow_for_nothing(ledger, more))
+        patch.setattr(Ledger, "grow", lambda book, more: [grow(book, more), book.prices.fill(0.0)])
         assert seen("growing")
-
-
-GROW = Ledger.grow
-
-
-def _grow_for_nothing(ledger: Ledger, more: int) -> None:
-    GROW(ledger, more)
-    ledger.prices[:] = 0.0
 
 
 def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:

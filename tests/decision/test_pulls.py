@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import surest
@@ -172,6 +172,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(st.data())
 def test_no_input_makes_the_verifier_stumble(data: st.DataObject) -> None:
     lines = parsed(lines_of(data.draw(st.sampled_from(["growing", "top", "seconds"])), 0))

@@ -22,14 +22,9 @@ def rewards(rng: np.random.Generator, means: list[float], times: int) -> Digests
 
 def holds(digests: Digests, i: int, gap: float, delta: float) -> bool:
     """The definition, at 80 levels: A_i(x) + B_j(x + gap) ≥ log(n/δ) for every other arm j."""
-    n = len(digests.size)
+    others, goal = np.delete(np.arange(len(digests.size)), i), math.log(len(digests.size) / delta)
     levels = np.linspace(0, 1 - gap, 82)[1:-1]
-    return all(
-        above(digests, x)[i] + below(digests, x + gap)[j] >= math.log(n / delta)
-        for x in levels
-        for j in range(n)
-        if j != i
-    )
+    return all((above(digests, x)[i] + below(digests, x + gap)[others] >= goal).all() for x in levels)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -66,9 +61,8 @@ def missed(seed: int) -> bool:
 
 
 def test_all_bounds_hold_at_all_looks() -> None:
-    count = sum(missed(seed) for seed in range(100))
-    assert count == 0
-    assert count <= binom.ppf(1 - 1e-4, 100, 0.3)
+    count = sum(missed(seed) for seed in range(50))
+    assert count == 0 <= binom.ppf(1 - 1e-4, 50, 0.3)
 
 
 def test_once_arms_were_added_nothing_is_said_of_all_arms_together() -> None:

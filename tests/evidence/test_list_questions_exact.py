@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from statistical.race_mutants import mutant_of
+from surest.errors import UsageError
 from surest.evidence.lists import bars as item_bars
 from surest.evidence.lists import top as item_top
 from surest.evidence.lists.scores import Scores
@@ -130,29 +131,24 @@ def test_the_mean_wealth_of_a_pair_is_at_most_one_where_the_true_gap_is_larger()
         for gap in (0.0, true / 2, true - 0.01):
             if 0 <= gap < true:
                 checked += 1
-                wealth = [
-                    pair_wealth(0, 1, gap, table[:, order].T.copy(), 5, np.ones(5), 5.0, False, np.empty(STEPS))
-                    for order in permutations(range(5))
-                ]
-                assert np.mean(wealth) <= 1 + 1e-9
+                scores = (table[:, order].T.copy() for order in permutations(range(5)))
+                rest = 5, np.ones(5), 5.0, False, np.empty(STEPS)
+                assert np.mean([pair_wealth(0, 1, gap, some, *rest) for some in scores]) <= 1 + 1e-9
     assert checked > 20
+
+
+def test_scores_outside_of_the_bounds_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"\[0, 1\]"):
+        Scores(1, np.ones(3)).count(np.arange(1), np.array([1.5]))
 
 
 def test_a_pair_speaks_the_more_the_larger_the_gap() -> None:
     """Its stakes do not depend on the gap: only then is the smallest gap that suffices a bound."""
     scores = (np.random.default_rng(5).random((40, 2)) < 0.5).astype(float)
-    wealth = [
-        pair_wealth(0, 1, gap, scores, 40, np.ones(100), 100.0, False, np.empty(STEPS)) for gap in np.linspace(0, 1, 60)
-    ]
+    rest = scores, 40, np.ones(100), 100.0, False, np.empty(STEPS)
+    wealth = [pair_wealth(0, 1, gap, *rest) for gap in np.linspace(0, 1, 60)]
     assert wealth == sorted(wealth)
     assert wealth[0] < 20 < wealth[-1]
-
-
-def test_scores_outside_of_the_bounds_are_refused() -> None:
-    from surest.errors import UsageError
-
-    with pytest.raises(UsageError, match=r"\[0, 1\]"):
-        Scores(1, np.ones(3)).count(np.arange(1), np.array([1.5]))
 
 
 def test_a_bet_that_has_lost_all_does_not_come_back() -> None:

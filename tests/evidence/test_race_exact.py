@@ -133,7 +133,7 @@ ANY_OPPONENT = (  # cross products with any arm, so that anybody can be an oppon
 def mistaken(mistake: str) -> ModuleType:
     """The evidence with bets that know the item."""
     known = (
-        ("def bets_against(\n    j: int,\n", "def bets_against(\n    now: FloatArray, j: int,\n"),
+        ("def bets_against(\n    j: int,", "def bets_against(\n    now: FloatArray, j: int,"),
         ("bets_against(j, top", "bets_against(values, j, top"),
     )
     module = mutant(MISTAKES[mistake][1], *known, *ANY_OPPONENT)

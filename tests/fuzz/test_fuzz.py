@@ -24,23 +24,14 @@ from surest.study.memory import MemoryStore
 from surest.study.study import Study, list_studies, open_study
 from surest.study.transfer import import_study
 
-MANY, FEW = 300, 40
+MANY, FEW = 200, 40
 quick = settings(max_examples=MANY, deadline=None, derandomize=True)
-slow_ones = settings(
-    max_examples=FEW,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+LATER = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+slow_ones = settings(max_examples=FEW, deadline=None, derandomize=True, suppress_health_check=LATER)
 
 CSV = b'instance,arm,value,count\none,a,0.5,3\none,"b, c",1,2\r\none,b,0.25,1\ntwo,a,1e-3,7\n'
-edits = st.lists(
-    st.tuples(
-        st.sampled_from(["set", "insert", "delete", "cut", "repeat"]), st.integers(0, 10**6), st.binary(max_size=6)
-    ),
-    min_size=1,
-    max_size=6,
-)
+kinds = st.sampled_from(["set", "insert", "delete", "cut", "repeat"])
+edits = st.lists(st.tuples(kinds, st.integers(0, 10**6), st.binary(max_size=6)), min_size=1, max_size=6)
 
 
 def edited(whole: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
@@ -167,9 +158,7 @@ def check_export(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
 
 def documents() -> list[Any]:
     """Exports of studies of each kind: fresh pulls, queues, and a list of items."""
-    found = [
-        json.loads(json.dumps(open_study("memory:fuzz", "n", 2, 0.1, algorithm="naive-best-arm", seed=1).export()))
-    ]
+    found = [open_study("memory:fuzz", "n", 2, 0.1, algorithm="naive-best-arm", seed=1).export()]
     kinds: list[dict[str, Any]] = [{"batch": 8}, {"workers": 3}, {"items": [("q1", {"x": 1}), "q2", "q3", "q4"]}]
     for number, more in enumerate(kinds):
         study = open_study("memory:fuzz", f"s{number}", ["a", "b"], 0.1, seed=1, on_failure=0.0, **more)
@@ -250,16 +239,11 @@ study create list ask tell fail status result export import delete identify algo
 bernoulli:0.9,0.1 --reward --worker -k --yes -- --bounds 0,1 1,0 --lease-seconds --on-failure --retries --name
 --storage sqlite:///x.db sqlite:// postgresql://nobody@127.0.0.1:1/x --help -h --version --quiet --instance data.csv
 """
-words = st.one_of(
-    st.sampled_from(KNOWN.split()),
-    st.text(st.characters(blacklist_characters="/\x00", blacklist_categories=["Cs"]), max_size=6),
-)
-lines = st.one_of(
-    st.lists(words, max_size=8),
-    st.tuples(st.sampled_from(["ask", "tell", "fail", "status", "result", "create"]), st.lists(words, max_size=5)).map(
-        lambda line: ["study", line[0], "s", *line[1]]
-    ),
-)
+letters = st.characters(blacklist_characters="/\x00", blacklist_categories=["Cs"])
+words = st.one_of(st.sampled_from(KNOWN.split()), st.text(letters, max_size=6))
+verbs = st.sampled_from(["ask", "tell", "fail", "status", "result", "create"])
+about_a_study = st.tuples(verbs, st.lists(words, max_size=5)).map(lambda line: ["study", line[0], "s", *line[1]])
+lines = st.one_of(st.lists(words, max_size=8), about_a_study)
 
 
 def run(arguments: list[str]) -> tuple[int, str]:

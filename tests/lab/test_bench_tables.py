@@ -138,8 +138,9 @@ def test_stopping_times_and_allocation_of_one_instance(small, tmp_path):
         assert sum(line.get_ydata()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("kind", ["auto", "pulls", "profile", "times", "allocation"])
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize(
+    ("kind", "suffix"), [("auto", "png"), ("pulls", "svg"), ("profile", "png"), ("times", "svg"), ("allocation", "png")]
+)
 def test_every_picture_is_written(small, tmp_path, kind, suffix):
     path = tmp_path / f"picture.{suffix}"
     pictures.draw(small, rows_of(small), kind, path)

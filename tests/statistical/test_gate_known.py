@@ -135,12 +135,12 @@ def test_known_rows_need_fewer_items(tables: list[str], pairs: int, orders: int)
 @pytest.mark.parametrize(("better", "worse", "wrong"), [(32, 20, "passed"), (20, 32, "passed"), (25, 25, "failed")])
 def test_equivalence_is_wrong_as_rarely_as_delta_allows(better: int, worse: int, wrong: str) -> None:
     """Means of ±.11 at a margin of .1 are not the same; a mean of 0 is not different."""
-    path, rng, runs = np.repeat([1.0, -1.0, 0.0], [better, worse, 110 - better - worse]), np.random.default_rng(3), 200
+    path, rng, runs = np.repeat([1.0, -1.0, 0.0], [better, worse, 110 - better - worse]), np.random.default_rng(3), 100
     found = [judge(rng.permutation(path)[:100], 110.0, 0.1, 0.3, equivalent=True) for _ in range(runs)]
     times = sum(getattr(one, wrong) is not None for one in found)
     assert times <= most_allowed(runs, 0.3)
     right = "failed" if wrong == "passed" else "passed"
-    assert sum(getattr(one, right) is not None for one in found) > 60
+    assert sum(getattr(one, right) is not None for one in found) > 30
 
 
 def test_of_1000_gates_with_a_ledger_few_passes_are_wrong() -> None:
