@@ -65,8 +65,7 @@ imported when the algorithm is first looked up."""
 DOORS = {"duels": "algorithms.duels"}
 """The same of those that have a door of their own, and are no choice for others: they are not listed."""
 DEFAULT = "wager"
-Algorithm = str | Callable[..., Any] | Entry
-"""A name, a generator function of one's own, or an entry."""
+Algorithm = str | Callable[..., Any] | Entry  # a name, a generator function of one's own, or an entry
 
 
 class Registry(MutableMapping[str, Entry]):
@@ -153,46 +152,14 @@ def options_of(algorithm: Algorithm) -> Mapping[str, Option]:
 
 
 def start(
-    algorithm: Algorithm,
-    n: int,
-    delta: float,
-    *,
-    epsilon: float = 0.0,
-    budget: int | None = None,
-    seed: int = 0,
-    arrivals: list[Any] | None = None,
-    items: int | None = None,
-    target: str = "items",
-    spread: float = 1.0,
-    script: Script = (),
-    question: Question = BEST,
-    **options: Any,
-) -> Procedure[Answer]:
+    algorithm: Algorithm, n: int, delta: float, *, epsilon: float = 0.0, budget: int | None = None, seed: int = 0,
+    arrivals: list[Any] | None = None, items: int | None = None, target: str = "items", spread: float = 1.0,
+    script: Script = (), question: Question = BEST, **options: Any,
+) -> Procedure[Answer]:  # fmt: skip
     """Start an algorithm on n arms, after checking that what is asked of it makes sense.
 
-    Parameters
-    ----------
-    algorithm : str or generator function
-        A name, or a function of one's own, as `Entry.of_function` takes it.
-    n : int
-        How many arms there are.
-    delta, epsilon, budget
-        The allowed error probability; how far from the best, on [0, 1], an answer may be; the most pulls.
-    seed : int
-        Makes the algorithm's own randomness repeatable.
-    arrivals : list, optional
-        Grows while the algorithm runs: how many arms each later addition brings, as `Task.arrivals` has it.
-    items, target, spread
-        The number of items on the list, where there is one, whose mean counts, and how far apart two arms can be on an item.
-    script : sequence, optional
-        What the first requests are to be, for an algorithm with `Entry.any_sampling`.
-    question : Question
-        What is asked, on [0, 1]: default the best arm.
-    **options
-        The algorithm's own.
+    `seed` makes its own randomness repeatable, `options` are its own, and all else is as in `Task`, rewards on [0, 1].
 
-    Examples
-    --------
     >>> procedure = start("naive-best-arm", 3, 0.1)
     >>> next(procedure).arms
     array([0, 1, 2])

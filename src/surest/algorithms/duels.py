@@ -18,10 +18,8 @@ from surest.errors import UsageError
 from surest.evidence.duels import ROUNDS, Tournament, groups_of, side_interval
 from surest.result.duels import NO_WINNER, Duels
 
-GROWTH = 0.01
-"""A request is for so much of all duels so far, at least: what it costs more, it saves in time …"""
-RANK_GROWTH = 0.05
-"""… and, for a ranking, for so much of each pair's."""
+GROWTH = 0.01  # a request is for so much of all duels so far, at least: what it costs more, it saves in time …
+RANK_GROWTH = 0.05  # … and, for a ranking, for so much of each pair's
 Rows = Sequence[Sequence[Sequence[int]]]
 """Of players a < b, a number for each recorded duel of theirs, in order: 1 where a was on the first side."""
 

@@ -17,8 +17,7 @@ from surest.errors import ContractError, UsageError
 if TYPE_CHECKING:
     from surest.lab.stepwise import Stepwise
 
-MOST = 10**7
-"""The largest whole number that makes sense: pulls, which a request keeps in memory."""
+MOST = 10**7  # the largest whole number that makes sense: pulls, which a request keeps in memory
 
 
 class Option(NamedTuple):
@@ -140,12 +139,9 @@ class Task:
     """How many items there are on the list that all arms are evaluated on; None where every pull is a fresh one."""
     target: str = "items"
     """Whose mean counts, where there are items: that of the listed ones, or of what they were drawn from."""
-    spread: float = 1.0
-    """The most by which two arms can differ on an item, where there are items."""
-    script: Script = ()
-    """What the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`."""
-    question: Question = BEST
-    """What is asked, where the algorithm answers other questions than "which is the best?"."""
+    spread: float = 1.0  # the most by which two arms can differ on an item, where there are items
+    script: Script = ()  # what the first requests are to be, where the algorithm may be told: see `Entry.any_sampling`
+    question: Question = BEST  # what is asked, where the algorithm answers other questions than "which is the best?"
 
 
 def arms_in(arrivals: Sequence[int | tuple[int, int]]) -> int:
@@ -168,14 +164,11 @@ class Entry:
     """One algorithm: how to start it, who published it, and all else that is known of it."""
 
     name: str
-    start: Callable[..., Procedure[Answer]]
-    """Takes a `Task` and the algorithm's own options."""
+    start: Callable[..., Procedure[Answer]]  # takes a `Task` and the algorithm's own options
     goal: Goal
     standing: Standing
-    reference: str
-    """Who published it, or where its proof is."""
-    summary: str
-    """One sentence."""
+    reference: str  # who published it, or where its proof is
+    summary: str  # one sentence
     _: KW_ONLY
     options: Mapping[str, Option] | None = field(default_factory=dict)
     """Its own options by name. None stands for an algorithm that checks them itself."""
@@ -183,23 +176,19 @@ class Entry:
     """For an algorithm that decides pull by pull: its rule, from the same arguments; see `drivers.blocks`."""
     works_on: Evaluations = "fresh pulls"
     """Whether it asks for fresh pulls of arms (`Pull`), for cells of a list of items (`Cells`), or for either."""
-    answers: tuple[Kind, ...] = ("best",)
-    """The questions that it answers."""
+    answers: tuple[Kind, ...] = ("best",)  # the questions that it answers
     growing: bool = False
     """Whether its guarantee still holds when arms are added while it runs: it then heeds `Task.arrivals`."""
     reserve: str | None = None
     """The option that must keep a part of δ beforehand for arms that are added, where there is one."""
-    spread: bool = False
-    """Whether it heeds `Task.spread`."""
+    spread: bool = False  # whether it heeds `Task.spread`
     any_sampling: bool = False
     """Whether its guarantee holds whatever is pulled when, as long as that is decided before the rewards are seen: it then
     heeds `Task.script`, and a study goes on that another version of it began."""
     told_h1: bool = False
     """Whether it must be told H1 = Σ 1/gap² (option ``h1``). A benchmark tells it the truth, which nobody knows."""
-    costly: int = 1
-    """Where a benchmark runs others so many times it runs this one once, as a run takes seconds."""
-    control: bool = False
-    """Whether it is there to show what people do, not as a method to choose."""
+    costly: int = 1  # where a benchmark runs others so many times it runs this one once, as a run takes seconds
+    control: bool = False  # whether it is there to show what people do, not as a method to choose
     heuristic_of: str | None = None
     """The algorithm of the same sampling rule with a proven threshold, for one whose threshold is not."""
 

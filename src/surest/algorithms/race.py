@@ -23,8 +23,7 @@ from surest.evidence.lists.units import Units, in_random_order
 from surest.evidence.lists.verdict import Verdict, with_waiting
 
 TARGETS = ("items", "population")
-MOST_ARMS = 3000
-"""For the m best, second moments are kept for every pair of arms."""
+MOST_ARMS = 3000  # for the m best, second moments are kept for every pair of arms
 
 
 def race(

@@ -15,11 +15,9 @@ import numpy as np
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.kernels.constants import HUGE, TOLERANCE_ON_LISTS
 
-CAP = 0.9
-"""The largest stake, as a part of the one that can lose all."""
+CAP = 0.9  # the largest stake, as a part of the one that can lose all
 STAKES = CAP * 0.5 ** np.arange(8)
-PARTS = (0.4, 0.4, 0.2)
-"""How the prior is shared among F, W and E."""
+PARTS = (0.4, 0.4, 0.2)  # how the prior is shared among F, W and E
 
 
 class Cheapest:
@@ -42,12 +40,10 @@ class Cheapest:
         self.play = np.arange(n)
         self.within, self.best, self.near = (np.ones((*shape, 1 + len(STAKES))) for shape in ((n,), (n,), (n, n)))
         """Wealths, a column a stake: F and W of each arm, and E of each pair (a, j)."""
-        self.out = np.zeros(n, bool)
-        """Arms that F has put out of those within ε."""
+        self.out = np.zeros(n, bool)  # arms that F has put out of those within ε
         self.refuted = np.zeros((n, n), bool)
         """Of each pair (a, j): whether it is settled that j speaks not against naming a."""
-        self.exact = False
-        """Whether all scores are known."""
+        self.exact = False  # whether all scores are known
         self.named = self._named() if n == 1 else None
 
     def count(self, values: FloatArray) -> None:

@@ -12,44 +12,23 @@ import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 
-MOST = 0.9
-"""The largest part of a wealth that one duel can take."""
-FIRST_SHARE = 0.5
-"""The part of the error that the first nomination may spend; the k-th has so much of 1/(k(k − 1))."""
-PRIOR = 40.0
-"""Duels that an estimate of strengths counts as, beside those of a pair itself …"""
-SPREAD = 0.5
-"""… and the standard deviation of strengths that it begins with, in logits."""
-CAUTION = 2.0
-"""Standard errors by which the opponent least told apart is chosen."""
-CONFIDENT = 1.0
-"""Standard errors by which a leader must be ahead of all others to be nominated …"""
-DOUBT = 0.5
-"""… and nats of evidence against the nominee that make room for another."""
-ROUNDS = 2
-"""Duels that everybody has with somebody first."""
-RHO = 8.0
-"""Where the interval of the side bias is narrowest: at about ten times so many duels."""
+MOST = 0.9  # the largest part of a wealth that one duel can take
+FIRST_SHARE = 0.5  # the part of the error that the first nomination may spend; the k-th has so much of 1/(k(k − 1))
+PRIOR = 40.0  # duels that an estimate of strengths counts as, beside those of a pair itself …
+SPREAD = 0.5  # … and the standard deviation of strengths that it begins with, in logits
+CAUTION = 2.0  # standard errors by which the opponent least told apart is chosen
+CONFIDENT = 1.0  # standard errors by which a leader must be ahead of all others to be nominated …
+DOUBT = 0.5  # … and nats of evidence against the nominee that make room for another
+ROUNDS = 2  # duels that everybody has with somebody first
+RHO = 8.0  # where the interval of the side bias is narrowest: at about ten times so many duels
 
 
 class Tournament:
     """Evidence from duels of n players, for `runs` tournaments at a time: every array has a row for each.
 
-    Parameters
-    ----------
-    n : int
-        How many players there are.
-    delta : float
-        The allowed probability of a wrong answer.
-    epsilon : float
-        By how much of ½ a player that is named may fall short against another.
-    top : int
-        How many players are asked for that beat all others.
-    strict : bool
-        Whether to show also that there are such players. With ε > 0 that is always so.
+    Asked for are `top` players that beat all others, each wrong with probability at most δ; who is named may fall short of ½
+    against another by ε. With `strict` it is shown, too, that there are such players; with ε > 0 that is always so.
 
-    Examples
-    --------
     >>> duels = Tournament(3, 0.05)
     >>> for _ in range(12):
     ...     duels.count(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 1.0, 1.0]))

@@ -9,10 +9,8 @@ import numpy as np
 
 from surest.core.protocol import FloatArray
 
-GRID = 2000
-"""Values that are tried, evenly spread over [0, 1]."""
-FRACTIONS = 0.9 / 2.0 ** np.arange(9)
-"""Stakes, as parts of the largest that cannot lose all."""
+GRID = 2000  # values that are tried, evenly spread over [0, 1]
+FRACTIONS = 0.9 / 2.0 ** np.arange(9)  # stakes, as parts of the largest that cannot lose all
 
 
 def mean_interval(

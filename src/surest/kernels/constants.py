@@ -8,36 +8,25 @@ from surest.core.protocol import FloatArray
 
 # --- bets on a mean: evidence/betting.py ---------------------------------------------------------------------------------
 
-ALPHA = 0.98
-"""The largest bet; below 1, so that no single reward can ruin."""
-RHO = sqrt(2.0)
-"""The ratio of neighbouring bets."""
-DECAY = 0.9
-"""The ratio of their weights."""
-IDLE = 0.05
-"""The weight on not betting: a mixture never falls below it."""
+ALPHA = 0.98  # the largest bet; below 1, so that no single reward can ruin
+RHO = sqrt(2.0)  # the ratio of neighbouring bets
+DECAY = 0.9  # the ratio of their weights
+IDLE = 0.05  # the weight on not betting: a mixture never falls below it
 
 # --- certificates: evidence/certificate.py -------------------------------------------------------------------------------
 
-DOWN, UP = 12, 6
-"""A slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP."""
+DOWN, UP = 12, 6  # a slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP
 JOINT_BETS = DOWN + UP + 1
-LOWEST = 1.0 / (RHO * RHO) ** (DOWN // 2)
-"""ρ^−DOWN."""
-WAIT = 0.4
-"""B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee."""
+LOWEST = 1.0 / (RHO * RHO) ** (DOWN // 2)  # ρ^−DOWN
+WAIT = 0.4  # B's weight on not betting, here: against a close rival, wide bets only lose while there is no nominee
 SCALE, RATIO = 0.6, 0.5
 """How the weights fall with a common change of scale of both guesses, and with a change of their ratio."""
 TOLERANCE = 1e-6
 """How far below the infimum a returned value may be, in nats, beside what rounding may have added. It is never above."""
-UNIT = 2.0**-53
-"""The relative error of one rounded operation."""
-NEGLIGIBLE = 50.0
-"""Nats by which a summand is behind the largest one when it no longer matters."""
-DOUBTFUL = 0.1
-"""Nats of rounding beyond which a slope is not used."""
-MOST_REWARDS = 2.0**53
-"""From here on a float no longer counts one by one."""
+UNIT = 2.0**-53  # the relative error of one rounded operation
+NEGLIGIBLE = 50.0  # nats by which a summand is behind the largest one when it no longer matters
+DOUBTFUL = 0.1  # nats of rounding beyond which a slope is not used
+MOST_REWARDS = 2.0**53  # from here on a float no longer counts one by one
 
 
 def _joint_weights() -> FloatArray:
@@ -53,88 +42,64 @@ JOINT = _joint_weights()
 
 # --- paired bets: kernels/pairs.py ---------------------------------------------------------------------------------------
 
-LARGEST_STAKE = 0.9
-"""Below 1, so that no single pair of rewards can ruin."""
-POOLED = 4.0
-"""An arm's variance is estimated as if it had so many rewards more, of the variance of all arms together."""
+LARGEST_STAKE = 0.9  # below 1, so that no single pair of rewards can ruin
+POOLED = 4.0  # an arm's variance is estimated as if it had so many rewards more, of the variance of all arms together
 MANY_GAPS = 27
 GAPS = 2.0 ** (-np.arange(MANY_GAPS) / 2)
 """Gaps between two means, in standard deviations of the difference of two rewards …"""
 LIKELIEST, SMALLER, LARGER = 0.1, 0.75, 2.0
 """… of which this is the likeliest; smaller and larger ones are less likely by these powers."""
 GAP_PRIOR = -np.where(GAPS < LIKELIEST, -SMALLER, LARGER) * np.log(GAPS / LIKELIEST)
-ROUNDED = 2.0**-50
-"""A bound of what each step adds to a sum of logarithms by rounding, as a part of it."""
+ROUNDED = 2.0**-50  # a bound of what each step adds to a sum of logarithms by rounding, as a part of it
 
 # --- bars and differences: evidence/bars.py, evidence/apart.py -----------------------------------------------------------
 
 BAR_ALPHA, BAR_DECAY, BAR_IDLE = 0.8, 0.88, 0.01
 """The bets at a bar: the largest one, the ratio of their weights, and the weight on not betting. At one fixed level less needs
 to be kept back than where a level is searched for: 3 to 7 % fewer pulls on 20 arms between 0.3 and 0.7."""
-NEAR = 1e-6
-"""How far a returned infimum may be below the true one, in nats. It is never above."""
-BOUNDS = 1e-4
-"""How far a returned bound of a difference may be outside of the true one."""
-CLOSE = 1e-4
-"""How much larger than the smallest a returned shortfall may be."""
+NEAR = 1e-6  # How far a returned infimum may be below the true one, in nats. It is never above.
+BOUNDS = 1e-4  # how far a returned bound of a difference may be outside of the true one
+CLOSE = 1e-4  # how much larger than the smallest a returned shortfall may be
 
 # --- where Wager pulls next: algorithms/wager/sampling.py ----------------------------------------------------------------
 
-OPTIMISM = 4.5
-"""Nats by which the sampling leader is judged optimistically."""
+OPTIMISM = 4.5  # nats by which the sampling leader is judged optimistically
 NARROW = 1.5
 """Where a Bernoulli arm of the same mean has so many times an arm's variance, the level between two arms is searched for."""
-KNOWN = 10
-"""Pulls from which on all rewards of an arm may be looked at, …"""
+KNOWN = 10  # pulls from which on all rewards of an arm may be looked at, …
 NARROW_GROWTH, NARROWEST = 0.05, 6.0
 """… which pays at first for moderately narrow arms too, and after many pulls only where the ratio is larger than this."""
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
-REJECTED = 4.0
-"""Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false."""
+REJECTED = 4.0  # Nats by which a rejected arm comes later. It stays eligible: the rejection may have been false.
 FAR = 100.0
 """Nats beyond which pairs are told apart alike: then those of few pulls come first, where ε is nearly all there is."""
-HALF = 0.5
-"""The weight of the reward of the worst kind."""
-SEARCH_STEPS = 40
-"""A search for bets ends after so many steps, …"""
-LAST_MOVE = 1e-4
-"""… or with a step that is smaller than this, in proportion."""
-MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1
-"""What words are multiplied by to mix them, and the bits of a word."""
+HALF = 0.5  # the weight of the reward of the worst kind
+SEARCH_STEPS = 40  # a search for bets ends after so many steps, …
+LAST_MOVE = 1e-4  # … or with a step that is smaller than this, in proportion
+MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1  # what words are multiplied by to mix them, and the bits of a word
 
 # --- lists of items: evidence/item_*.py ----------------------------------------------------------------------------------
 
-OPPONENTS = 4
-"""At most so many arms are bet on against one arm, at one item."""
-STEPS = 8
-"""The fixed bets beside the portfolio: CAP·2^−k, k = 0 … STEPS − 1, on the leading opponent."""
-FIXED = 0.02
-"""The part of the wealth that the fixed bets begin with."""
-WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))
-"""What the portfolio and the fixed bets begin with."""
-CAP = 0.9
-"""The largest part of the wealth that one item can take."""
+OPPONENTS = 4  # at most so many arms are bet on against one arm, at one item
+STEPS = 8  # the fixed bets beside the portfolio: CAP·2^−k, k = 0 … STEPS − 1, on the leading opponent
+FIXED = 0.02  # the part of the wealth that the fixed bets begin with
+WEIGHTS = np.append(1 - FIXED, np.full(STEPS, FIXED / STEPS))  # what the portfolio and the fixed bets begin with
+CAP = 0.9  # the largest part of the wealth that one item can take
 MEMORY = 10.0
-PRIOR = 1.5
-"""Second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum."""
+PRIOR = 1.5  # second moments of differences are shrunk as if MEMORY items had come before, of PRIOR in sum
 LEAST_SHRINKAGE, MOST_SHRINKAGE = 8.0, 300.0
 SWEEPS = 12
-PLAIN = 0.3
-"""The part of the wealth that bets without predictions, where differences are predicted."""
+PLAIN = 0.3  # the part of the wealth that bets without predictions, where differences are predicted
 RIDGE = 4.0
-LEAST_ROOM = 1e-6
-"""What remains of a difference beside its prediction is bet on where it can lose more than this."""
+LEAST_ROOM = 1e-6  # what remains of a difference beside its prediction is bet on where it can lose more than this
 TOLERANCE_ON_LISTS = 1e-9
 """Sums that differ by less than this times N may be equal: .8 + .9 + .1 + .2 is not 2 in floating point."""
 TINY, HUGE = 1e-290, 1e290
 """Wealth below the one is lost, wealth above the other is not counted. Near 1e-308 a product may be rounded up to what it was,
 again and again: a lost bet would cost nothing."""
-CLAIMS = 2
-"""Of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one."""
-BISECTIONS = 24
-"""Of an interval's ends."""
-EDGE = 1e-12
-"""A mean this close to 0 or 1 is tried first: at the end itself no bet has room."""
+CLAIMS = 2  # of each arm: 0, that its mean is at least the lower bar; 1, that it is less than the upper one
+BISECTIONS = 24  # of an interval's ends
+EDGE = 1e-12  # a mean this close to 0 or 1 is tried first: at the end itself no bet has room
 
 # --- random numbers: arms/philox.py --------------------------------------------------------------------------------------
 

@@ -9,10 +9,8 @@ from surest.arms.finite import Draws
 from surest.core.protocol import FloatArray, Pull, Reply, Statistic, atoms_of
 from surest.errors import PullLimitError, RewardError, SourceError
 
-CHUNK = 2**20
-"""Rewards drawn at a time."""
-PATIENCE = 10**11
-"""Pulls of one arm in a request beyond which nobody wants to wait."""
+CHUNK = 2**20  # rewards drawn at a time
+PATIENCE = 10**11  # pulls of one arm in a request beyond which nobody wants to wait
 
 
 class Law(Protocol):

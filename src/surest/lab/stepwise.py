@@ -20,8 +20,7 @@ from surest.lab.kernels import rivals, rules
 from surest.lab.kernels.constants import ASKED, CHOSEN, LEADER, REFILL, STOPPED, TOTAL
 from surest.lab.kernels.rivals import advance
 
-SPARE = 8
-"""A row of memory has at least so many places, for numbers that belong to no arm."""
+SPARE = 8  # a row of memory has at least so many places, for numbers that belong to no arm
 
 
 class State(NamedTuple):
@@ -30,19 +29,13 @@ class State(NamedTuple):
     counts: IntArray
     sums: FloatArray
     squares: FloatArray
-    active: BoolArray
-    """Arms still in play, for those that drop some."""
-    pick: IntArray
-    """The arms to pull next: the first so many as `decide` returned."""
-    fresh: FloatArray
-    """The rewards of the arms last picked, in their order."""
+    active: BoolArray  # arms still in play, for those that drop some
+    pick: IntArray  # the arms to pull next: the first so many as `decide` returned
+    fresh: FloatArray  # the rewards of the arms last picked, in their order
     marks: IntArray
-    memory: FloatArray
-    """The algorithm's own: rows with one place per arm."""
-    settings: FloatArray
-    """Its constants; each rule names their places."""
-    noise: Words
-    """The state of a small random generator, for ties and coins."""
+    memory: FloatArray  # the algorithm's own: rows with one place per arm
+    settings: FloatArray  # its constants; each rule names their places
+    noise: Words  # the state of a small random generator, for ties and coins
 
     def views(self) -> rules.Views:
         """The same as kernels take it."""
@@ -56,8 +49,7 @@ class Stepwise(NamedTuple):
     state: State
     reason: str = "certified"
     certified: bool = True
-    top: int = 0
-    """How many arms it names, by the row `CHOSEN`; 0: the leader."""
+    top: int = 0  # how many arms it names, by the row `CHOSEN`; 0: the leader
 
     @property
     def status(self) -> Status:
@@ -117,15 +109,13 @@ FIRST, GROWTH, MOST, ALL = 256, 8, 8192, 2**20
 class Finished:
     """How a run ended: what `Running` says of one, as far as it applies."""
 
-    value: Answer | None
-    """The answer, or None where the budget was spent."""
+    value: Answer | None  # the answer, or None where the budget was spent
     status: Status
     pulls: int
     pulls_per_arm: IntArray
     rounds: int
     means: FloatArray
-    pulled: IntArray
-    """The arms in the order in which they were pulled, where that was asked for."""
+    pulled: IntArray  # the arms in the order in which they were pulled, where that was asked for
 
     @property
     def spent(self) -> bool:

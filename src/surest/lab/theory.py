@@ -18,15 +18,11 @@ class Hardness:
 
     best: int
     means: FloatArray
-    gaps: FloatArray
-    """Δ_i = μ_best − μ_i, and for the best arm the smallest of these."""
+    gaps: FloatArray  # Δ_i = μ_best − μ_i, and for the best arm the smallest of these
     variances: FloatArray
-    costs: FloatArray
-    """σ_i²/Δ_i² + 1/Δ_i."""
-    h: float
-    """H = Σ 1/Δ_i²."""
-    h_var: float
-    """H_var = Σ (σ_i²/Δ_i² + 1/Δ_i)."""
+    costs: FloatArray  # σ_i²/Δ_i² + 1/Δ_i
+    h: float  # H = Σ 1/Δ_i²
+    h_var: float  # H_var = Σ (σ_i²/Δ_i² + 1/Δ_i)
 
 
 def hardness(means: npt.ArrayLike, variances: npt.ArrayLike) -> Hardness:

@@ -28,10 +28,8 @@ from surest.study.study import Study
 from surest.study.telling import Failure, Handed
 from surest.study.transfer import import_study
 
-HEALTH_SECONDS = 5.0
-"""In which the database must answer."""
-MOST_NOTE = 2000
-"""Characters of a study's note."""
+HEALTH_SECONDS = 5.0  # in which the database must answer
+MOST_NOTE = 2000  # characters of a study's note
 Answer = Callable[[Request], Awaitable[Any]]
 
 
@@ -40,20 +38,15 @@ class Endpoint(NamedTuple):
 
     method: str
     path: str
-    role: Role | None
-    """None for what anybody may ask."""
+    role: Role | None  # none for what anybody may ask
     answer: Answer
     summary: str
-    body: Any = None
-    """The form of its body, or forms, if it has one."""
+    body: Any = None  # the form of its body, or forms, if it has one
     status: int = 200
-    query: tuple[tuple[str, str], ...] = ()
-    """Names and descriptions of what may follow a question mark."""
+    query: tuple[tuple[str, str], ...] = ()  # names and descriptions of what may follow a question mark
     kind: str = "application/json"
-    gives: Any = None
-    """The form of its answer, where it is described."""
-    heavy: bool = False
-    """Whether it may take long: then it has few threads of its own."""
+    gives: Any = None  # the form of its answer, where it is described
+    heavy: bool = False  # whether it may take long: then it has few threads of its own
 
 
 def studies_of(request: Request) -> Studies:

@@ -27,18 +27,9 @@ def make_app(
 ) -> Starlette:
     """The service on a store.
 
-    Parameters
-    ----------
-    storage : str or Store
-        As for `open_study`.
-    tokens : Tokens or path, optional
-        Who may do what. Without it, or where it holds none, every request from this machine may do everything, and requests
-        under another name than localhost are refused.
-    limits : Limits, optional
-        How much anybody may send, how fast, and how long anything may take.
+    `tokens` say who may do what. Without them, or where there are none, every request from this machine may do everything, and
+    requests under another name than localhost are refused.
 
-    Examples
-    --------
     >>> app = make_app("memory:docs")
     >>> str(app.url_path_for("ask", name="prompts/2"))
     '/api/studies/prompts%2F2/ask'

@@ -15,10 +15,8 @@ from surest.server.errors import Refused
 from surest.server.studies import ASKED, Kind
 from surest.server.tokens import Identity, Role, Tokens
 
-COOKIE = "surest_token"
-"""A browser's token. Scripts cannot read it, and other sites cannot send it."""
-VISIT = "surest_visit"
-"""What ties forms to a browser where no tokens are set: a random text."""
+COOKIE = "surest_token"  # A browser's token. Scripts cannot read it, and other sites cannot send it.
+VISIT = "surest_visit"  # what ties forms to a browser where no tokens are set: a random text
 EVERYBODY = Identity("everybody", "administer")
 """Who sends a request where no tokens are set: only this machine can then."""
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]*)?")

@@ -10,8 +10,7 @@ from surest.server.errors import Refused
 from surest.server.limits import body_of
 
 T = TypeVar("T")
-MOST_REASON = 10_000
-"""Characters of the reason for which an evaluation failed."""
+MOST_REASON = 10_000  # characters of the reason for which an evaluation failed
 
 
 def _said(text: str, **limits: Any) -> msgspec.Meta:

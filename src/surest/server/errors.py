@@ -30,8 +30,7 @@ PLAIN = {
     404: "there is nothing at this address; /openapi.json lists what there is",
     405: "this address does not take that method; /openapi.json lists what it takes",
 }
-RETRY_SECONDS = 1
-"""After which to try again where the database could not be reached."""
+RETRY_SECONDS = 1  # after which to try again where the database could not be reached
 
 
 def status_of(error: Exception) -> int:

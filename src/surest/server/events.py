@@ -17,30 +17,23 @@ from surest.study.log import Log, times_told
 from surest.study.settings import check_there
 from surest.study.study import Study
 
-LOOK_SECONDS = 1.0
-"""How often the log is looked at for what other processes did."""
-LEAST_SECONDS = 0.25
-"""Between two looks, however much happens here."""
-IDLE_SECONDS = 60.0
-"""Without a reward, after which a study is idle."""
-BEAT_SECONDS = 15.0
-"""After which a sign of life is sent, so that a lost connection is noticed."""
+LOOK_SECONDS = 1.0  # how often the log is looked at for what other processes did
+LEAST_SECONDS = 0.25  # between two looks, however much happens here
+IDLE_SECONDS = 60.0  # without a reward, after which a study is idle
+BEAT_SECONDS = 15.0  # after which a sign of life is sent, so that a lost connection is noticed
 
 
 class Moment(NamedTuple):
     """What a look at the log sees: enough to know that something changed."""
 
-    study: int
-    """Its number: one that was deleted and made anew is another."""
+    study: int  # its number: one that was deleted and made anew is another
     told: int
     out: int
-    waiting: int
-    """Of those that are out: to be handed out again. A lease may run out while nobody does anything."""
+    waiting: int  # Of those that are out: to be handed out again. A lease may run out while nobody does anything.
     arms: int
     events: int
     paused: bool
-    idle: bool
-    """No reward came lately: how many come a second is not known any more."""
+    idle: bool  # no reward came lately: how many come a second is not known any more
 
     def json(self) -> dict[str, Any]:
         """As plain data."""

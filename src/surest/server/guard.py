@@ -32,12 +32,10 @@ HEADERS = {
 """Of every response. Scripts and styles come from our own files alone."""
 LONGEST_PATH = 8000
 LARGEST_HEADERS = 16_000
-LARGE = 1 << 15
-"""Bytes of a response from which on somebody may be too slow to read it."""
+LARGE = 1 << 15  # bytes of a response from which on somebody may be too slow to read it
 FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
 """Headers of proxies: whoever asks may be anywhere."""
-OPEN = {"/healthz", "/openapi.json"}
-"""Open to everybody, whatever token is sent along."""
+OPEN = {"/healthz", "/openapi.json"}  # open to everybody, whatever token is sent along
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
 
 

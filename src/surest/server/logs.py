@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from surest.server.studies import Studies
 
 LOGGER = logging.getLogger("surest.server")
-MOST_LINES = 10_000
-"""That wait to be written; those beyond are dropped."""
-LAST_SECONDS = 1.0
-"""For which the end of the service waits for the last lines to be written."""
+MOST_LINES = 10_000  # that wait to be written; those beyond are dropped
+LAST_SECONDS = 1.0  # for which the end of the service waits for the last lines to be written
 
 
 class Lines(logging.Formatter):
@@ -89,8 +87,7 @@ def set_up(level: int = logging.INFO) -> None:
         logger.setLevel(max(level, logging.WARNING) if name != "surest.server" else level)
 
 
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""Seconds."""
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 
 
 class Metrics:

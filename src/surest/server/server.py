@@ -22,14 +22,10 @@ from surest.server.limits import Limits
 from surest.server.logs import log, set_up
 from surest.server.studies import Studies
 
-LARGEST_HEAD = 16 << 10
-"""Bytes of a request's line and headers."""
-KEEP_ALIVE_SECONDS = 75
-"""For which a connection is kept without a request: longer than most proxies keep theirs."""
-STRANGERS_SECONDS = 5
-"""The same where nobody has sent a token on it."""
-SPARE_FILES = 200
-"""Files that are open beside connections: of the database, and those that are sent."""
+LARGEST_HEAD = 16 << 10  # bytes of a request's line and headers
+KEEP_ALIVE_SECONDS = 75  # for which a connection is kept without a request: longer than most proxies keep theirs
+STRANGERS_SECONDS = 5  # the same where nobody has sent a token on it
+SPARE_FILES = 200  # files that are open beside connections: of the database, and those that are sent
 
 
 def bound(host: str, port: int) -> socket.socket:

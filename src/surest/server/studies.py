@@ -86,8 +86,7 @@ class Lane:
 
 LOOK_SECONDS = 1.0
 """How often those who wait are tried again: other processes may have told something, and leases run out."""
-MOST = 500
-"""Calls in one transaction."""
+MOST = 500  # calls in one transaction
 
 
 async def within(event: asyncio.Event, seconds: float) -> bool:
@@ -209,8 +208,7 @@ class Desk:
             await self.studies.with_study(self.name, Study.give_back, numbers, call.worker)
 
 
-OPEN_SECONDS = 60.0
-"""After which a study that nobody used may be forgotten, where there are many."""
+OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, where there are many
 
 
 def _there(study: Study) -> Study:

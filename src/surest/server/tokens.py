@@ -20,8 +20,7 @@ from surest.study.settings import storable
 from surest.text import is_one_line
 
 Role = Literal["look", "work", "administer"]
-ROLES: tuple[Role, ...] = ("look", "work", "administer")
-"""Each may do all that the ones before it may."""
+ROLES: tuple[Role, ...] = ("look", "work", "administer")  # each may do all that the ones before it may
 PREFIX = "surest-"
 
 

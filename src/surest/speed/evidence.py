@@ -14,24 +14,19 @@ from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.errors import UsageError
 from surest.numerics import beta_share, log_beta
 
-PILOT = 5
-"""Runs of each command that fix the ranges and do not count."""
+PILOT = 5  # runs of each command that fix the ranges and do not count
 INNER = 4.0
 """The spread of a pilot is its longest less its shortest time, but at most so many times that of the three in the middle: one
 outlier should not make a range too wide to decide in."""
 BELOW, ABOVE = 1.0, 2.0
 """A command's range reaches so many spreads of its pilot below and above its median there. Unusually long times are commoner than
 unusually short ones."""
-LEAST_MARGIN = 0.03
-"""The range reaches to either side by at least this part of the median more than the tolerance does."""
-MOMENT = 1e-9
-"""Seconds that never matter: two commands of no measurable time are equal."""
-STAKES = 0.95 * 0.5 ** np.arange(6)
-"""The constant stakes, in parts of the largest that one block cannot ruin."""
+LEAST_MARGIN = 0.03  # the range reaches to either side by at least this part of the median more than the tolerance does
+MOMENT = 1e-9  # seconds that never matter: two commands of no measurable time are equal
+STAKES = 0.95 * 0.5 ** np.arange(6)  # the constant stakes, in parts of the largest that one block cannot ruin
 LOG_SHARES = np.log([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
 """Which part of the wealth each begins with: half of it for commands that are far apart, which should not run long."""
-FASTER = 0.8
-"""The part of the error that is kept for "faster"; the rest is for "close"."""
+FASTER = 0.8  # the part of the error that is kept for "faster"; the rest is for "close"
 EARLY, FAR = 3, 2.0
 """A command whose first EARLY runs of the pilot were all more than FAR times as long as the longest of the quickest one needs no
 more of them."""
@@ -180,10 +175,8 @@ class Comparisons:
         self._beyond: IntArray = np.zeros((n, n), dtype=np.int64)
         self.faster: BoolArray = np.zeros((n, n), dtype=bool)
         self.close: BoolArray = np.zeros((n, n), dtype=bool)
-        self.blocks: list[FloatArray] = []
-        """The times of each block, NaN for a command that did not run."""
-        self.runs: IntArray = np.zeros(n, dtype=np.int64)
-        """How many runs of each command count."""
+        self.blocks: list[FloatArray] = []  # the times of each block, NaN for a command that did not run
+        self.runs: IntArray = np.zeros(n, dtype=np.int64)  # how many runs of each command count
 
     @property
     def n(self) -> int:

@@ -17,8 +17,7 @@ from surest.text import percent, visible
 OLD, NEW, AGAIN = 0, 1, 2
 NARROW = 0.5
 """How wide ranges are beside those of `fastest`: a gate asks about small differences, and outliers should not decide it."""
-MOST = 100
-"""Blocks after which it is not decided."""
+MOST = 100  # blocks after which it is not decided
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,13 @@ class SpeedGate:
 
     old: str
     new: str
-    verdict: str
-    """ "pass", "fail" or "undecided"."""
+    verdict: str  # "pass", "fail" or "undecided"
     margin: float
     delta: float
     by: str
     ratio: tuple[float, float, float]
     """How many times as long the new one takes: a lower bound, the median over blocks, an upper bound."""
-    seconds: tuple[float, float]
-    """Mean times of the old and the new one."""
+    seconds: tuple[float, float]  # mean times of the old and the new one
     control: bool
     """Whether the old command, compared with itself, was found to differ: then something else than the command decides."""
     runs: int
@@ -66,39 +63,14 @@ class SpeedGate:
 
 
 def speed_gate(
-    old: Job,
-    new: Job,
-    margin: float = 0.05,
-    *,
-    delta: float = 0.05,
-    by: str = "wall",
-    max_runs: int | None = None,
-    shell: str | None = None,
-    seed: int | None = None,
-) -> SpeedGate:
+    old: Job, new: Job, margin: float = 0.05, *, delta: float = 0.05, by: str = "wall", max_runs: int | None = None,
+    shell: str | None = None, seed: int | None = None,
+) -> SpeedGate:  # fmt: skip
     """Measure whether `new` is slower than `old`, in blocks of three runs in random order: old, new, and old again.
 
-    Parameters
-    ----------
-    old, new : command line or function
-    margin : float
-        How much slower is allowed, as a part: 0.05 is 5 %.
-    delta : float
-        The allowed probability of a wrong verdict.
-    by : {"wall", "cpu"}
-        The time that counts: on the clock, or the processor's.
-    max_runs : int, optional
-        The most runs in all; default 315.
-    shell, seed
-        As in `surest.fastest`.
+    Both are command lines or functions. `margin` says how much slower is allowed, as a part: 0.05 is 5 %. There are at most
+    `max_runs` runs in all, default 315. All else is as in `surest.fastest`.
 
-    Returns
-    -------
-    SpeedGate
-        With `verdict`, `ratio`, `control`, `to_dict()`.
-
-    Examples
-    --------
     >>> found = speed_gate(lambda: sum(range(20_000)), lambda: sum(range(60_000)), by="cpu", seed=1)  # doctest: +SKIP
     >>> found.verdict  # doctest: +SKIP
     'fail'

@@ -22,8 +22,7 @@ class Block(NamedTuple):
     """A request: run these commands once each, in this order. The reply is their times in seconds, in the same order."""
 
     arms: IntArray
-    pairs: Comparisons | None
-    """What is known so far; None in the pilot."""
+    pairs: Comparisons | None  # what is known so far; None in the pilot
 
 
 def fastest(

@@ -11,8 +11,7 @@ import numpy as np
 from surest.speed.evidence import PILOT, Comparisons
 from surest.text import percent, visible
 
-OFTEN_CLIPPED = 0.05
-"""The part of a command's runs beyond the range from which on it is said."""
+OFTEN_CLIPPED = 0.05  # the part of a command's runs beyond the range from which on it is said
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -44,10 +43,8 @@ class Timed:
     command: str
     times: tuple[float, ...]
     uncounted: tuple[float, ...]
-    wall: float
-    """Mean time of a run on the clock."""
-    user: float
-    """Mean processor time of a run, its own and the system's."""
+    wall: float  # mean time of a run on the clock
+    user: float  # mean processor time of a run, its own and the system's
     system: float
     exit_codes: tuple[int, ...]
 
@@ -96,10 +93,8 @@ class Timings:
     seed: int
     seconds: float
     shell: str | None = None
-    shell_seconds: float = 0.0
-    """What the start of the shell takes, fixed before the pilot: subtracted from every time."""
-    by: str = "wall"
-    """The time that decides: on the clock, or "cpu", the processor's."""
+    shell_seconds: float = 0.0  # what the start of the shell takes, fixed before the pilot: subtracted from every time
+    by: str = "wall"  # the time that decides: on the clock, or "cpu", the processor's
 
     @property
     def best(self) -> str:

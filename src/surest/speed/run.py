@@ -22,10 +22,8 @@ from surest.speed.procedure import fastest as procedure_for
 from surest.speed.result import Timed, TimesAnswer, Timings
 from surest.speed.timing import NOTHING, Run, Stopwatch, chosen_shell, less, shell_start, words_of
 
-Job = str | Callable[[], Any]
-"""A command line, or a function."""
-Jobs = Job | Sequence[Job] | None
-"""One for all commands, or one for each."""
+Job = str | Callable[[], Any]  # a command line, or a function
+Jobs = Job | Sequence[Job] | None  # one for all commands, or one for each
 _Runs = list[tuple[Comparisons | None, Run]]
 """The runs of one command, each with the comparisons in which it counts; None in a pilot."""
 SEED_BITS = 31
@@ -155,8 +153,7 @@ class Laboratory:
     asked_shell: str | None
     ignore_failure: bool
     shell: str | None = None
-    start: Run = NOTHING
-    """What the start of the shell takes."""
+    start: Run = NOTHING  # what the start of the shell takes
 
     def __post_init__(self) -> None:
         self.shell = chosen_shell(self.asked_shell, [job for job in self.jobs.values() if isinstance(job, str)])

@@ -19,8 +19,7 @@ from surest.search.watching import handled_by
 SHELL_SIGNS = frozenset("|&;<>()$`\\*?[]#~!{}\n")
 """What a shell understands, and a program would take for an argument."""
 DEFAULT_SHELL = "sh"
-CALIBRATION = 20
-"""Runs of an empty command that tell how long the shell takes to start."""
+CALIBRATION = 20  # runs of an empty command that tell how long the shell takes to start
 
 
 class Run(NamedTuple):

@@ -30,8 +30,7 @@ from surest.text import shortened, visible
 
 EVERY_LIVE = 0.5
 """Seconds between two looks on a terminal, at least: drawing warms the processor's caches with other things."""
-SHORTEST = 16
-"""Letters of a name in the table, at least, however narrow the terminal."""
+SHORTEST = 16  # letters of a name in the table, at least, however narrow the terminal
 
 
 class FastestView:

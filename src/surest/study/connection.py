@@ -18,21 +18,15 @@ from surest.errors import StorageError, SurestError, UsageError
 from surest.masking import hidden_in, masked
 
 T = TypeVar("T")
-TOKEN = "SUREST_TOKEN"
-"""The environment variable that holds a token, where the URL has none."""
-PATIENCE = 60.0
-"""Seconds for which a service that is away is called again."""
-FIRST_PATIENCE = 5.0
-"""… and for which one is called that never answered: its address may be wrong."""
-SECONDS = 60.0
-"""In which an answer must come, beside the time for which was asked to wait."""
+TOKEN = "SUREST_TOKEN"  # the environment variable that holds a token, where the URL has none
+PATIENCE = 60.0  # seconds for which a service that is away is called again
+FIRST_PATIENCE = 5.0  # … and for which one is called that never answered: its address may be wrong
+SECONDS = 60.0  # in which an answer must come, beside the time for which was asked to wait
 LOST = (http.client.HTTPException, OSError)
-FRAMES = {"content-length", "transfer-encoding"}
-"""Headers one of which every whole answer has."""
+FRAMES = {"content-length", "transfer-encoding"}  # headers one of which every whole answer has
 HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(%[\w.-]+)?")
 """Names, also international ones, and addresses; a backslash is no part of a host, whatever else takes it for one."""
-AWAY = (429, 502, 503, 504)
-"""Statuses that say: later."""
+AWAY = (429, 502, 503, 504)  # statuses that say: later
 
 
 class Unanswered(Exception):

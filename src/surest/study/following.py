@@ -30,21 +30,17 @@ if TYPE_CHECKING:
     from surest.result.data import Result
     from surest.search.session import Session
 
-Hook = Callable[["Running[Answer]"], object]
-"""What looks at a run before a request is answered."""
-PORTION = 50_000
-"""Tickets read at a time."""
+Hook = Callable[["Running[Answer]"], object]  # what looks at a run before a request is answered
+PORTION = 50_000  # tickets read at a time
 
 
 class Look(NamedTuple):
     """How a study stands at one moment."""
 
     finished: bool
-    in_play: int | None
-    """How many arms may still be the best, where the algorithm says so."""
+    in_play: int | None  # how many arms may still be the best, where the algorithm says so
     result: "Result"
-    left: int
-    """Rewards that the request under way still lacks."""
+    left: int  # rewards that the request under way still lacks
 
 
 class Follower:

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from surest.errors import UsageError
 from surest.study.sql import SqlLog, SqlStore
 
-SUM = 2.11
-"""A bit more than Σ 1/(k·ln²k) over k = 2, 3, …"""
+SUM = 2.11  # a bit more than Σ 1/(k·ln²k) over k = 2, 3, …
 TABLE = """CREATE TABLE IF NOT EXISTS surest_gates (
     number INTEGER PRIMARY KEY, ordering TEXT NOT NULL UNIQUE, settings TEXT NOT NULL, baseline TEXT NOT NULL,
     candidate TEXT NOT NULL, seed TEXT, delta DOUBLE PRECISION NOT NULL, level DOUBLE PRECISION NOT NULL,
@@ -35,13 +34,10 @@ class Row(NamedTuple):
     candidate: str
     seed: str | None
     delta: float
-    level: float
-    """α_t, at which it passes."""
+    level: float  # α_t, at which it passes
     verdict: str
-    counted: int
-    """How many items have counted."""
-    began: float
-    """Seconds since 1970."""
+    counted: int  # how many items have counted
+    began: float  # seconds since 1970
 
 
 def share(number: int) -> float:

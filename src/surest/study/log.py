@@ -19,8 +19,7 @@ from surest.core.protocol import IntArray, Pull, Statistic
 from surest.errors import StorageError, UsageError
 from surest.masking import masked
 
-MOST_OUT = 1000
-"""Open tickets behind which the last rewards are looked for."""
+MOST_OUT = 1000  # open tickets behind which the last rewards are looked for
 NO_FAILURES = ("expired", "interrupted", "retried", "imputed")
 """Kinds of events that are not failures of an evaluation. Failures are failed or timed out, or what a worker calls them."""
 
@@ -60,8 +59,7 @@ class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: Count
     total: Count
     statistic: Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(Statistic)})$")]
-    runs: str
-    """Arms and times, as `arms_of` reads them."""
+    runs: str  # arms and times, as `arms_of` reads them
 
     @property
     def end(self) -> int:
@@ -80,26 +78,19 @@ class StoredTicket(msgspec.Struct, frozen=True):
     attempts: int = 1
     failures: int = 0
     worker: str = ""
-    told: float | None = None
-    """When its reward came."""
-    cost: float | None = None
-    """What its evaluation cost, where that was measured."""
+    told: float | None = None  # when its reward came
+    cost: float | None = None  # what its evaluation cost, where that was measured
 
 
 class Facts(NamedTuple):
     """A study at one moment."""
 
-    now: float
-    """The time by the one clock that all workers share, in seconds since 1970."""
-    paused: bool
-    """Whether no tickets are handed out."""
+    now: float  # the time by the one clock that all workers share, in seconds since 1970
+    paused: bool  # whether no tickets are handed out
     arms: int
-    tickets: int
-    """How many were handed out: the first number that was not."""
-    open: int
-    """Tickets without a reward …"""
-    expired: int
-    """… and those of them whose lease has run out."""
+    tickets: int  # how many were handed out: the first number that was not
+    open: int  # tickets without a reward …
+    expired: int  # … and those of them whose lease has run out
 
     @property
     def told(self) -> int:
@@ -230,8 +221,7 @@ class Store(Protocol):
 # --- how requests and rows are written down, whatever the store ---
 
 
-FEW = 32
-"""Arms up to which plain Python is quicker than arrays."""
+FEW = 32  # arms up to which plain Python is quicker than arrays
 MOST_ARMS = 10**7
 _ARM = Annotated[int, msgspec.Meta(ge=0, lt=MOST_ARMS)]
 _TIMES = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
@@ -334,8 +324,7 @@ def times_told(log: Log, study: int, most: int) -> list[float]:
     return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]
 
 
-STORAGE = "sqlite:///surest.db"
-"""Where studies are, if nothing else is said."""
+STORAGE = "sqlite:///surest.db"  # where studies are, if nothing else is said
 MEMORY = "memory:"
 SERVICES = ("http://", "https://")
 _memory: dict[str, Store] = {}

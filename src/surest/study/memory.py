@@ -81,8 +81,7 @@ class MemoryLog:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self.saved: dict[int, _Kept] = {}
-        """Studies that were changed, as they were before."""
+        self.saved: dict[int, _Kept] = {}  # studies that were changed, as they were before
         self.added: set[int] = set()
 
     def _of(self, study: int) -> _Kept:

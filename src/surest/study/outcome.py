@@ -51,8 +51,7 @@ def _events(study: "Study", log: Log) -> tuple[Event, ...]:
 Health = dict[str, dict[str, int]]
 """How often evaluations of an arm failed, timed out, expired, were interrupted, retried, or counted as a stated reward
 (imputed)."""
-RECENT = 200
-"""Rewards from which the speed is taken."""
+RECENT = 200  # rewards from which the speed is taken
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,13 @@ class Progress:
 
     name: str
     finished: bool
-    result: "Result"
-    """The verdict, or the answer so far."""
-    told: int
-    """Rewards told, those of the current request included."""
-    out: int
-    """Tickets with workers."""
-    waiting: int
-    """Tickets to be handed out again: failed, or their lease ran out."""
-    request_left: int
-    """Rewards that the current request still lacks."""
-    per_second: float | None
-    """Rewards a second, lately."""
-    in_play: int | None
-    """How many arms may still be the best, where the algorithm says so."""
+    result: "Result"  # the verdict, or the answer so far
+    told: int  # rewards told, those of the current request included
+    out: int  # tickets with workers
+    waiting: int  # tickets to be handed out again: failed, or their lease ran out
+    request_left: int  # rewards that the current request still lacks
+    per_second: float | None  # rewards a second, lately
+    in_play: int | None  # how many arms may still be the best, where the algorithm says so
     health: Health
 
     @property

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 1.0
 """For which a worker that has nothing else to do leaves the service waiting, instead of asking again and again."""
-FRESH_SECONDS = 2.0
-"""For which a look at the algorithm may be used again: it takes a copy of the log."""
+FRESH_SECONDS = 2.0  # for which a look at the algorithm may be used again: it takes a copy of the log
 Labels = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 

@@ -28,19 +28,15 @@ LEASE_SECONDS = 600.0
 class Handling(msgspec.Struct, frozen=True, kw_only=True):
     """What becomes of tickets that do not come back."""
 
-    lease_seconds: float = LEASE_SECONDS
-    """How long a worker may take before its ticket is handed out again."""
-    on_failure: float | None = None
-    """The reward recorded after the last retry, if any."""
-    retries: int = RETRIES
-    """How often it is retried before that."""
+    lease_seconds: float = LEASE_SECONDS  # how long a worker may take before its ticket is handed out again
+    on_failure: float | None = None  # the reward recorded after the last retry, if any
+    retries: int = RETRIES  # how often it is retried before that
 
 
 class Settings(msgspec.Struct, frozen=True):
     """Everything that, with the arms and the rewards, decides a study's course."""
 
-    problem: Problem
-    """Without labels: a study's arms are in its log."""
+    problem: Problem  # without labels: a study's arms are in its log
     handling: Handling
     named: str | None = None
     """The algorithm in a file that whoever opened the study named in that call; never stored. It runs only then."""

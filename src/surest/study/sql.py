@@ -98,26 +98,20 @@ def statements_from(version: str | None) -> list[str] | None:
 # --- the databases ---
 
 
-BUSY_SECONDS = 120.0
-"""How long to wait for others who write to a SQLite file."""
-LOCK_SECONDS = 60.0
-"""How long to wait for others on PostgreSQL."""
+BUSY_SECONDS = 120.0  # how long to wait for others who write to a SQLite file
+LOCK_SECONDS = 60.0  # how long to wait for others on PostgreSQL
 IDLE_SECONDS = 120.0
 """After which PostgreSQL ends a writing transaction whose process does not go on: a stopped worker blocks others no longer."""
-SMALLEST_PAGE = 512
-"""Bytes of the smallest SQLite file."""
+SMALLEST_PAGE = 512  # bytes of the smallest SQLite file
 
 
 class SQLite:
     """A file, in WAL mode, each commit flushed to disk before it is acknowledged."""
 
     is_sqlite = True
-    now = "surest_now()"
-    """The time, in a statement."""
-    for_update = ""
-    """What makes a query hold its rows until the transaction ends."""
-    skip_locked = ""
-    """What makes it leave out the rows that others hold."""
+    now = "surest_now()"  # the time, in a statement
+    for_update = ""  # what makes a query hold its rows until the transaction ends
+    skip_locked = ""  # what makes it leave out the rows that others hold
     by_open = " INDEXED BY surest_open_tickets"
     """What makes a query of open tickets go by their index: SQLite takes the primary key otherwise, and looks at every ticket."""
     errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
@@ -156,8 +150,7 @@ class SQLite:
         """A statement with the driver's placeholders, from one with question marks."""
         return text
 
-    define = statement
-    """A statement that makes or changes a table, from SQLite's."""
+    define = statement  # a statement that makes or changes a table, from SQLite's
 
     def has_table(self, cursor: sqlite3.Cursor, table: str) -> bool:
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
@@ -274,10 +267,8 @@ def _check_port(rest: str, shown: str) -> None:
 # --- the log ---
 
 
-PORTION = 500
-"""Ticket numbers in one statement."""
-ALL = 2**62
-"""More than there can be."""
+PORTION = 500  # ticket numbers in one statement
+ALL = 2**62  # more than there can be
 TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
 
 
@@ -558,10 +549,8 @@ MEANINGS = {
     "permission denied": "this user may not do that. Grant it the rights, or use another one",
 }
 """What the usual failures mean, by what the database says (in lower case)."""
-TABLES_LOCK = 5_872_019
-"""The key of PostgreSQL's advisory lock under which tables are made."""
-_FOREIGN: list[Any] = []
-"""Connections of a parent process: a child must neither use nor close them."""
+TABLES_LOCK = 5_872_019  # the key of PostgreSQL's advisory lock under which tables are made
+_FOREIGN: list[Any] = []  # connections of a parent process: a child must neither use nor close them
 
 
 class SqlStore:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:  # what only some calls need is imported there: commands of th
     from surest.study.following import Follower, Look
     from surest.study.outcome import Health, Progress
 
-SOUND_SECONDS = 10.0
-"""For which a study that was looked at for damage is not looked at again."""
+SOUND_SECONDS = 10.0  # for which a study that was looked at for damage is not looked at again
 
 
 @takes_settings

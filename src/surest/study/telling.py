@@ -34,8 +34,7 @@ class Tell(NamedTuple):
 
     tickets: Sequence[Any]
     rewards: Sequence[Any]
-    worker: str | None = None
-    """Who tells them, if that is known."""
+    worker: str | None = None  # who tells them, if that is known
 
 
 class Failure(NamedTuple):
@@ -57,8 +56,7 @@ class Handed(NamedTuple):
 
 
 Call = Ask | Tell | Failure
-Outcome = Handed | UsageError | int | None
-"""Tickets; how many rewards were new; nothing; or why a call was refused."""
+Outcome = Handed | UsageError | int | None  # tickets; how many rewards were new; nothing; or why a call was refused
 
 
 def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:

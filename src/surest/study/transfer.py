@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from surest.core.duels import DUELS
 from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
 from surest.search.session import Session, has_queues
-from surest.study.following import Departure, answer_all, departure, later_arms, requests_ahead, script_of
+from surest.study.following import requests_ahead
 from surest.study.log import (
     NO_FAILURES,
     Arm,
@@ -34,21 +34,16 @@ from surest.study.log import (
     store_of,
     triples_of,
 )
+from surest.study.memory import MemoryStore
 from surest.study.outcome import as_logged
 from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
-
-if TYPE_CHECKING:
-    from surest.study.study import Study
+from surest.study.study import Study
 
 FORMAT = "surest-study-2"
-FORMATS = ("surest-study-1", FORMAT)
-"""The formats that are read. The first had no items, and did not count failures."""
-IN_MEMORY = 4 << 20
-"""Bytes from which on an export goes through a file."""
-PORTION = 1000
-"""Tickets read at a time."""
-MOST_AHEAD = 10**7
-"""Arms in requests of which no ticket was handed out."""
+FORMATS = ("surest-study-1", FORMAT)  # The formats that are read. The first had no items, and did not count failures.
+IN_MEMORY = 4 << 20  # bytes from which on an export goes through a file
+PORTION = 1000  # tickets read at a time
+MOST_AHEAD = 10**7  # arms in requests of which no ticket was handed out
 
 
 class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -59,8 +54,7 @@ class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     attempts: ArmNumber
     worker: Text
     told: float | None
-    failures: ArmNumber | None = None
-    """None in the first format."""
+    failures: ArmNumber | None = None  # none in the first format
     item: ArmNumber | None = None
     cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
@@ -80,13 +74,13 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
     """For the reader; an import computes it anew, and checks that its rewards are those of it."""
 
 
-def export_study(study: "Study") -> dict[str, Any]:
+def export_study(study: Study) -> dict[str, Any]:
     """All of a study as plain data."""
     found: dict[str, Any] = msgspec.json.decode(b"".join(export_text(study)))
     return found
 
 
-def export_text(study: "Study") -> Iterator[bytes]:
+def export_text(study: Study) -> Iterator[bytes]:
     """All of a study as JSON, piece by piece: however long it is, little of it is in memory.
 
     What is damaged or missing is a `StorageError`, perhaps after the last piece but one: keep nothing before the end.
@@ -127,7 +121,7 @@ def export_text(study: "Study") -> Iterator[bytes]:
         yield b"]" + after + b"\n"
 
 
-def spooled(study: "Study") -> IO[bytes]:
+def spooled(study: Study) -> IO[bytes]:
     """All of a study as JSON, in a file that is gone when it is closed: complete, or an error."""
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (whoever reads it closes it)
     try:
@@ -160,7 +154,7 @@ def put_in_place(source: IO[bytes], target: Path) -> None:
         raise
 
 
-def _all_but_tickets(study: "Study", log: Log, found: Result) -> dict[str, Any]:
+def _all_but_tickets(study: Study, log: Log, found: Result) -> dict[str, Any]:
     result = as_logged(found, log, study.id, study.labels)
     return {
         "format": FORMAT,
@@ -202,21 +196,28 @@ def import_study(
     _check_texts(study)
     _check_sizes(study, settings)
     _check_counts(study, settings)
-    _check_result(study, _check_course(study, settings))
+    _check_result(study, _replayed(study, settings, algorithm))
     store = store_of(storage)
     store.prepare(create=True)
     with store.writing() as log:
-        first = [arm.label for arm in study.arms if arm.added_at == 0]
-        key = log.add_study(called, settings.text(), first, study.items)
-        if key is None:
+        if not _written(log, called, study, settings):
             raise UsageError(f"there is already a study {called!r} in {store.shown}; import it under another name")
-        for place, arm in enumerate(study.arms[len(first) :], len(first)):
-            log.add_arms(key, [arm.label], place, arm.added_at)
-        for request in study.requests:
-            log.write_request(key, request)
-        log.add_tickets(key, _tickets(study))
-        log.write_events(key, study.events)
     return called
+
+
+def _written(log: Log, name: str, study: Export, settings: Settings) -> bool:
+    """Write all of a study, unless there is one of that name."""
+    first = [arm.label for arm in study.arms if arm.added_at == 0]
+    key = log.add_study(name, settings.text(), first, study.items)
+    if key is None:
+        return False
+    for place, arm in enumerate(study.arms[len(first) :], len(first)):
+        log.add_arms(key, [arm.label], place, arm.added_at)
+    for request in study.requests:
+        log.write_request(key, request)
+    log.add_tickets(key, _tickets(study))
+    log.write_events(key, study.events)
+    return True
 
 
 def _decoded(document: bytes | str) -> Export:
@@ -297,40 +298,43 @@ def _check_counts(study: Export, settings: Settings) -> None:
             )
 
 
-def _check_course(study: Export, settings: Settings) -> Session:
-    """Refuse an export that is not a possible course of its study; the session that it comes to."""
-    added = [arm.added_at for arm in study.arms]
+def _replayed(study: Export, settings: Settings, algorithm: str | None) -> Session:
+    """The session that an export comes to, in a store of its own; refused where it is not a possible course of its study."""
+    added, ends = [arm.added_at for arm in study.arms], {0, *(request.end for request in study.requests)}
     if added != sorted(added):
         raise UsageError("this export has arms before others that were added earlier")
-    ends = {0, *(request.end for request in study.requests)}
     if not study.items and not ends.issuperset(added):
         raise UsageError("this export has arms that were added in the middle of a request")
-    first = [arm.label for arm in study.arms if arm.added_at == 0]
+    if any((ticket.item is None) == bool(study.items) for ticket in study.tickets) or (study.items and study.requests):
+        raise UsageError("only of a study on a list of items do tickets name items, and it has no requests")
+    if settings.has_queues and len(ends & {*added}) > 1:
+        raise UsageError("an arm was added where none can be")
+    trial = MemoryStore()
     try:
-        if study.items:
-            return _check_cells(study, settings.session(first))
-        try:
-            return _check_requests(study, settings.session(first))
-        except Departure:
-            script = script_of(study.requests, added)
-            return _check_requests(study, settings.session(first, script=script))
+        with trial.writing() as log:
+            _written(log, study.name, study, settings)
+        session = Study(trial, study.name, algorithm).session()
     except SurestError as error:
         raise UsageError(f"this export does not replay: {error}") from None
-
-
-def _check_cells(study: Export, session: Session) -> Session:
-    """Each ticket is a cell of its own, and the algorithm takes what was told."""
-    cells = [(ticket.arm, ticket.item) for ticket in study.tickets]
-    if study.requests or len(set(cells)) < len(cells):
-        raise UsageError("a study on a list of items has no requests, and each of its cells at most one ticket")
-    for at, labels in later_arms(study.arms).items():
-        session.grow(labels, at)
-    for ticket in study.tickets:
-        if ticket.item is None or ticket.item >= len(study.items) or ticket.arm >= len(study.arms):
-            raise UsageError("a ticket names an unknown arm or item")
-        if ticket.reward is not None:
-            session.tell_cell(ticket.arm, ticket.item, (ticket.reward, ticket.cost))
+    _check_under_way(study, session)
     return session
+
+
+def _check_under_way(study: Export, session: Session) -> None:
+    """What was not answered yet is what the algorithm asks for, given its rewards."""
+    end = session.running.pulls
+    left = [] if study.items else [request for request in study.requests if request.first >= end]
+    if not session.scripted and left != requests_ahead(session)[: len(left)]:
+        raise UsageError(f"this export does not replay: its requests from {end} on are not what the algorithm asks for")
+    if not study.items and not has_queues(session.problem):
+        arms, expected = [ticket.arm for ticket in study.tickets[end:]], list[int]()
+        for one in left:
+            which = arms_of(one.runs, len(study.arms))
+            expected += arms_from(*which, 0, len(arms) - len(expected)).tolist()
+        if arms != expected:
+            raise UsageError(
+                f"this export does not replay: its tickets from {end} on are not what the algorithm asks for"
+            )
 
 
 class Stated(msgspec.Struct):
@@ -374,32 +378,3 @@ def _check_result(study: Export, session: Session) -> None:
             raise UsageError(
                 f"this export does not replay: its result says {stated.chosen!r:.80}, and its rewards do not"
             )
-
-
-def _check_requests(study: Export, session: Session) -> Session:
-    """The algorithm asks for exactly what the export says, given its rewards."""
-    if any(ticket.item is not None for ticket in study.tickets):
-        raise UsageError("a ticket names an item, but the study has none")
-    arms = np.array([ticket.arm for ticket in study.tickets], np.int64)
-    rewards = np.array([np.nan if t.reward is None else t.reward for t in study.tickets])
-    if len(arms) and arms.max() >= len(study.arms):
-        raise UsageError("a ticket names an unknown arm")
-    additions = later_arms(study.arms)
-    if has_queues(session.problem) and additions:
-        raise UsageError("an arm was added where none can be")
-    costs = np.array([np.nan if t.cost is None else t.cost for t in study.tickets])
-    session.adopt(arms, rewards, np.full(len(arms), -1), costs)
-    answer_all(session, study.requests, additions)
-    end = session.running.pulls
-    left = [request for request in study.requests if request.first >= end]
-    follows = [one.first for one in left] == [end, *(one.end for one in left)][: len(left)]
-    asked = left if session.scripted and follows else requests_ahead(session)[: len(left)]
-    if left != asked:
-        raise departure(session, f"its requests from {end} on are not what the algorithm asks for", end)
-    if not has_queues(session.problem):
-        expected = list[int]()
-        for one in left:
-            expected += arms_from(*arms_of(one.runs, len(study.arms)), 0, len(arms) - end - len(expected)).tolist()
-        if arms[end:].tolist() != expected:
-            raise departure(session, f"its tickets from {end} on are not what the algorithm asks for", end)
-    return session

@@ -18,10 +18,8 @@ from surest.search.session import Ticket
 from surest.study.study import Study
 from surest.study.telling import take_over
 
-RENEWALS = 4
-"""How often leases are lengthened in the time of one."""
-MOST_AHEAD = 7
-"""Tickets in stock for each that is asked for at a time, at most."""
+RENEWALS = 4  # how often leases are lengthened in the time of one
+MOST_AHEAD = 7  # tickets in stock for each that is asked for at a time, at most
 
 
 def work_on(

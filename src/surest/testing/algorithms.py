@@ -34,8 +34,7 @@ HARD = {
 """On these an algorithm errs that stops too soon, or that trusts an empirical variance. It need not end."""
 ENOUGH, PATIENCE = 50_000, 200
 """Requests after which a run is given up: where it is expected to end, and in each of the many runs that are counted."""
-PULLS = 10**15
-"""Pulls after which a run is given up; simulated arms answer many at once."""
+PULLS = 10**15  # pulls after which a run is given up; simulated arms answer many at once
 DOUBT = 0.001
 """Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
 
@@ -150,10 +149,8 @@ def _epsilon(entry: Entry, given: float | None) -> float:
 class _Run:
     """How one run went."""
 
-    requests: list[str]
-    """In words, where they are kept."""
-    answer: Answer | None = None
-    """None where it was given up, or broke off."""
+    requests: list[str]  # in words, where they are kept
+    answer: Answer | None = None  # none where it was given up, or broke off
     fault: str | None = None
 
     @property

@@ -11,8 +11,7 @@ from surest.study.log import Arm, Event, Facts, Item, Log, Recorded, Store, Stor
 
 Check = Callable[[Callable[[], Store]], None]
 REQUEST = Recorded(0, 4, "mean", "[[0,1,2]]")
-WAIT = 20.0
-"""Seconds after which a thread that should have gone on is taken for stuck."""
+WAIT = 20.0  # seconds after which a thread that should have gone on is taken for stuck
 
 
 def check_store(store_factory: Callable[[], Store]) -> list[str]:

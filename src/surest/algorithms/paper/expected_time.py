@@ -18,8 +18,7 @@ from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import IntArray, Procedure, Pull, Request, Statistic
 
-Start = Callable[[int], Running[int]]
-"""Starts copy i."""
+Start = Callable[[int], Running[int]]  # starts copy i
 
 
 def vd_best_arm_id_star(

@@ -9,10 +9,8 @@ from surest.core.protocol import Answer, Cells, Procedure, Pull, Statistic
 from surest.errors import UsageError
 from surest.evidence.cheapest import Cheapest
 
-GROWTH = 0.01
-"""Rounds of pulls at a time, as a part of those that were made."""
-MOST_ARMS = 500
-"""Claims are kept of every pair of arms."""
+GROWTH = 0.01  # rounds of pulls at a time, as a part of those that were made
+MOST_ARMS = 500  # claims are kept of every pair of arms
 
 
 def cheapest(task: Task, *, batch: int = 1) -> Procedure[Answer]:

@@ -14,10 +14,8 @@ from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.differences import compare
 
-FIRST = 2
-"""Pulls of every arm to begin with."""
-GROWTH = 0.01
-"""Further pulls of an arm at a time, as a part of those that it had."""
+FIRST = 2  # pulls of every arm to begin with
+GROWTH = 0.01  # further pulls of an arm at a time, as a part of those that it had
 
 
 def wager_each(

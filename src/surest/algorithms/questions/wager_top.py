@@ -83,8 +83,7 @@ ENTRIES = (
 )
 
 
-LEAST_SEPARATION = 0.6
-"""In nats: a set is nominated when each of its arms is so far from each arm outside, or further."""
+LEAST_SEPARATION = 0.6  # in nats: a set is nominated when each of its arms is so far from each arm outside, or further
 
 
 def largest(values: FloatArray, m: int) -> IntArray:

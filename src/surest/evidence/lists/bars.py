@@ -103,8 +103,7 @@ class Differences:
         self._states = [[new_state() for _ in self._bets] for _ in range(n)]
         self._wealth = np.ones((len(self._bets), n))
         self._most = self._wealth.copy()
-        self.certain = self._sums.certain
-        """What is certain of each arm."""
+        self.certain = self._sums.certain  # what is certain of each arm
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every arm of `play`, in that order."""
@@ -225,8 +224,7 @@ class EachArm:
         """The arm whose row is known."""
         self.made = np.full(len(self.judged), -1)
         """The claim made of each arm but the control: 0, 1, or −1 as long as it is open."""
-        self.certain = True
-        """Whether every claim that was made was certain."""
+        self.certain = True  # whether every claim that was made was certain
 
     @property
     def t(self) -> int:

@@ -20,10 +20,8 @@ GRID = np.linspace(-1, 1, 401)[1:] * np.abs(np.linspace(-1, 1, 401)[1:])
 """The differences at which there is a wealth, beside 0 and the margin: close together around 0, and above −1, the least."""
 EVERY, FITS = 8, 1000
 """Items after which predictions are made anew; more where the list is so long that it would be more often than so."""
-DIRECTIONS = 4
-"""Singular vectors of older rows that predictions use, at most."""
-UNKNOWN = np.empty((0, 4))
-"""What is told where nothing is predicted."""
+DIRECTIONS = 4  # singular vectors of older rows that predictions use, at most
+UNKNOWN = np.empty((0, 4))  # what is told where nothing is predicted
 MIRROR = np.array([0, 1, 3, 2])
 
 
@@ -105,12 +103,10 @@ class Found(NamedTuple):
     """What differences say of their mean."""
 
     low: float
-    high: float
-    """All that is not refuted. Each end is wrong, at any time, with probability at most δ."""
+    high: float  # All that is not refuted. Each end is wrong, at any time, with probability at most δ.
     passed: int | None
     """After how many items the mean was certified to be above minus the margin; for equivalence, below the margin, too."""
-    failed: int | None
-    """After how many items the mean was certified to be below 0; for equivalence, or above."""
+    failed: int | None  # after how many items the mean was certified to be below 0; for equivalence, or above
 
 
 def judge(

@@ -26,13 +26,11 @@ class Duels:
         self.scores, self.n, self.m, self.level = scores, n, m, level
         self.pairs = [Pairs(a, 0.0, n) for a in range(n)]
         self.wealth = np.full((n, n), 1.0 / (m * (n - m)))
-        self.now = self.wealth.copy()
-        """The wealths at this moment; `wealth` has the most that each has been."""
+        self.now = self.wealth.copy()  # the wealths at this moment; `wealth` has the most that each has been
         self.near = np.zeros((n, n), bool)
         """Of which pairs it was certified, at some moment, that the second is not better by more than ε."""
         self.inside, self.outside = np.zeros(n, bool), np.zeros(n, bool)
-        self.exact = True
-        """Whether no duel that is decided could have ended otherwise."""
+        self.exact = True  # whether no duel that is decided could have ended otherwise
 
     def count(self, play: IntArray, values: FloatArray) -> None:
         """Take in the next unit: a value for every undecided arm."""

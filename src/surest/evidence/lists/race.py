@@ -18,8 +18,7 @@ from surest.evidence.lists.scores import Scores
 from surest.kernels.constants import HUGE, OPPONENTS, STEPS, WEIGHTS
 from surest.kernels.lists import Bets, add, judge, leading, products, settle
 
-NEVER = 10 * HUGE
-"""A threshold that wealth cannot reach."""
+NEVER = 10 * HUGE  # a threshold that wealth cannot reach
 _BETS = Bets()  # room that one call of a kernel at a time uses
 
 
@@ -42,14 +41,12 @@ class Standings:
         self.scores = Scores(n, weights, population)
         self.play = np.arange(n)
         self.wealth = np.ones((n, 1 + STEPS))
-        self.share = share
-        """The part of the prior that these wealths have; the rest is for pairs of arms."""
+        self.share = share  # the part of the prior that these wealths have; the rest is for pairs of arms
         self.most = np.full(n, share)
         """The largest value of share·wealth so far, frozen when an arm is out; infinite for arms that cannot catch up."""
         self.threshold = np.full(n, 1 / delta)
         self.certain = np.zeros(n, bool)
-        self.born = np.zeros(n, np.int64)
-        """From which unit on bets are placed against each arm."""
+        self.born = np.zeros(n, np.int64)  # from which unit on bets are placed against each arm
         self._cross = np.zeros((0, n))
         self._slots = np.full(n, -1)
         self._top = np.zeros(OPPONENTS + 1, np.int64)

@@ -31,8 +31,7 @@ class Scores:
         self._estimates = Estimates(weights)
         self.sums, self.plain, self.squares = np.zeros(n), np.zeros(n), np.zeros(n)
         """Weighted sums, plain ones, and those of squares."""
-        self.seen = np.zeros(n, np.int64)
-        """On how many units each arm was evaluated."""
+        self.seen = np.zeros(n, np.int64)  # on how many units each arm was evaluated
 
     @property
     def left(self) -> float:

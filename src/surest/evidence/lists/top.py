@@ -48,10 +48,8 @@ class Sets:
         self.alive = np.arange(len(self.sets))
         self.wealth = np.ones((len(self.sets), 1 + STEPS))
         self.cross = np.zeros((n, n))
-        self.exact = True
-        """Whether every set that is out could not have been right any more."""
-        self.refuted = inf
-        """The least wealth against a set that is out."""
+        self.exact = True  # whether every set that is out could not have been right any more
+        self.refuted = inf  # the least wealth against a set that is out
 
     def members(self) -> IntArray:
         """In how many of the sets that are alive each arm is."""
@@ -119,8 +117,7 @@ class Sets:
         return all_doubted(self.sets, self.alive, wealth, named, needed, np.zeros((2, self.n), np.int64))
 
 
-MOST_SETS = 200_000
-"""So many sets have a wealth each; where there are more, pairs of arms have."""
+MOST_SETS = 200_000  # so many sets have a wealth each; where there are more, pairs of arms have
 
 
 class Top:
@@ -144,10 +141,8 @@ class Top:
         self.evidence: Sets | Duels = kind(self.scores, n, m, 1 / (self.share * delta))
         self.inside, self.outside = np.zeros(0, np.int64), np.zeros(0, np.int64)
         """The arms that are certified to be among the m best, and those that are certified not to be."""
-        self.undecided = np.arange(n)
-        """All other arms."""
-        self.close = False
-        """Whether the arms named are certified to be within ε of the m best."""
+        self.undecided = np.arange(n)  # all other arms
+        self.close = False  # whether the arms named are certified to be within ε of the m best
         self._pairs: dict[int, Pairs] = {}
 
     @property

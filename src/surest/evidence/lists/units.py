@@ -13,14 +13,10 @@ from surest.errors import UsageError
 class Units:
     """What is drawn one after another: items, or whole clusters of them."""
 
-    items: IntArray
-    """All items, in the order in which they come."""
-    starts: IntArray
-    """Where each unit begins in `items`, and at last how many items there are."""
-    weights: FloatArray
-    """Each unit's, of mean 1."""
-    inner: FloatArray
-    """Each item's weight within its unit, in the order of `items`."""
+    items: IntArray  # all items, in the order in which they come
+    starts: IntArray  # where each unit begins in `items`, and at last how many items there are
+    weights: FloatArray  # each unit's, of mean 1
+    inner: FloatArray  # each item's weight within its unit, in the order of `items`
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -13,10 +13,8 @@ from surest.kernels.lists import all_within
 
 SHARE = 0.99
 """The part of the prior for "j is a best arm" when the best arm itself is asked for; the rest certifies some ε > 0."""
-SHARE_WITH_EPSILON = 0.7
-"""The same when an arm within ε of the best will do."""
-GRID = 2.0 ** -np.arange(0, 7.5, 0.5)
-"""The ε at which it is seen how close the leader is to the best."""
+SHARE_WITH_EPSILON = 0.7  # the same when an arm within ε of the best will do
+GRID = 2.0 ** -np.arange(0, 7.5, 0.5)  # the ε at which it is seen how close the leader is to the best
 
 
 def with_waiting(status: Status, more: int) -> Status:
@@ -68,8 +66,7 @@ class Verdict:
             self.own = Scores(len(nominal), standings.scores.weights, standings.scores.population)
         self._shifts: list[float] = []
         self.nominal = nominal
-        self.first = len(nominal)
-        """How many arms there were from the start: only their intervals are by bets."""
+        self.first = len(nominal)  # how many arms there were from the start: only their intervals are by bets
         self._pairs: dict[tuple[int, float], Pairs] = {}
         self._close: dict[int, FloatArray] = {}
 
@@ -293,10 +290,8 @@ class Verdict:
         return np.maximum(sc.total - seen, 0.0) / sc.total
 
 
-PAIRS_SHARE = 0.2
-"""v: the part of the wealth that bets on how far apart arms are."""
-MOST_ARMS = 40
-"""With more arms than this, the distance is read off the intervals of all means."""
+PAIRS_SHARE = 0.2  # v: the part of the wealth that bets on how far apart arms are
+MOST_ARMS = 40  # with more arms than this, the distance is read off the intervals of all means
 BISECTIONS = 10
 
 

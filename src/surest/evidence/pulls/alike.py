@@ -6,8 +6,7 @@ import numpy.typing as npt
 from surest.core.protocol import IntArray
 from surest.kernels.crowds import numbered
 
-CROWD = 1_000
-"""From so many arms on, those in the same state are treated together."""
+CROWD = 1_000  # from so many arms on, those in the same state are treated together
 
 
 def kinds_of(*columns: npt.NDArray[np.generic]) -> tuple[IntArray, IntArray]:

@@ -26,21 +26,10 @@ FEW_ARMS, FEW_CONTENDERS = 100, 10
 
 
 def shortfalls(digests: Digests, arms: Sequence[int], delta: float, more: Digests | None = None) -> FloatArray:
-    """How far each of `arms` can be below the best mean, at most.
+    """How far each of `arms` can be below the best mean, at most; any bound, of any arm at any time, is wrong with probability δ.
 
-    Parameters
-    ----------
-    digests : Digests
-        The rewards of all arms.
-    arms : sequence of int
-        The arms to tell it of, such as the contenders. They may be chosen after looking at the rewards.
-    delta : float
-        The probability that any of the bounds, of any arm at any time, is wrong is at most δ.
-    more : Digests, optional
-        Further rewards of the same arms.
+    The arms, such as contenders, may be chosen after looking at the rewards. `more` are further rewards of the same arms.
 
-    Examples
-    --------
     >>> digests = Digests(3)
     >>> digests.add([0, 0, 1, 1, 2, 2], [1.0, 0.0] * 3, [500, 500, 495, 505, 300, 700])
     >>> shortfalls(digests, [0, 1, 2], 0.1).round(2)
@@ -59,8 +48,7 @@ def shortfalls(digests: Digests, arms: Sequence[int], delta: float, more: Digest
 # --- the leader and the runner-up ---------------------------------------------------------------------------------------
 
 
-MOST_LEADS = 30
-"""Arms over which a lead is told: as many as a picture shows."""
+MOST_LEADS = 30  # arms over which a lead is told: as many as a picture shows
 
 
 def lead_of(digests: Digests, first: int, second: int, delta: float, more: Digests | None = None) -> "Leads":

@@ -23,8 +23,7 @@ from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import differences as kernels
 
-LARGEST = 600.0
-"""Wealth is counted up to exp of this, so that sums of it stay finite. To count less is safe."""
+LARGEST = 600.0  # Wealth is counted up to exp of this, so that sums of it stay finite. To count less is safe.
 
 
 def weigh(digests: Digests, arms: IntArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:

@@ -26,35 +26,26 @@ from surest.evidence.pulls.digest import Digests
 from surest.kernels import certificates
 from surest.kernels.crowds import put_atoms
 
-FEW_ATOMS = 4
-"""Arms with more distinct rewards are hardly ever in the same state."""
+FEW_ATOMS = 4  # arms with more distinct rewards are hardly ever in the same state
 
 
 class Evidence(NamedTuple):
     """What the certificates of a nominee against all others rest on."""
 
     nominee: int
-    prices: FloatArray
-    """Evidence needed against each arm beyond the goal."""
-    before: Digests
-    """The rewards of all arms before the nomination, …"""
-    since: Digests
-    """… and since."""
-    bets: IntArray
-    """How many of the wide mixture's bets to count."""
+    prices: FloatArray  # evidence needed against each arm beyond the goal
+    before: Digests  # the rewards of all arms before the nomination, …
+    since: Digests  # … and since
+    bets: IntArray  # how many of the wide mixture's bets to count
     base: FloatArray
-    share: float
-    """w·π_k."""
-    guesses_nominee: FloatArray
-    """The slot's bets on the nominee are placed around this, …"""
-    guesses: FloatArray
-    """… and those on the challenger around this."""
+    share: float  # w·π_k
+    guesses_nominee: FloatArray  # the slot's bets on the nominee are placed around this, …
+    guesses: FloatArray  # … and those on the challenger around this
     among: float = 1.0
     """How many arms share the wide mixture: 1 where the best arm is asked for, m where the m best are."""
     accounts: FloatArray | None = None
     """The logarithms of the accounts of paired bets against each arm, where there are any, …"""
-    carried: FloatArray | None = None
-    """… and what the nomination moved from them to its slot, as a part of w·π_k."""
+    carried: FloatArray | None = None  # … and what the nomination moved from them to its slot, as a part of w·π_k
 
     def kernel(self) -> certificates.Evidence:
         """The same as kernels take it."""

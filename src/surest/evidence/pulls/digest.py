@@ -14,8 +14,7 @@ from surest.core.protocol import Atoms, FloatArray, IntArray
 from surest.kernels import digests
 from surest.kernels.bets import Rows
 
-ATOMS = 32
-"""Atoms kept an arm: the variance grows by less than 1 %."""
+ATOMS = 32  # atoms kept an arm: the variance grows by less than 1 %
 
 
 class Digests:

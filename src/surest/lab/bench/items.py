@@ -19,10 +19,8 @@ from surest.search.simulate import simulate
 
 MARGINALS = "wager-on-marginals"
 """Wager, which takes each cell for a fresh draw of its arm, and knows neither pairs nor the end of the list."""
-MOST_TABLES = 20
-"""Wager on marginals is stopped after so many times the number of cells."""
-FRACTION = 4
-"""A method that spends a fixed budget gets one in so many of a table's cells."""
+MOST_TABLES = 20  # Wager on marginals is stopped after so many times the number of cells
+FRACTION = 4  # a method that spends a fixed budget gets one in so many of a table's cells
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,7 @@ class Run:
 
     answer: Answer
     cells: int
-    regret: float
-    """How much worse the arm named is than the best, in mean over the table."""
+    regret: float  # how much worse the arm named is than the best, in mean over the table
     seconds: float
 
 
@@ -49,16 +46,11 @@ class ItemRow:
     delta: float
     epsilon: float
     orders: int
-    share: float
-    """The mean share of the cells that were evaluated."""
-    error: float
-    """The standard error of that share."""
-    wrong: int
-    """In how many orders an arm was named that is worse than the best by more than ε."""
-    regret: float
-    """The mean regret of the arm named."""
-    seconds: float
-    """A run, without the evaluations."""
+    share: float  # the mean share of the cells that were evaluated
+    error: float  # the standard error of that share
+    wrong: int  # in how many orders an arm was named that is worse than the best by more than ε
+    regret: float  # the mean regret of the arm named
+    seconds: float  # a run, without the evaluations
 
 
 def run_on_table(

@@ -16,8 +16,7 @@ from surest.lab.bench.record import Done
 from surest.lab.bench.run import Case
 from surest.lab.bench.tables import Row, rows_of
 
-MOST = 9
-"""Algorithms in a picture; by default those with the fewest pulls."""
+MOST = 9  # algorithms in a picture; by default those with the fewest pulls
 INK, GREY = "#222222", "#8a8a8a"
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#7a4fa3", "#8c6d31", "#5f8a1f", "#777777")
 WAGER = "#d1380e"
@@ -34,8 +33,7 @@ class Style(NamedTuple):
     """How an algorithm is drawn."""
 
     name: str
-    mean: float
-    """Its mean pulls, the geometric mean over instances."""
+    mean: float  # its mean pulls, the geometric mean over instances
     colour: str
     dashes: str | tuple[int, tuple[float, ...]]
     marker: str

@@ -14,8 +14,7 @@ from surest.errors import UsageError
 from surest.lab.bench.run import Case, Replication, replications
 
 Done = dict[Case, list[Replication]]
-Notice = Callable[[Case, int], None]
-"""Told of a case and how many of its runs have just been finished."""
+Notice = Callable[[Case, int], None]  # told of a case and how many of its runs have just been finished
 
 
 def name_of(cases: Sequence[Case], seed: int) -> str:
@@ -25,36 +24,14 @@ def name_of(cases: Sequence[Case], seed: int) -> str:
 
 
 def benchmark(
-    cases: Sequence[Case],
-    runs: int | Callable[[Case], int],
-    *,
-    seed: int = 0,
-    workers: int | str = 1,
-    output: Path | None = None,
-    resume: bool = False,
-    notice: Notice | None = None,
-) -> Done:
-    """Every case's replications, in the order of the runs.
+    cases: Sequence[Case], runs: int | Callable[[Case], int], *, seed: int = 0, workers: int | str = 1,
+    output: Path | None = None, resume: bool = False, notice: Notice | None = None,
+) -> Done:  # fmt: skip
+    """So many runs of every case, in their order, the same for a seed whatever the workers.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        What to compare.
-    runs : int or callable
-        How often to run each case.
-    seed : int
-        Makes all of it repeatable, whatever the workers.
-    workers : int or str
-        How many processes, or the address of a Dask scheduler.
-    output : path, optional
-        A file to which finished replications are appended.
-    resume : bool
-        Take from that file what it already has. Otherwise the file is renamed to ``.bak`` and a new one begun.
-    notice : callable, optional
-        Told of progress.
+    `workers` is a number of processes, or the address of a Dask scheduler. Finished replications are appended to the file
+    `output`; with `resume`, what it already has is taken from there, otherwise it is renamed to ``.bak`` and begun anew.
 
-    Examples
-    --------
     >>> from surest.lab.bench.suites import instances_of
     >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
     >>> [len(done) for done in benchmark([case], 3).values()]

@@ -38,10 +38,8 @@ PATIENCE = 10_000_000
 """Pulls after which an algorithm that decides pull by pull is stopped without a budget: some ten seconds."""
 SPENDING = 4.0
 """Lower bounds' worth of pulls that a fixed-budget algorithm gets unless a budget is given: about what Wager takes."""
-SLICE = 1.0
-"""Seconds after which a worker reports what it has and asks for more."""
-ALLOCATIONS = 64
-"""Arms up to which a replication keeps the pulls of each."""
+SLICE = 1.0  # seconds after which a worker reports what it has and asks for more
+ALLOCATIONS = 64  # arms up to which a replication keeps the pulls of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +77,7 @@ class Replication:
     decided: bool
     pulls: int
     rounds: int
-    seconds: float
-    """Of the processor: what else the machine does makes no difference."""
+    seconds: float  # of the processor: what else the machine does makes no difference
     per_arm: tuple[int, ...] | None = None
 
 
@@ -250,19 +247,10 @@ def work(case: Case, seed: int, runs: Sequence[int]) -> list[Replication]:
 def replications(
     wanted: Sequence[tuple[Case, Sequence[int]]], *, seed: int = 0, workers: int | str = 1
 ) -> Iterator[tuple[Case, list[Replication]]]:
-    """Run cases so often as wanted; what is finished comes in no particular order.
+    """Run cases, each with these run numbers; what is finished comes in no particular order.
 
-    Parameters
-    ----------
-    wanted : sequence of (Case, run numbers)
-        What to do.
-    seed : int
-        Makes all of it repeatable.
-    workers : int or str
-        How many processes, or the address of a Dask scheduler (``tcp://…``).
+    `workers` is a number of processes, or the address of a Dask scheduler (``tcp://…``).
 
-    Examples
-    --------
     >>> from surest.lab.bench.suites import instances_of
     >>> case = Case(instances_of("example1:3")[0], "wager", 0.1)
     >>> sum(len(done) for _, done in replications([(case, range(5))]))

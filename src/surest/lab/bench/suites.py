@@ -18,8 +18,7 @@ from surest.errors import SourceError, UsageError
 from surest.lab.characteristic import ROUNDING, Characteristic, characteristic, size
 from surest.lab.numerics import root
 
-TOO_LARGE = 4_000_000
-"""Arms times atoms beyond which T* is not computed: it would take longer than the replications."""
+TOO_LARGE = 4_000_000  # arms times atoms beyond which T* is not computed: it would take longer than the replications
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +117,7 @@ def ratings(n: int) -> FiniteArms:
 
 
 STARS = np.arange(5) / 4
-TYPICAL = np.array([0.01, 0.03, 0.16, 0.55, 0.25])
-"""How often each number of stars is given."""
+TYPICAL = np.array([0.01, 0.03, 0.16, 0.55, 0.25])  # how often each number of stars is given
 
 
 def _tilted(mean: float) -> FloatArray:
@@ -200,27 +198,14 @@ SUITES = {
 
 
 def instances_of(
-    source: str,
-    *,
-    data: str | Path | None = None,
-    only: Sequence[str] = (),
+    source: str, *, data: str | Path | None = None, only: Sequence[str] = (),
     skipped: Callable[[str], None] | None = None,
-) -> list[Instance]:
+) -> list[Instance]:  # fmt: skip
     """The instances that a suite, or a source such as ``surest identify`` takes, stands for; a file may hold several.
 
-    Parameters
-    ----------
-    source : str
-        A suite, an instance such as ``example1:30``, or a CSV file.
-    data : path, optional
-        The folder of the suite ``real``.
-    only : sequence of str
-        Patterns; where there are any, an instance's name must match one.
-    skipped : callable, optional
-        Told of files that hold no rewards.
+    `data` is the folder of the suite ``real``; `only` are patterns one of which an instance's name must match; `skipped` is
+    told of files that hold no rewards.
 
-    Examples
-    --------
     >>> [instance.name for instance in instances_of("literature", only=["batched:*"])]
     ['batched:1', 'batched:2', 'batched:3']
     """

@@ -19,8 +19,7 @@ from surest.numerics import at_least
 DOUBT = 0.001
 """Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
 
-QUOTED = 30
-"""The fewest runs of a row that prose quotes: fewer do not tell a mean."""
+QUOTED = 30  # the fewest runs of a row that prose quotes: fewer do not tell a mean
 
 
 @dataclass(frozen=True)
@@ -37,23 +36,17 @@ class Row:
     budget: int | None
     runs: int
     wrong: int
-    wrong_answers: str
-    """Which arms they named, how far below the best these are, and how often."""
-    wrong_p: float
-    """How probable so many wrong answers are if the error probability is δ."""
+    wrong_answers: str  # which arms they named, how far below the best these are, and how often
+    wrong_p: float  # how probable so many wrong answers are if the error probability is δ
     undecided: int
-    mean: float
-    """Of the pulls, as are the four that follow."""
+    mean: float  # of the pulls, as are the four that follow
     sem: float
     median: float
     q95: float
     max: int
-    lower_bound: float
-    """The least expected pulls of any δ-correct algorithm; not a number where it does not apply."""
-    ratio: float
-    """The mean over the lower bound."""
-    microseconds: float
-    """Of the processor, a pull."""
+    lower_bound: float  # the least expected pulls of any δ-correct algorithm; not a number where it does not apply
+    ratio: float  # the mean over the lower bound
+    microseconds: float  # of the processor, a pull
     seconds: float
     control: bool
     heuristic_of: str | None

@@ -26,8 +26,7 @@ from surest.lab.bench.run import Case, cases, processors, usual_runs
 from surest.lab.bench.suites import SUITES, instances_of
 from surest.lab.bench.tables import COLUMNS, TEXT, Row, as_csv, as_markdown, cells, notes, rows_of
 
-EVERY_LINE = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+EVERY_LINE = 10.0  # seconds between two lines of progress where there is no terminal
 PICTURES = ("auto", "pulls", "profile", "times", "allocation")
 
 

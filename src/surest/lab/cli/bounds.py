@@ -21,8 +21,7 @@ from surest.lab.theory import UPPER_BOUNDS, Hardness, gap_entropy, hardness, pap
 from surest.result.table import SHOWN
 from surest.text import number
 
-LARGEST = 4_000_000
-"""Arms times atoms up to which T* is computed: some ten seconds."""
+LARGEST = 4_000_000  # arms times atoms up to which T* is computed: some ten seconds
 
 
 @click.command()

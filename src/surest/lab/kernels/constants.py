@@ -1,23 +1,16 @@
 """The numbers that the rivals' kernels share with the code around them."""
 
-NOISE = 2685821657736338717
-"""The multiplier of xorshift64*."""
+NOISE = 2685821657736338717  # the multiplier of xorshift64*
 LEADER, TOTAL, ASKED = 0, 1, 2
 """Places in `marks` of a state: the arm it would name, all pulls so far, the arms asked for last."""
 CHOSEN = 0
 """The row of `memory` that marks the arms it would name, where it names several: 1 the best one, 2 the next, …"""
-STOPPED, SPENT, REFILL = 0, 1, 2
-"""Why `rivals.advance` returned."""
-LAST = 1e-8
-"""A Newton step smaller than this, in proportion, is the last one: it squares the error."""
-VARIANCE = 0.25
-"""σ² of rewards in [0, 1]: they are sub-Gaussian with it."""
-POINTS = 1001
-"""The grid of betting-racing and PEAK: 0, 0.001, …, 1, as fine as in its authors' program."""
-TRUNCATION = 0.5
-"""c: the most that a bet at a point of that grid may stake, as a share."""
-ATOMS = 64
-"""Top Two keeps an arm's rewards as at most so many values with weights."""
+STOPPED, SPENT, REFILL = 0, 1, 2  # why `rivals.advance` returned
+LAST = 1e-8  # a Newton step smaller than this, in proportion, is the last one: it squares the error
+VARIANCE = 0.25  # σ² of rewards in [0, 1]: they are sub-Gaussian with it
+POINTS = 1001  # the grid of betting-racing and PEAK: 0, 0.001, …, 1, as fine as in its authors' program
+TRUNCATION = 0.5  # c: the most that a bet at a point of that grid may stake, as a share
+ATOMS = 64  # Top Two keeps an arm's rewards as at most so many values with weights
 COIN = 1 << 30
 SAME = 1e-5
 """Means so close count as equal to Track-and-Stop: their divergence, about 1e-10, is lost in rounding, and so would be the

@@ -14,8 +14,7 @@ from surest.errors import PullLimitError
 from surest.lab.rivals.shared import largest, leading
 
 Thetas = tuple[float, float]
-STAGES = 100
-"""The error probability is proved for so many; 100^10 pulls already cannot be counted in 64 bits."""
+STAGES = 100  # the error probability is proved for so many; 100^10 pulls already cannot be counted in 64 bits
 
 
 def gap_entropy_elimination(

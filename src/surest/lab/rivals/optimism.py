@@ -32,8 +32,7 @@ def lucb(
 # which Garivier and Kaufmann (2016, section 6) ran them. No theorem covers the second.
 
 
-ALPHA, K1 = 1.1, 405.5
-"""Of the proven rate."""
+ALPHA, K1 = 1.1, 405.5  # of the proven rate
 
 
 def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
@@ -115,8 +114,7 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
 # UGapE (Gabillon, Ghavamzadeh, Lazaric 2012): shrink the gap between the best guess and what could beat it.
 
 
-HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0
-"""Kinds of radius, as `lab.kernels.rivals.ugape` knows them."""
+HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0  # kinds of radius, as `lab.kernels.rivals.ugape` knows them
 
 
 def ugape(

@@ -36,8 +36,7 @@ def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -
 # Racing on betting confidence sequences (Waudby-Smith, Ramdas 2024): pull all that is left, drop what is surely worse.
 
 
-ROWS = 1 + 2 * POINTS
-"""Of memory: see `lab.kernels.capital`."""
+ROWS = 1 + 2 * POINTS  # of memory: see `lab.kernels.capital`
 
 
 def betting_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:

@@ -16,18 +16,7 @@ from surest.server.auth import check, csrf_of, log_in, log_out, needs
 from surest.server.bodies import MOST_REASON
 from surest.server.errors import Refused, status_of
 from surest.server.limits import Rate
-from surest.server.pages.forms import (
-    FURTHER,
-    QUESTIONS,
-    fields,
-    form_of,
-    items_of,
-    lines_of,
-    number_of,
-    safe_next,
-    settings_of,
-    text_of,
-)
+from surest.server.pages import forms
 from surest.server.pages.render import page, path_of, root_of
 from surest.study.log import StoredTicket
 from surest.study.settings import check_there
@@ -51,21 +40,21 @@ async def create(request: Request) -> Response:
     """Make a study."""
     if request.method != "POST":
         return _new(request, {}, None)
-    form = await form_of(request, request.app.state.limits.upload)
+    form = await forms.form_of(request, request.app.state.limits.upload)
     try:
-        labels = lines_of(form, "arms")
+        labels = forms.lines_of(form, "arms")
         if not labels:
             raise UsageError("there are no arms; write one on each line")
-        settings = settings_of(form)
+        settings = forms.settings_of(form)
         check_settings(settings)
-        if text_of(form, "plan"):
-            items = await items_of(form)
+        if forms.text_of(form, "plan"):
+            items = await forms.items_of(form)
             told = await anyio.to_thread.run_sync(
                 _planned, form, len(labels), None if items is None else len(items), settings
             )
             return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, None, plan=told)
         made = await request.app.state.studies.create(
-            text_of(form, "name"), labels, items=await items_of(form), **settings
+            forms.text_of(form, "name"), labels, items=await forms.items_of(form), **settings
         )
     except (UsageError, Refused) as error:  # refused: the name is taken
         again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
@@ -77,7 +66,8 @@ async def create(request: Request) -> Response:
 
 def _planned(form: Any, arms: int, items: int | None, settings: dict[str, Any]) -> str:
     """How many evaluations such a study will need, from what somebody guesses."""
-    rate, lead = number_of(text_of(form, "guess"), "the guessed score"), number_of(text_of(form, "lead"), "the lead")
+    rate = forms.number_of(forms.text_of(form, "guess"), "the guessed score")
+    lead = forms.number_of(forms.text_of(form, "lead"), "the lead")
     own = {
         name: value for name, value in settings.items() if name in ("delta", "epsilon", "cost", "cost_unit", "budget")
     }
@@ -92,9 +82,9 @@ def _new(
 ) -> Response:
     """The form for a new study; with what was written before, and what was wrong with it."""
     values: dict[str, Any] = {
-        "fields": fields(),
-        "questions": QUESTIONS,
-        "further": FURTHER,
+        "fields": forms.fields(),
+        "questions": forms.QUESTIONS,
+        "further": forms.FURTHER,
         "given": given,
         "plan": plan,
     }
@@ -108,10 +98,10 @@ async def arms(request: Request) -> Response:
     name, given, problem = request.path_params["name"], "", None
     studies = request.app.state.studies
     if request.method == "POST":
-        form = await form_of(request)
-        given = text_of(form, "arms")
+        form = await forms.form_of(request)
+        given = forms.text_of(form, "arms")
         try:
-            await studies.add_arms(name, lines_of(form, "arms"))
+            await studies.add_arms(name, forms.lines_of(form, "arms"))
         except UsageError as error:
             problem = error
         else:
@@ -125,7 +115,7 @@ async def arms(request: Request) -> Response:
 @needs("administer")
 async def pause(request: Request) -> Response:
     """Hand out no more tickets, or, where the address says so, hand them out again."""
-    await form_of(request)
+    await forms.form_of(request)
     name, paused = request.path_params["name"], request.url.path.endswith("/pause")
     await request.app.state.studies.pause(name, paused)
     return to(path_of(request, name), done="paused" if paused else "resumed")
@@ -137,8 +127,8 @@ async def delete(request: Request) -> Response:
     name, problem = request.path_params["name"], None
     studies = request.app.state.studies
     if request.method == "POST":
-        form = await form_of(request)
-        if text_of(form, "again") == name.strip():
+        form = await forms.form_of(request)
+        if forms.text_of(form, "again") == name.strip():
             await studies.delete(name)
             return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
@@ -216,7 +206,7 @@ def _text(value: Any) -> str:
 @needs("work")
 async def ask(request: Request) -> Response:
     """Take a ticket; the one that is in hand, if there is one."""
-    await form_of(request)
+    await forms.form_of(request)
     return await _next(request)
 
 
@@ -231,10 +221,10 @@ async def _next(request: Request, **query: str) -> Response:
 @needs("work")
 async def tell(request: Request) -> Response:
     """Tell a reward, and go on to the next ticket."""
-    form, name = await form_of(request), request.path_params["name"]
-    number = text_of(form, "ticket")
+    form, name = await forms.form_of(request), request.path_params["name"]
+    number = forms.text_of(form, "ticket")
     try:
-        reward = await _reward(request, name, text_of(form, "reward"))
+        reward = await _reward(request, name, forms.text_of(form, "reward"))
         await request.app.state.studies.desk(name).tell([_ticket(number)], [reward], person(request))
     except UsageError as error:
         return await _evaluate(request, error)
@@ -244,7 +234,7 @@ async def tell(request: Request) -> Response:
 async def _reward(request: Request, name: str, text: str) -> float:
     """A reward that a person wrote; refused in words for a person where it is out of the study's bounds."""
     low, high = (await request.app.state.studies.there(name)).settings.problem.bounds
-    reward = number_of(text, "the reward")
+    reward = forms.number_of(text, "the reward")
     if not low <= reward <= high:
         raise RewardError(f"the reward is {text[:60]}; give a number from {low:g} to {high:g}")
     return reward
@@ -253,9 +243,9 @@ async def _reward(request: Request, name: str, text: str) -> float:
 @needs("work")
 async def leave(request: Request) -> Response:
     """Let the ticket that is in a person's hands be handed out to somebody else."""
-    form, name = await form_of(request), request.path_params["name"]
+    form, name = await forms.form_of(request), request.path_params["name"]
     studies = request.app.state.studies
-    await studies.with_study(name, Study.give_back, [_ticket(text_of(form, "ticket"))], person(request))
+    await studies.with_study(name, Study.give_back, [_ticket(forms.text_of(form, "ticket"))], person(request))
     studies.stir(name)
     return to(path_of(request, name), done="left")
 
@@ -272,9 +262,9 @@ async def fail(request: Request) -> Response:
     name, number = request.path_params["name"], _ticket(request.path_params["number"])
     studies = request.app.state.studies
     if request.method == "POST":
-        form = await form_of(request)
-        by_hand = text_of(form, "back") == "evaluate"
-        worker, reason = person(request) if by_hand else text_of(form, "worker"), text_of(form, "reason")
+        form = await forms.form_of(request)
+        by_hand = forms.text_of(form, "back") == "evaluate"
+        worker, reason = person(request) if by_hand else forms.text_of(form, "worker"), forms.text_of(form, "reason")
         if len(reason) > MOST_REASON:
             raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken")
         await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
@@ -312,10 +302,10 @@ async def login(request: Request) -> Response:
     if request.method != "POST" and not request.app.state.tokens:
         return to(f"{root}/")  # everybody on this machine is let in
     if request.method != "POST":
-        onward = safe_next(request.query_params.get("next", ""), root)
+        onward = forms.safe_next(request.query_params.get("next", ""), root)
         return page(request, "login.html", problem=None, next=onward)
-    form = await form_of(request)
-    onward, token = safe_next(text_of(form, "next"), root), text_of(form, "token")
+    form = await forms.form_of(request)
+    onward, token = forms.safe_next(forms.text_of(form, "next"), root), forms.text_of(form, "token")
     if request.app.state.tokens.identify(token) is None:
         _count_wrong(request)
         problem = "This token is not known here. Check that all of it was copied."
@@ -335,5 +325,5 @@ def _count_wrong(request: Request) -> None:
 async def logout(request: Request) -> Response:
     """Let the browser forget its token."""
     check(request, "look")
-    await form_of(request)
+    await forms.form_of(request)
     return log_out(to(f"{root_of(request)}/login"))

@@ -79,8 +79,7 @@ async def rewards(request: Request) -> Response:
     return Response(data, media_type="text/csv", headers=as_file(name, ".csv"))
 
 
-PORTION = 1000
-"""Tickets read at a time."""
+PORTION = 1000  # tickets read at a time
 
 
 def _rewards(study: Study) -> bytes:

@@ -61,8 +61,7 @@ class Field(NamedTuple):
     label: str
     hint: str
     default: str
-    choices: tuple[str, ...] = ()
-    """What may be given, where that is one of a few."""
+    choices: tuple[str, ...] = ()  # what may be given, where that is one of a few
 
 
 def fields() -> dict[str, Field]:

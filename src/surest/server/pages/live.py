@@ -19,40 +19,24 @@ from surest.result.differences import leads_of
 from surest.result.words import verdict
 from surest.server.auth import needs
 from surest.server.events import Moment, moment_of, refuse_if_full, watched
+from surest.server.pages import view
 from surest.server.pages.render import part, path_of
-from surest.server.pages.view import (
-    Curves,
-    Seen,
-    StudyLine,
-    arm_lines,
-    arms_with_verdict,
-    cell_table,
-    leaders,
-    level_of,
-    line_of,
-    look,
-    state_words,
-)
 from surest.text import guessed, seconds_words, visible
 
 K = TypeVar("K")
 V = TypeVar("V")
-KEPT = 32
-"""Studies whose parts are kept."""
-KEPT_LINES = 2000
-"""Studies of which a line in the list of all is kept."""
-MOST_OUT = 10
-"""Tickets that are out which a page shows."""
+KEPT = 32  # studies whose parts are kept
+KEPT_LINES = 2000  # studies of which a line in the list of all is kept
+MOST_OUT = 10  # tickets that are out which a page shows
 
 
 @dataclass(frozen=True)
 class Shown:
     """The parts of a page, by id, and what is said of the study in a sentence."""
 
-    seen: Seen
+    seen: view.Seen
     parts: dict[str, Markup]
-    says: str
-    """Short, and changed only when something happened: a screen reader speaks it."""
+    says: str  # short, and changed only when something happened: a screen reader speaks it
     title: str
 
     def event(self) -> str:
@@ -65,9 +49,9 @@ class Live:
     """Pages of studies, each made once for everybody who looks at it at the same moment."""
 
     def __init__(self) -> None:
-        self.curves = Curves()
+        self.curves = view.Curves()
         self._kept: OrderedDict[tuple[str, bool], tuple[Moment, asyncio.Future[Shown]]] = OrderedDict()
-        self._lines: OrderedDict[str, tuple[Moment, StudyLine]] = OrderedDict()
+        self._lines: OrderedDict[str, tuple[Moment, view.StudyLine]] = OrderedDict()
 
     async def show(self, request: Request, name: str, moment: Moment | None = None) -> Shown:
         """The parts of a study's page now, or, if they were made for the same moment, those."""
@@ -78,17 +62,17 @@ class Live:
         if there is not None and there[0] == now and not _failed(there[1]):
             return await asyncio.shield(there[1])
         making = asyncio.ensure_future(
-            studies.with_study(name, lambda study: shown(look(study, self.curves), path, may_work))
+            studies.with_study(name, lambda study: shown(view.look(study, self.curves), path, may_work))
         )
         _keep(self._kept, (path, may_work), (now, making), KEPT)
         return await asyncio.shield(making)
 
-    async def line(self, request: Request, name: str) -> StudyLine:
+    async def line(self, request: Request, name: str) -> view.StudyLine:
         """A study in the list of all, made anew when something happened to it."""
         studies = request.app.state.studies
         now = await studies.with_study(name, moment_of)
         there = self._lines.get(name)
-        line = there[1] if there is not None and there[0] == now else await studies.with_study(name, line_of)
+        line = there[1] if there is not None and there[0] == now else await studies.with_study(name, view.line_of)
         _keep(self._lines, name, (now, line), KEPT_LINES)
         return line
 
@@ -114,22 +98,22 @@ def live_of(request: Request) -> Live:
     return live
 
 
-def shown(seen: Seen, path: str, may_work: bool) -> Shown:
+def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
     """All parts of a page that may change."""
-    state, result = state_words(seen.progress, seen.paused), seen.result
+    state, result = view.state_words(seen.progress, seen.paused), seen.result
     name, says = visible(seen.study.name), f"{state}. {_in_short(seen)}"
     parts = {
         "part-verdict": _verdict(seen, state),
         "part-facts": _facts(seen),
         "part-pictures": _pictures(seen),
         "part-arms": _arms(seen),
-        "part-cells": part("part-cells.html", table=cell_table(result), path=path, paged=False),
+        "part-cells": part("part-cells.html", table=view.cell_table(result), path=path, paged=False),
         "part-work": _work(seen, path, may_work),
     }
     return Shown(seen, parts, says, f"{name}: {state} – surest")
 
 
-def _in_short(seen: Seen) -> str:
+def _in_short(seen: view.Seen) -> str:
     """The verdict, or what of it changes seldom."""
     result = seen.result
     if seen.progress.finished:
@@ -137,11 +121,11 @@ def _in_short(seen: Seen) -> str:
     if not has_begun(result):
         return "Nothing has been counted yet."
     if result.problem.question.each_arm:
-        return f"Arms with a verdict: {' of '.join(map(str, arms_with_verdict(result)))}."
-    return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
+        return f"Arms with a verdict: {' of '.join(map(str, view.arms_with_verdict(result)))}."
+    return f"{view.leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
 
 
-def _verdict(seen: Seen, state: str) -> Markup:
+def _verdict(seen: view.Seen, state: str) -> Markup:
     result = seen.result
     told = replace(seen.report, result=replace(result, forecast=None))  # which stands among the facts
     return part(
@@ -155,19 +139,19 @@ def _verdict(seen: Seen, state: str) -> Markup:
     )
 
 
-def _facts(seen: Seen) -> Markup:
-    level, share = level_of(seen.result)
+def _facts(seen: view.Seen) -> Markup:
+    level, share = view.level_of(seen.result)
     said = {"level": level, "share": share, "speed": _speed(seen), "forecast": _forecast(seen)}
     return part("part-facts.html", progress=seen.progress, **said)
 
 
-def _speed(seen: Seen) -> str:
+def _speed(seen: view.Seen) -> str:
     """Rewards a second, unless none came lately."""
     speed = 0.0 if seen.idle else seen.progress.per_second or 0.0
     return f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else ""
 
 
-def _forecast(seen: Seen) -> str:
+def _forecast(seen: view.Seen) -> str:
     """What is still needed, as far as it can be told."""
     progress = seen.progress
     if progress.result.forecast is None:
@@ -177,13 +161,13 @@ def _forecast(seen: Seen) -> str:
     return f"{guessed(progress.result.forecast)}{about}"
 
 
-def _pictures(seen: Seen) -> Markup:
+def _pictures(seen: view.Seen) -> Markup:
     result = seen.result
     return part("part-pictures.html", pictures=pictures_of(result, live=True) if has_begun(result) else None)
 
 
-def _arms(seen: Seen) -> Markup:
-    head, lines, rest = arm_lines(seen.report)
+def _arms(seen: view.Seen) -> Markup:
+    head, lines, rest = view.arm_lines(seen.report)
     leads = leads_of(seen.result)
     return part(
         "part-arms.html",
@@ -194,7 +178,7 @@ def _arms(seen: Seen) -> Markup:
     )
 
 
-def _work(seen: Seen, path: str, may_work: bool) -> Markup:
+def _work(seen: view.Seen, path: str, may_work: bool) -> Markup:
     study, labels = seen.study, seen.study.labels
     out: list[dict[str, Any]] = [
         {

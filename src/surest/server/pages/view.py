@@ -24,14 +24,10 @@ from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.text import at_most, percent
 
-MOST_REPLAYED = 20_000
-"""Rewards up to which evidence over time is taken from a replay when a study is first looked at."""
-MOST_POINTS = 400
-"""Points of a curve: more cannot be seen."""
-KEPT = 200
-"""Studies whose curves are kept."""
-LOOKS = 40
-"""Points of a curve that is taken from the cells of a list."""
+MOST_REPLAYED = 20_000  # rewards up to which evidence over time is taken from a replay when a study is first looked at
+MOST_POINTS = 400  # points of a curve: more cannot be seen
+KEPT = 200  # studies whose curves are kept
+LOOKS = 40  # points of a curve that is taken from the cells of a list
 
 
 class Curves:
@@ -91,12 +87,9 @@ def point_of(running: Running[Answer]) -> Point | None:
     return Point(running.pulls, status.evidence, status.threshold)
 
 
-RECENT = 500
-"""Tickets of the end of a log from which a page tells who works and what came last."""
-LAST = 12
-"""Rows of the log, and items of a list, on the page of a study; all of them are on pages of their own."""
-PAGE = 100
-"""Rows on a page of the log or of the table of cells."""
+RECENT = 500  # tickets of the end of a log from which a page tells who works and what came last
+LAST = 12  # rows of the log, and items of a list, on the page of a study; all of them are on pages of their own
+PAGE = 100  # rows on a page of the log or of the table of cells
 
 
 class WorkerRow(NamedTuple):
@@ -113,8 +106,7 @@ class ArmLine(NamedTuple):
 
     cells: list[str]
     chosen: bool
-    lead: str
-    """Bounds of the lead over it, or of its lead over the control, where they are known."""
+    lead: str  # bounds of the lead over it, or of its lead over the control, where they are known
 
 
 class CellTable(NamedTuple):
@@ -122,8 +114,7 @@ class CellTable(NamedTuple):
 
     arms: list[str]
     rows: list[tuple[str, list[str]]]
-    items: int
-    """Items with a cell."""
+    items: int  # items with a cell
     total: int
 
 
@@ -135,14 +126,11 @@ class StudyLine:
     note: str
     question: str
     state: str
-    kind: str
-    """running, paused, decided or ended: what a filter asks for."""
+    kind: str  # running, paused, decided or ended: what a filter asks for
     verdict: str
     leads: str
-    level: str
-    """The error level so far against the one that was asked for."""
-    share: float | None
-    """How much of the evidence that a decision needs is there."""
+    level: str  # the error level so far against the one that was asked for
+    share: float | None  # how much of the evidence that a decision needs is there
     told: int
     last: float | None
     arms: Sequence[str]
@@ -160,8 +148,7 @@ class Seen:
     out: list[StoredTicket]
     recent: list[StoredTicket]
     workers: list[WorkerRow]
-    idle: bool
-    """Whether no reward came lately."""
+    idle: bool  # whether no reward came lately
 
     @property
     def result(self) -> Result:
