@@ -191,20 +191,10 @@ def start_on(problem: Problem, arrivals: list[Any] | None = None, script: Script
     if own:
         raise UsageError(f"{', '.join(sorted(own))} cannot be an option of an algorithm; leave it out")
     procedure = start(
-        problem.algorithm,
-        len(problem.labels),
-        problem.delta,
-        epsilon=problem.epsilon / problem.scale.width,
-        budget=problem.budget,
-        seed=problem.seed,
-        arrivals=arrivals,
-        items=problem.items,
-        target=problem.target,
-        spread=problem.unit_spread,
-        script=script,
-        question=problem.question,
-        **problem.options,
-    )
+        problem.algorithm, len(problem.labels), problem.delta, epsilon=problem.epsilon / problem.scale.width,
+        budget=problem.budget, seed=problem.seed, arrivals=arrivals, items=problem.items, target=problem.target,
+        spread=problem.unit_spread, script=script, question=problem.question, **problem.options,
+    )  # fmt: skip
     if problem.estimate is None:
         return procedure
     parts = [problem.options.get(name) for name in ("group", "weights")]

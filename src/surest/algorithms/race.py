@@ -184,18 +184,9 @@ def _addition(given: int | tuple[int, int], units: Units) -> tuple[int, int]:
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
     assert task.items is not None
     return race(
-        task.arms,
-        task.delta,
-        items=task.items,
-        rng=task.rng,
-        question=task.question,
-        epsilon=task.epsilon,
-        target=task.target,
-        spread=task.spread,
-        budget=task.budget,
-        arrivals=task.arrivals,
-        **options,
-    )
+        task.arms, task.delta, items=task.items, rng=task.rng, question=task.question, epsilon=task.epsilon,
+        target=task.target, spread=task.spread, budget=task.budget, arrivals=task.arrivals, **options,
+    )  # fmt: skip
 
 
 LIST_OPTIONS = {

@@ -38,8 +38,6 @@ def bounded(wealth: float) -> float:
 
 
 # --- against each arm ---------------------------------------------------------------------------------------------------
-
-
 class Bets:
     """Whom to bet on against one arm, and how much: room for what `bets_against` chooses."""
 
@@ -232,8 +230,6 @@ def all_inside(values: FloatArray) -> bool:
 
 
 # --- on bars ------------------------------------------------------------------------------------------------------------
-
-
 def bet_on_bars(
     play: IntArray, values: FloatArray, t: int, used: float, total: float, population: bool, bars: FloatArray,
     ends: FloatArray, sums: FloatArray, plain: FloatArray, squares: FloatArray, wealth: FloatArray,
@@ -262,8 +258,6 @@ def bet_on_bars(
 
 
 # --- on pairs of arms ---------------------------------------------------------------------------------------------------
-
-
 def pair_wealth(
     i: int, j: int, gap: float, scores: FloatArray, units: int, weights: FloatArray, total: float, population: bool,
     wealth: FloatArray,
@@ -352,8 +346,6 @@ def bet_on_pairs(
 
 
 # --- intervals ----------------------------------------------------------------------------------------------------------
-
-
 def bets_of(path: FloatArray, level: float, bets: FloatArray) -> None:
     """Write the bets for an interval, each from earlier values alone: those of Waudby-Smith and Ramdas 2024, equation 26."""
     total, squares = 0.0, 0.25
@@ -423,8 +415,6 @@ def interval(
 
 
 # --- one arm and another ------------------------------------------------------------------------------------------------
-
-
 def predict(
     path: FloatArray, counted: int, start: int, end: int, baseline: FloatArray, features: FloatArray,
     sums: FloatArray, room: FloatArray, told: FloatArray,
@@ -535,8 +525,6 @@ def bet(
 
 
 # --- against sets of arms -----------------------------------------------------------------------------------------------
-
-
 def boundary(
     sets: IntArray, alive: IntArray, rank: IntArray, weakest: IntArray, strongest: IntArray, inside: IntArray
 ) -> None:

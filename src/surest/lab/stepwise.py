@@ -68,17 +68,11 @@ class Stepwise(NamedTuple):
 def fresh_state(n: int, settings: Sequence[float], *, rows: int = 1, rng: np.random.Generator) -> State:
     """The state before the first pull; settings in the order that the rule says."""
     return State(
-        counts=np.zeros(n, np.int64),
-        sums=np.zeros(n),
-        squares=np.zeros(n),
-        active=np.ones(n, np.bool_),
-        pick=np.zeros(n, np.int64),
-        fresh=np.zeros(n),
-        marks=np.zeros(4, np.int64),
-        memory=np.zeros((rows, max(n, SPARE))),
-        settings=np.array(settings, np.float64),
+        counts=np.zeros(n, np.int64), sums=np.zeros(n), squares=np.zeros(n), active=np.ones(n, np.bool_),
+        pick=np.zeros(n, np.int64), fresh=np.zeros(n), marks=np.zeros(4, np.int64),
+        memory=np.zeros((rows, max(n, SPARE))), settings=np.array(settings, np.float64),
         noise=rng.integers(1, 2**63, 1, np.uint64),
-    )
+    )  # fmt: skip
 
 
 def named(question: Question) -> int:

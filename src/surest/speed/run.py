@@ -112,14 +112,9 @@ def fastest(
                 for j in rng.permutation(len(given)):
                     lab.measured(j, prepares[j])
             procedure = procedure_for(
-                len(given),
-                delta,
-                tolerance=tolerance,
-                rng=rng,
-                slack=tolerance * judged(lab.start, by),
-                min_runs=min_runs,
-                max_runs=max_runs,
-            )
+                len(given), delta, tolerance=tolerance, rng=rng, slack=tolerance * judged(lab.start, by),
+                min_runs=min_runs, max_runs=max_runs,
+            )  # fmt: skip
             answer, runs = _driven(procedure, lambda j: lab.measured(j, prepares[j]), len(given), on_block, by)
     timed = tuple(
         _timed(label, job, found, answer.pairs, by) for (label, job), found in zip(given.items(), runs, strict=True)
@@ -262,15 +257,11 @@ def judged(run: Run, by: str) -> float:
 def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons, by: str) -> Timed:
     counted = [run for where, run in runs if where is pairs]
     return Timed(
-        label,
-        job if isinstance(job, str) else label,
-        tuple(judged(run, by) for run in counted),
+        label, job if isinstance(job, str) else label, tuple(judged(run, by) for run in counted),
         tuple(judged(run, by) for where, run in runs if where is not pairs),
-        fmean([run.seconds for run in counted] or [math.nan]),
-        fmean([run.user for run in counted] or [math.nan]),
-        fmean([run.system for run in counted] or [math.nan]),
-        tuple(run.status for run in counted),
-    )
+        fmean([run.seconds for run in counted] or [math.nan]), fmean([run.user for run in counted] or [math.nan]),
+        fmean([run.system for run in counted] or [math.nan]), tuple(run.status for run in counted),
+    )  # fmt: skip
 
 
 def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:

@@ -294,8 +294,6 @@ def arms_from(which: IntArray, times: IntArray, first: int, end: int) -> IntArra
 
 
 # --- what several need of a log ---
-
-
 def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTicket] | None:
     """The next tickets of the last request, of which `number` is the first; None if all of it is handed out."""
     requests = log.read_requests(study, None)

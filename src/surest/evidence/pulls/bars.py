@@ -53,8 +53,6 @@ def estimates(digests: Digests) -> tuple[FloatArray, FloatArray]:
 
 
 # --- the share of wrong verdicts ----------------------------------------------------------------------------------------
-
-
 def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray:
     """The evidence for "above" that each arm above the bar needs so that all of these can be declared; infinite for the others.
 
@@ -136,8 +134,6 @@ def allowed(wealth: FloatArray, inside: BoolArray, delta: float) -> bool:
 
 
 # --- against a control --------------------------------------------------------------------------------------------------
-
-
 def differences(digests: Digests, control: int, level: float) -> tuple[FloatArray, FloatArray]:
     """Bounds of each arm's mean less the control's: the differences against which the evidence is less than `level` nats.
 

@@ -125,8 +125,6 @@ def log_wealth(values: FloatArray, weights: FloatArray, count: int, u: float, be
 
 
 # --- radii and levels ---------------------------------------------------------------------------------------------------
-
-
 def hoeffding(count: float, log_inverse: float) -> float:
     """Radius at one count; fails with probability e^(−log_inverse), one-sided.
 

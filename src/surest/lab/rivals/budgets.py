@@ -9,9 +9,8 @@ from surest.lab.kernels.constants import UCB_E
 from surest.lab.rivals.shared import AUDIBERT, H1, KARNIN, check_budget, largest, leading, phase_ends, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 
+
 # Sequential Halving (Karnin, Koren, Somekh 2013): spend a fixed budget in log2 n rounds, keeping half after each.
-
-
 def sequential_halving(arms: IntArray, budget: int, *, rng: np.random.Generator) -> Procedure[int]:
     """The arm that is left. Each round compares fresh rewards, as the analysis does."""
     left, rounds = arms, (len(arms) - 1).bit_length()  # ⌈log2 n⌉
@@ -27,8 +26,6 @@ def sequential_halving(arms: IntArray, budget: int, *, rng: np.random.Generator)
 
 
 # Successive Rejects (Audibert, Bubeck 2010): spend a fixed budget in phases, rejecting the worst arm after each.
-
-
 def successive_rejects(arms: IntArray, budget: int, *, rng: np.random.Generator) -> Procedure[int]:
     """The arm that is left."""
     left, sums, done = arms, np.zeros(len(arms)), 0
@@ -42,8 +39,6 @@ def successive_rejects(arms: IntArray, budget: int, *, rng: np.random.Generator)
 
 
 # UCB-E (Audibert, Bubeck 2010): spend a fixed budget on the arms of the largest mean + √(a/pulls).
-
-
 def ucb_e(arms: IntArray, budget: int, *, rng: np.random.Generator, h1: float) -> Stepwise:
     """The arm of the largest mean; a = (25/36)·(T − K)/H1 with the H1 = Σ 1/gap² that the caller knows."""
     check_budget(len(arms), budget)

@@ -8,9 +8,8 @@ from surest.algorithms.entry import Entry, certified
 from surest.core.protocol import FloatArray, IntArray, Procedure, Pull, Statistic, whole
 from surest.lab.rivals.shared import EVEN_DAR, KARNIN, largest, leading
 
+
 # Median Elimination (Even-Dar, Mannor, Mansour 2002): halve the arms, more carefully each time.
-
-
 def median_elimination(
     arms: IntArray, epsilon: float, delta: float, *, rng: np.random.Generator, leader: int | None = None
 ) -> Procedure[int]:
@@ -28,8 +27,6 @@ def median_elimination(
 
 
 # Exponential-Gap Elimination (Karnin, Koren, Somekh 2013): drop arms ε_r below an ε_r/2-optimal one, halving ε_r.
-
-
 def exponential_gap_elimination(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Procedure[int]:
     """The best arm, with probability 1 − δ."""
     left, r, reference = arms, 1, int(arms[0])
@@ -45,8 +42,6 @@ def exponential_gap_elimination(arms: IntArray, delta: float, *, rng: np.random.
 
 
 # Distribution-based elimination (Chen, Li 2015): eliminate only when a test finds enough arms to be worth it.
-
-
 def distribution_based_elimination(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Procedure[int]:
     """The best arm, with probability 1 − δ: whatever the fraction tests say, only `_eliminate` can lose it."""
     left, r, eliminations = arms, 1, 1

@@ -15,11 +15,10 @@ from surest.lab.numerics import zeta
 from surest.lab.rivals.shared import GABILLON, GARIVIER, H1, KAUFMANN, LIL_UCB, check_budget, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, named, pullwise
 
+
 # LUCB1 (Kalyanakrishnan, Tewari, Auer, Stone 2012): pull the leader and the arm most likely to overtake it.
 #
 # For the m best arms: of the m largest means the arm of the least lower bound, and of the others that of the largest upper one.
-
-
 def lucb(
     arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, question: Question = BEST
 ) -> Stepwise:
@@ -45,8 +44,6 @@ def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
 # KL-LUCB (Kaufmann, Kalyanakrishnan 2013): LUCB with Chernoff bounds, which rewards near 0 or 1 make short.
 #
 # For the m best arms: of the m largest means the arm of the least lower bound, and of the others that of the largest upper one.
-
-
 def kl_lucb(
     arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0, question: Question = BEST,
     heuristic: bool = False,
@@ -65,8 +62,6 @@ def _build(task: Task, heuristic: bool = False) -> Stepwise:
 
 
 # lil'UCB (Jamieson, Malloy, Nowak, Bubeck 2014): optimism with bounds of the law of the iterated logarithm.
-
-
 def lil_factor(epsilon: float) -> float:
     """c_ε of the iterated-logarithm bound.
 
@@ -99,8 +94,6 @@ def lil_ucb_heuristic(arms: IntArray, delta: float, *, rng: np.random.Generator)
 
 
 # lil-KLUCB (Tánczos, Nowak, Mankoff 2017): KL-LUCB with bounds of the law of the iterated logarithm.
-
-
 def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilon: float = 0.0) -> Stepwise:
     """An arm within ε of the best, with probability 1 − δ.
 

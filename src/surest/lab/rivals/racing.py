@@ -10,17 +10,14 @@ from surest.lab.rivals.optimism import rate_settings
 from surest.lab.rivals.shared import EVEN_DAR, GARIVIER, KAUFMANN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 
+
 # Successive Elimination (Even-Dar, Mannor, Mansour 2002): pull all that is left, drop what is clearly worse.
-
-
 def successive_elimination(arms: IntArray, delta: float, *, rng: np.random.Generator, c: float = 5.0) -> Stepwise:
     """The best arm, with probability 1 − δ, for c > 4."""
     return Stepwise(SUCCESSIVE_ELIMINATION, fresh_state(len(arms), (log(c * len(arms) / delta),), rng=rng))
 
 
 # KL-Racing (Kaufmann, Kalyanakrishnan 2013) and Chernoff-Racing (Garivier, Kaufmann 2016): drop the worst when sure.
-
-
 def kl_racing(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
     """The best arm, with probability 1 − δ; `heuristic` takes a smaller rate."""
     settings = *rate_settings(len(arms), delta, heuristic), False
@@ -48,8 +45,6 @@ def betting_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) ->
 #
 # For a vector m of means the average over arms j of ½·K+_j(m_j) + ½·K−_j(m_j) is a fair bet against m. Arm a is out once it
 # is at least 1/δ for every m in which a is the best.
-
-
 def peak(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:
     """The best arm, with probability 1 − δ."""
     settings = log(1 / delta), len(arms) / delta

@@ -10,12 +10,11 @@ from surest.lab.numerics import minimum, zeta
 from surest.lab.rivals.shared import GARIVIER, JOURDAN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 
+
 # Top Two, EB-TCI (Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022), for any rewards in [0, 1].
 #
 # The leader is the arm of the largest mean; the challenger has the smallest transport cost W + ln(its pulls), W being the
 # least count·K_inf of both arms together over all common means u. Stop when W exceeds the threshold for every other arm.
-
-
 def top_two(
     arms: IntArray, delta: float, *, rng: np.random.Generator, information_directed: bool = False,
     heuristic: bool = False,
@@ -33,8 +32,6 @@ def top_two(
 # EB-TCε (Jourdan, Degenne, Kaufmann 2023): Top Two for an arm within ε of the best, by gaps that ε is added to.
 #
 # The leader is the arm of the largest mean, the challenger the one with the least (gap + ε)/√(1/N_leader + 1/N_challenger).
-
-
 def eb_tc_epsilon(arms: IntArray, delta: float, *, epsilon: float, rng: np.random.Generator) -> Stepwise:
     """An arm within ε of the best, with probability 1 − δ; β = 1/2, and one ε for sampling and stopping."""
     settings = 2 * calibration(0.5 * log((len(arms) - 1) / delta)), epsilon
@@ -56,8 +53,6 @@ def calibration(x: float) -> float:
 
 
 # Track-and-Stop (Garivier, Kaufmann 2016), D-tracking: pull in the proportions that end soonest, as far as one knows.
-
-
 def track_and_stop(arms: IntArray, delta: float, *, rng: np.random.Generator, heuristic: bool = False) -> Stepwise:
     """The best arm, with probability 1 − δ: threshold ln(2t(K − 1)/δ), or the heuristic ln((1 + ln t)/δ)."""
     level = log(1 / delta) if heuristic else log(2 * (len(arms) - 1) / delta)

@@ -33,8 +33,6 @@ def to(path: str, **query: str) -> Response:
 
 
 # Studies
-
-
 @needs("administer")
 async def create(request: Request) -> Response:
     """Make a study."""
@@ -144,8 +142,6 @@ def _told(study: Study) -> int:
 
 
 # A person as the evaluator
-
-
 def person(request: Request) -> str:
     """What the log calls whoever evaluates by hand: the token's name, and what tells browsers apart."""
     return f"{request.state.who.name} by hand ({csrf_of(request)[:6]})"
@@ -163,20 +159,12 @@ async def _evaluate(request: Request, problem: SurestError | None = None, waitin
     study = await request.app.state.studies.study(name)
     low, high = study.settings.problem.bounds
     return page(
-        request,
-        "evaluate.html",
-        200 if problem is None else status_of(problem),
-        study=study,
-        path=path_of(request, name),
-        ticket=None if ticket is None else ticket_words(study, ticket),
-        finished=finished,
-        waiting=waiting,
-        problem=None if problem is None else str(problem),
+        request, "evaluate.html", 200 if problem is None else status_of(problem), study=study,
+        path=path_of(request, name), ticket=None if ticket is None else ticket_words(study, ticket),
+        finished=finished, waiting=waiting, problem=None if problem is None else str(problem),
         notice=f"Told: ticket {told}." if (told := request.query_params.get("told", "")).isdecimal() else None,
-        low=low,
-        high=high,
-        minimise=study.settings.problem.minimise,
-    )
+        low=low, high=high, minimise=study.settings.problem.minimise,
+    )  # fmt: skip
 
 
 def _in_hand(study: Study, worker: str) -> tuple[StoredTicket | None, bool]:
@@ -294,8 +282,6 @@ def _effect(study: Study) -> str:
 
 
 # Who is there
-
-
 async def login(request: Request) -> Response:
     """Take a token, and let the browser send it from now on."""
     root = root_of(request)

@@ -170,12 +170,8 @@ def _arms(seen: view.Seen) -> Markup:
     head, lines, rest = view.arm_lines(seen.report)
     leads = leads_of(seen.result)
     return part(
-        "part-arms.html",
-        head=head,
-        lines=lines,
-        rest=rest,
-        heading=None if leads is None else leads.heading,
-    )
+        "part-arms.html", head=head, lines=lines, rest=rest, heading=None if leads is None else leads.heading,
+    )  # fmt: skip
 
 
 def _work(seen: view.Seen, path: str, may_work: bool) -> Markup:
@@ -192,16 +188,9 @@ def _work(seen: view.Seen, path: str, may_work: bool) -> Markup:
         for ticket in ([] if seen.progress.finished and not study.items else seen.out[:MOST_OUT])
     ]
     return part(
-        "part-work.html",
-        workers=seen.workers,
-        out=out,
-        more_out=len(seen.out) - len(out) if out else 0,
-        health=health(seen.report),
-        recent=seen.recent,
-        study=study,
-        may_work=may_work,
-        path=path,
-    )
+        "part-work.html", workers=seen.workers, out=out, more_out=len(seen.out) - len(out) if out else 0,
+        health=health(seen.report), recent=seen.recent, study=study, may_work=may_work, path=path,
+    )  # fmt: skip
 
 
 @needs("look")

@@ -74,25 +74,14 @@ async def study(request: Request) -> Response:
     seen, service = shown.seen, files.service_of(request)
     report = await request.app.state.studies.call(report_on, seen.study, seen.result, service)
     return page(
-        request,
-        "study.html",
-        study=seen.study,
-        path=path_of(request, name),
-        parts=shown.parts,
-        says=shown.says,
-        title=shown.title,
-        told=seen.progress.told,
-        finished=seen.progress.finished,
-        asked=question(seen.result.problem),
-        note=seen.result.problem.note,
+        request, "study.html", study=seen.study, path=path_of(request, name), parts=shown.parts, says=shown.says,
+        title=shown.title, told=seen.progress.told, finished=seen.progress.finished,
+        asked=question(seen.result.problem), note=seen.result.problem.note,
         notice=NOTICES.get(request.query_params.get("done", "")),
-        joining=joining(seen.study, service, bool(request.app.state.tokens)),
-        again=reproduction(report),
-        may_grow=may_grow(seen.result.problem),
-        checkable=files.is_checkable(seen.result.problem),
-        settings=settings_rows(report),
-        long=LONG,
-    )
+        joining=joining(seen.study, service, bool(request.app.state.tokens)), again=reproduction(report),
+        may_grow=may_grow(seen.result.problem), checkable=files.is_checkable(seen.result.problem),
+        settings=settings_rows(report), long=LONG,
+    )  # fmt: skip
 
 
 @needs("look", heavy=True)
@@ -113,15 +102,9 @@ async def log(request: Request) -> Response:
     studies = request.app.state.studies
     rows, pages = await studies.with_study(name, event_page if show == "events" else log_page, number)
     return page(
-        request,
-        "log.html",
-        study=await studies.study(name),
-        path=path_of(request, name),
-        rows=rows,
-        page=number,
-        pages=pages,
-        show=show,
-    )
+        request, "log.html", study=await studies.study(name), path=path_of(request, name), rows=rows, page=number,
+        pages=pages, show=show,
+    )  # fmt: skip
 
 
 @needs("look", heavy=True)
@@ -134,15 +117,9 @@ async def cells(request: Request) -> Response:
 
     table = await request.app.state.studies.with_study(name, seen)
     return page(
-        request,
-        "cells.html",
-        study=await request.app.state.studies.study(name),
-        path=path_of(request, name),
-        table=table,
-        paged=True,
-        page=number,
-        pages=1 if table is None else pages_for(table.items),
-    )
+        request, "cells.html", study=await request.app.state.studies.study(name), path=path_of(request, name),
+        table=table, paged=True, page=number, pages=1 if table is None else pages_for(table.items),
+    )  # fmt: skip
 
 
 def page_number(request: Request) -> int:

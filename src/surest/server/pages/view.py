@@ -176,16 +176,10 @@ def look(study: Study, curves: Curves) -> Seen:
     result = replace(named(progress.result, study), history=history, health=progress.health)
     result = further(result) if progress.told <= MOST_REPLAYED else result
     return Seen(
-        study=study,
-        progress=replace(progress, result=result),
-        report=Report(result, study.name, last_failures=said),
-        paused=facts.paused,
-        now=facts.now,
-        out=out,
-        recent=recent[::-1][:LAST],
-        workers=workers_of(recent, [ticket for ticket in out if ticket.lease > facts.now]),
-        idle=idle,
-    )
+        study=study, progress=replace(progress, result=result), report=Report(result, study.name, last_failures=said),
+        paused=facts.paused, now=facts.now, out=out, recent=recent[::-1][:LAST],
+        workers=workers_of(recent, [ticket for ticket in out if ticket.lease > facts.now]), idle=idle,
+    )  # fmt: skip
 
 
 def named(result: Result, study: Study) -> Result:
@@ -215,19 +209,10 @@ def line_of(study: Study) -> StudyLine:
     problem = result.problem
     level, share = level_of(result)
     return StudyLine(
-        name=study.name,
-        note=problem.note,
-        question=question(problem),
-        state=state_words(progress, paused),
-        kind=state_kind(progress, paused),
-        verdict=verdict(result),
-        leads=leaders(result, progress.in_play),
-        level=level,
-        share=share,
-        told=progress.told,
-        last=last,
-        arms=study.labels,
-    )
+        name=study.name, note=problem.note, question=question(problem), state=state_words(progress, paused),
+        kind=state_kind(progress, paused), verdict=verdict(result), leads=leaders(result, progress.in_play),
+        level=level, share=share, told=progress.told, last=last, arms=study.labels,
+    )  # fmt: skip
 
 
 def state_kind(progress: Progress, paused: bool) -> str:
