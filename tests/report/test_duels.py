@@ -35,7 +35,10 @@ def test_the_heat_map_is_in_the_order_found(result: surest.Result) -> None:
 def test_pages_and_notebooks_show_it_with_labels_escaped(result: surest.Result, tmp_path: Path) -> None:
     for name in ("r.html", "r.md"):
         result.report(tmp_path / name)
-        assert "Who beats whom" in (tmp_path / name).read_text()
+        page = (tmp_path / name).read_text()
+        assert "Who beats whom" in page
+        assert "Ranking by duels, of 3 arms" in page
+        assert "surest.duel(arms, judge, delta=0.05, epsilon=0.0, rank=True, seed=1)" in page
     assert "<b>&bad" not in (tmp_path / "r.html").read_text()
     assert "&lt;b&gt;" in (tmp_path / "r.html").read_text()
     assert "<svg" in result._repr_html_()

@@ -13,6 +13,7 @@ from typing import Any
 
 from surest import __version__
 from surest.core.costs import money
+from surest.core.duels import DUELS
 from surest.core.problem import DEFAULTS, Problem
 from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
@@ -100,6 +101,9 @@ def question(problem: Problem) -> str:
         "control": f"Better than {problem.control}",
         "cheapest": f"The cheapest within {problem.cheapest} of the best",
     }
+    if problem.algorithm == DUELS:
+        who = "one beats" if problem.question.top == 1 else f"{problem.top} beat"
+        return "Ranking by duels" if problem.options.get("rank") else f"Which {who} all others"
     return asked[problem.question.kind]
 
 
@@ -201,11 +205,16 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
     result = report.result
     asked = {name: getattr(result.problem, name) for name in ASKED}
     more = [f"{name}={value!r}, " for name, value in asked.items() if value != DEFAULTS[name]]
-    call = (
-        f"surest.{'identify(arms' if result.listed is None else 'evaluate(arms, items'}, {result.delta!r}, "
-        f"epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, bounds={result.bounds!r}, {''.join(more)}"
-        f"seed={result.seed!r})"
-    )
+    if result.duels is not None:
+        more += [f"{name}={value!r}, " for name, value in result.problem.options.items() if name in ("strict", "rank")]
+        level = f"delta={result.delta!r}, epsilon={result.epsilon!r}"
+        call = f"surest.duel(arms, judge, {level}, {''.join(more)}seed={result.seed!r})"
+    else:
+        call = (
+            f"surest.{'identify(arms' if result.listed is None else 'evaluate(arms, items'}, {result.delta!r}, "
+            f"epsilon={result.epsilon!r}, algorithm={result.algorithm!r}, bounds={result.bounds!r}, {''.join(more)}"
+            f"seed={result.seed!r})"
+        )
     return [
         ("No command made this result. In Python, with the same arms, and budget and options if there were any", call)
     ]
