@@ -27,7 +27,8 @@ def visible(text: str, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep or not _is_harmful(c) else MARK for c in text)
+    harmful = {c for c in text if unicodedata.category(c) in HARMFUL or c in UNSEEN} - set(keep)
+    return "".join(MARK if c in harmful else c for c in text)
 
 
 def is_one_line(text: str) -> bool:
@@ -50,10 +51,6 @@ def in_json(text: str) -> str:
     return "".join(
         c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] if c != "\x7f" else "\\u007f" for c in text
     )
-
-
-def _is_harmful(character: str) -> bool:
-    return unicodedata.category(character) in HARMFUL or character in UNSEEN
 
 
 def in_markdown(text: str) -> str:

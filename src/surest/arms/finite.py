@@ -164,7 +164,8 @@ class FiniteSimulation:
 
     def answer(self, request: Pull) -> Reply:
         """Reply to a request with a draw from the exact law of its statistic."""
-        if request.statistic is Statistic.ATOMS and self._is_large(request):
+        large = len(self.arms) >= MANY_ARMS and len(request.arms) >= MANY_ASKED and COMPILED
+        if request.statistic is Statistic.ATOMS and large:
             return self._all_atoms(request.arms, request.times)
         wanted = zip(request.arms.tolist(), request.times.tolist(), strict=True)
         match request.statistic:
@@ -176,9 +177,6 @@ class FiniteSimulation:
                 return atoms_of([self._atoms(arm, times) for arm, times in wanted])
             case Statistic.REWARDS:
                 return np.concatenate([self._rewards(arm, times) for arm, times in wanted])
-
-    def _is_large(self, request: Pull) -> bool:
-        return len(self.arms) >= MANY_ARMS and len(request.arms) >= MANY_ASKED and COMPILED
 
     def _all_atoms(self, arms: IntArray, times: IntArray) -> Atoms:
         """The same as `_atoms` of each arm, to the bit, without a step of Python an arm."""

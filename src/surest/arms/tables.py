@@ -203,17 +203,13 @@ def _item_column(
     if found is None:
         texts = [name for name in names if is_text(name)]
         found = texts[0] if len(texts) == 1 and str(texts[0]).lower() not in ARMS else None
-        if not texts and len(names) >= 3 and _numbers_rows(values(names[0])):
+        first = [str(value) for value in values(names[0])]
+        numbered = any(first == [str(start + k) for k in range(len(first))] for start in (0, 1))  # 0, 1, 2 or 1, 2, 3 …
+        if not texts and len(names) >= 3 and len(first) >= 3 and numbered:
             found = names[0]
     if found is None or len(set(values(found))) < len(values(found)):
         return None
     return found
-
-
-def _numbers_rows(values: Sequence[Any]) -> bool:
-    """Whether a column is 0, 1, 2, … or 1, 2, 3, …"""
-    texts = [str(value) for value in values]
-    return len(texts) >= 3 and any(texts == [str(first + k) for k in range(len(texts))] for first in (0, 1))
 
 
 def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bool = False) -> dict[Hashable, float]:

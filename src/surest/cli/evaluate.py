@@ -100,7 +100,7 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
             say("surest: decided; no further cell is needed. Without --suggest the verdict is shown.", err=True)
         cells = [] if result.certified else result.wanted_cells[: given["suggest"]]
         if given["as_json"]:
-            show_result(result, given, {"suggestions": as_objects(cells)})
+            show_result(result, given, {"suggestions": [{"arm": str(arm), "item": str(item)} for arm, item in cells]})
         else:
             say(as_csv(cells).rstrip("\n"))
         return 0 if result.certified else 3
@@ -122,11 +122,6 @@ def _read(given: Mapping[str, Any]) -> "Table":
             "give one TABLE (arm,item,value); 'surest gate' compares two files of scores (item,value)"
         )
     return table_of(list(files), columns or None, scorer=given["scorer"])
-
-
-def as_objects(cells: Any) -> list[dict[str, Any]]:
-    """Cells as JSON has them."""
-    return [{"arm": str(arm), "item": str(item)} for arm, item in cells]
 
 
 def as_csv(cells: Any) -> str:

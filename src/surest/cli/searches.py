@@ -48,7 +48,11 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
 
     What ends unfinished is kept, and the command that goes on with it is printed.
     """
-    scratch = None if given["study"] is not None else _scratch()
+    folder = (
+        Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
+    )  # where there is room for passing things
+    own = folder / f"surest-{click.get_current_context().command.name}-{secrets.token_hex(4)}.db"
+    scratch = None if given["study"] is not None else own
     storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
     name = str(click.get_current_context().command.name) if scratch is not None else given["study"]
     resumed = scratch is None and SCRATCH.fullmatch(storage) is not None and name in storage
@@ -63,12 +67,6 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
             study.close()
             for end in ("", "-wal", "-shm"):
                 Path(f"{storage.removeprefix('sqlite:///')}{end}").unlink(missing_ok=True)
-
-
-def _scratch() -> Path:
-    """A new file in this folder, or where there is room for passing things."""
-    folder = Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
-    return folder / f"surest-{click.get_current_context().command.name}-{secrets.token_hex(4)}.db"
 
 
 def _opened(storage: str, name: str, labels: Sequence[str], workers: int, settings: Mapping[str, Any]) -> Study:

@@ -154,7 +154,8 @@ def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], sc
 def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any) -> int:
     """Call Python functions, one after the other, or take whatever else Python code gives."""
     wants = "a count" if given["vectorised"] else ""
-    source = kind_of_arms(arms, Scale(), wants=wants) if callable_arms(arms) else None
+    several = arms.values() if isinstance(arms, Mapping) else arms if isinstance(arms, Sequence) else ()
+    source = kind_of_arms(arms, Scale(), wants=wants) if any(map(callable, several)) else None
     labels = source.labels if source is not None else tuple(getattr(arms, "labels", ()))
     if isinstance(source, Functions):
         functions = dict(zip(source.labels, source.functions, strict=True))
@@ -164,12 +165,6 @@ def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms:
     show_result(result, given)
     _again(watch, result, given, "rewards are not kept without --study NAME. ")
     return status_of(result, watch.stopped_by)
-
-
-def callable_arms(arms: Any) -> bool:
-    """Whether Python code gave functions, which are watched while they run."""
-    given = arms.values() if isinstance(arms, Mapping) else arms if isinstance(arms, Sequence) else ()
-    return any(callable(arm) for arm in given)
 
 
 def _searched(

@@ -22,7 +22,7 @@ from surest.result.differences import leads_of, overlap_note
 from surest.result.duels import score_text, wins_note, wins_of
 from surest.result.questions import leading
 from surest.result.words import after_verdict, verdict
-from surest.text import count, counted, guessed, ordinal, seconds_words
+from surest.text import capital, count, counted, guessed, ordinal, seconds_words
 from surest.text import in_markdown as _m
 
 LONG = 280
@@ -109,7 +109,7 @@ def question(problem: Problem) -> str:
 
 def state(result: Result) -> str:
     """Whether it is decided, or else why not."""
-    said = "Decided" if result.certified else result.reason[:1].upper() + result.reason[1:]
+    said = "Decided" if result.certified else capital(result.reason)
     return f"{said}, in a simulation" if result.resampled else said
 
 

@@ -24,7 +24,8 @@ def result_of(
 
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
-    answer, state, scale = running.settled, status_of(running), problem.scale
+    answer, scale = running.settled, problem.scale
+    state = running.status if answer is None else answer.status
     duels = None if state is None else state.duels
     problem = on_players(problem) if problem.algorithm == DUELS else problem
     labels = problem.labels

@@ -89,7 +89,9 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                 ending, ended = between_steps(interrupt), []
             for outcome in ended:
                 problem = _settled(desk, outcome)
-                if problem is not None and ending is None and not _drains(problem, desk):
+                # Where somebody may go on with it, what runs is finished before the run ends.
+                drains = desk.lasting or isinstance(problem, Stop | KeyboardInterrupt)
+                if problem is not None and ending is None and not drains:
                     raise problem
                 flying.pop(outcome.ticket.id, None)
                 if problem is not None or not outcome.begun:
@@ -118,11 +120,6 @@ def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
     except SurestError as problem:
         return problem
     return None
-
-
-def _drains(problem: BaseException, desk: Desk) -> bool:
-    """Whether what runs is finished before the run ends: where somebody may go on with it."""
-    return desk.lasting or isinstance(problem, Stop | KeyboardInterrupt)
 
 
 def _first(ending: BaseException | None, problem: BaseException | None) -> BaseException | None:

@@ -94,15 +94,12 @@ class Session:
         self.events: list[Event] = []
         """The same, one by one."""
         self._priced = problem.cost is not None or problem.budget_cost is not None
-        self._tickets = self._books()
+        self._tickets: Tickets = PullTickets()
+        if problem.items is not None:
+            self._tickets = CellTickets(may_go_ahead=problem.budget is None and problem.budget_cost is None)
+        elif has_queues(problem):
+            self._tickets = ArmTickets(len(problem.labels), problem.options["workers"])
         self._move_on()
-
-    def _books(self) -> Tickets:
-        if self.problem.items is not None:
-            return CellTickets(may_go_ahead=self.problem.budget is None and self.problem.budget_cost is None)
-        if has_queues(self.problem):
-            return ArmTickets(len(self.problem.labels), self.problem.options["workers"])
-        return PullTickets()
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -345,13 +342,11 @@ class Session:
         )  # fmt: skip
         if self.problem.items is None:
             return found
-        names = range(self.problem.items) if items is None else items
-        return replace(found, listed=listed_of(self.running, self.problem, names, self._cells()))
-
-    def _cells(self) -> tuple[IntArray, IntArray, FloatArray]:
-        known = self._list.values
+        names, known = range(self.problem.items) if items is None else items, self._list.values
         places = np.array(list(known), np.int64).reshape(-1, 2)
-        return places[:, 0], places[:, 1], self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
+        values = self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
+        cells = places[:, 0], places[:, 1], values
+        return replace(found, listed=listed_of(self.running, self.problem, names, cells))
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""

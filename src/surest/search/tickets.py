@@ -180,8 +180,8 @@ class CellTickets:
     def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
         assert not isinstance(request, Pull)
         self.request = request
-        wanted = () if request is None else _block(request.arms.tolist(), request.items.tolist())
-        self._lacking = {cell for cell in wanted if cell not in self.values}
+        arms, items = ([], []) if request is None else (request.arms.tolist(), request.items.tolist())
+        self._lacking = {(arm, item) for item in items for arm in arms if (arm, item) not in self.values}
 
     @property
     def missing(self) -> int:
@@ -298,10 +298,6 @@ def taken(again: dict[int, None], k: int) -> list[int]:
     for number in found:
         del again[number]
     return found
-
-
-def _block(arms: Sequence[int], items: Sequence[int]) -> Iterator[Cell]:
-    return ((arm, item) for item in items for arm in arms)
 
 
 SPARE = 32

@@ -152,16 +152,14 @@ class Looks:
         if self.show is None and isinstance(request, Pull) and request.evidence is not None:
             self.points.append(Point(running.pulls, *request.evidence()))
         else:
-            self._see(running, running.status if request is not None else None)
+            status = running.status if request is not None else None
+            if status is not None and status.evidence is not None and status.threshold is not None:
+                self.points.append(Point(running.pulls, status.evidence, status.threshold))
+            if self.show is not None:
+                self.show(running, status)
         self.last = self.clock()
         self.spent += self.last - now if self.pulls >= 0 else 0.0
         self.pulls = running.pulls
-
-    def _see(self, running: Running[Answer], status: Status | None) -> None:
-        if status is not None and status.evidence is not None and status.threshold is not None:
-            self.points.append(Point(running.pulls, status.evidence, status.threshold))
-        if self.show is not None:
-            self.show(running, status)
 
 
 def history() -> Looks:
