@@ -96,10 +96,11 @@ SOME: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
         lambda **s: surest.gate([1.0] * 9, [0.0] * 9, **s),
         ("delta", "margin", "bounds", "minimise", "target", "seed"),
     ),
+    "Champion": (lambda **s: surest.Champion(score, ITEMS, **s), ("delta", "bounds", "minimise", "seed", "budget")),
     "fastest": (lambda **s: surest.fastest({"a": int, "b": str}, max_runs=6, **s), ("delta", "seed")),
 }
 """Doors that take some of the settings, and which."""
-OWN = {"gate": {"margin": (0.1,), "seed": ("soon",)}}
+OWN = {"gate": {"margin": (0.1,), "seed": ("soon",)}, "Champion": {"seed": ("soon",)}}
 """What is fine there: any text is the seed of an order, and a gate has a margin without naming a control."""
 IGNORED: dict[str, Callable[[], Any]] = {
     "vectorised": lambda: surest.identify({"a": [1.0], "b": [0.0]}, vectorised=True),
@@ -112,6 +113,7 @@ IGNORED: dict[str, Callable[[], Any]] = {
     "progress": lambda: surest.gate([1.0], [0.0], progress=False),
     "columns ": lambda: surest.duel(["a", "b"], lambda first, second: "a", columns={"first": "x"}),
     "items": lambda: surest.duel([("a", "b", 1)] * 9, items=ITEMS),
+    "executor  ": lambda: surest.Champion(scored_later, ITEMS, executor=ThreadPoolExecutor(1)),
     "score": lambda: surest.plan(arms=2, baseline=0.1, lift=0.8, score=0.5, runs=1),
     "baseline": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), baseline=0.5, runs=1),
     "workers": lambda: surest.plan(surest.bernoulli([0.9, 0.1]), workers=4, runs=1),

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,7 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
         if given["as_json"]:
             show_result(result, given, {"suggestions": [{"arm": str(arm), "item": str(item)} for arm, item in cells]})
         else:
-            say(as_csv(cells).rstrip("\n"))
+            say(as_csv(COLUMNS[:2], cells).rstrip("\n"))
         return 0 if result.certified else 3
     more = len(result.wanted_cells)
     lines = (
@@ -124,10 +124,8 @@ def _read(given: Mapping[str, Any]) -> "Table":
     return table_of(list(files), columns or None, scorer=given["scorer"])
 
 
-def as_csv(cells: Any) -> str:
-    """Cells as CSV, an arm and an item a row."""
+def as_csv(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS[:2])
-    writer.writerows(cells)
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
     return text.getvalue()

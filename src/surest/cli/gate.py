@@ -1,7 +1,5 @@
 """``surest gate``: is the candidate worse than the baseline? An exit status for a build, a line for its log."""
 
-import csv
-import io
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -113,7 +111,7 @@ def gate(**given: Any) -> int:
         more = {} if given["suggest"] is None else {"next": [list(cell) for cell in cells]}
         print_json({**found.to_dict(), **more, **({} if written is None else {"decision": written})})
     elif given["suggest"] is not None and found.verdict == "undecided":
-        say(as_csv(cells).rstrip("\n"))
+        say(as_csv(("arm", "item"), cells).rstrip("\n"))
     else:
         say(str(found))
         if written is not None:
@@ -155,11 +153,8 @@ def flips_csv(found: Gate) -> str:
     """The items that went from right to wrong, or back."""
     if found.flips is None and found.items_counted:
         raise UsageError("flips are of scores that are right or wrong: the lowest or the highest possible value")
-    text, changed = io.StringIO(), {item for side in found.flips or () for item in side}
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("item", "baseline", "candidate"))
-    writer.writerows(row for row in found.scores if row[0] in changed)
-    return text.getvalue()
+    changed = {item for side in found.flips or () for item in side}
+    return as_csv(("item", "baseline", "candidate"), (row for row in found.scores if row[0] in changed))
 
 
 def _show(given: Mapping[str, Any]) -> int:

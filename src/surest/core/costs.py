@@ -39,10 +39,17 @@ def parted(reward: Any, of: str = "an evaluation") -> Scored:
     value, cost = reward
     if cost is None:
         return Scored(value)
-    cost = cost.item() if isinstance(cost, np.generic) else cost
-    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) < math.inf:
+    number = _number(cost)
+    if number is None:
         raise RewardError(f"the cost of {of} is {cost!r:.60}; give a finite number ≥ 0")
-    return Scored(value, float(cost))
+    return Scored(value, number)
+
+
+def _number(cost: Any) -> float | None:
+    """A cost as a number; None where it cannot be one."""
+    cost = cost.item() if isinstance(cost, np.generic) else cost
+    fits = isinstance(cost, Real) and not isinstance(cost, bool) and 0 <= float(cost) < math.inf
+    return float(cost) if fits else None
 
 
 def checked_prices(cost: Any, labels: tuple[Any, ...] = ()) -> dict[str, float] | float:
@@ -55,10 +62,10 @@ def checked_prices(cost: Any, labels: tuple[Any, ...] = ()) -> dict[str, float] 
 
 
 def _price(value: Any, name: str) -> float:
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < math.inf:
+    number = _number(value)
+    if number is None:
         raise UsageError(f"{name} is {value!r:.60}; give a finite number ≥ 0, for all arms or as {{arm: number}}")
-    return float(value)
+    return number
 
 
 def parse_costs(texts: Sequence[str]) -> dict[str, float] | float:

@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     """What it cost, by unit: $, tokens, s."""
 
 
-class Run(NamedTuple):
+class LoggedRun(NamedTuple):
     """One arm on one task, from one file."""
 
     path: Path
@@ -65,7 +65,7 @@ class Skipped(SourceError):
     """A file that belongs to a log but holds no samples."""
 
 
-def read(path: Path) -> list[Run]:
+def read(path: Path) -> list[LoggedRun]:
     """The runs in a file, whichever tool wrote it: its content tells, not its name."""
     try:
         with path.open("rb") as file:
@@ -115,13 +115,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                     raise SourceError(f"{path}, line {number}: not JSON ({error})") from None
 
 
-def _of_lines(first: Mapping[str, Any]) -> Callable[[Path, list[dict[str, Any]]], list[Run]] | None:
+def _of_lines(first: Mapping[str, Any]) -> Callable[[Path, list[dict[str, Any]]], list[LoggedRun]] | None:
     if "doc_id" in first and ("doc" in first or "resps" in first):
         return _lm_eval
     return _promptfoo if "promptIdx" in first and "score" in first else None
 
 
-def _document(path: Path, data: Mapping[str, Any]) -> list[Run]:
+def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
     """The runs of a file that is one JSON object."""
     results = data.get("results")
     if isinstance(data.get("eval"), dict) and "status" in data:
@@ -171,7 +171,7 @@ def _zipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         return {"status": "started", **json.loads(archive.read("_journal/start.json"))}, samples
 
 
-def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> Run:
+def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]) -> LoggedRun:
     about = header["eval"]
     names = {"model": str(about["model"])} | ({"solver": str(about["solver"])} if about.get("solver") else {})
     for name in ("task_args", "solver_args", "model_args", "model_generate_config"):
@@ -189,7 +189,7 @@ def _inspect(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[st
         found.append(Sample(str(sample["id"]), graded(sample.get("scores") or {}), content, costs))
     status = header.get("status")
     notes = () if status == "success" else (f"{path} is the log of a run with status {status!r}",)
-    return Run(path, str(about.get("task", "")), names, found, None, notes)
+    return LoggedRun(path, str(about.get("task", "")), names, found, None, notes)
 
 
 def _settings(kind: str, given: Any) -> dict[str, str]:
@@ -236,7 +236,7 @@ def _number(value: Any) -> float | None:
 # lm-evaluation-harness
 
 
-def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[Run]:
+def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[LoggedRun]:
     found: dict[str, Sample] = {}
     for line in lines:
         kind = line.get("filter", "none")
@@ -249,7 +249,7 @@ def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[Run]:
     task, time = _task_and_time(path)
     totals = _json(_bytes(path.with_name(f"results_{time}.json")))
     totals = totals if isinstance(totals, dict) else {}
-    return [Run(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
+    return [LoggedRun(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
 
 
 def _task_and_time(path: Path) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def _bytes(path: Path) -> bytes:
 # promptfoo
 
 
-def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
+def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[LoggedRun]:
     runs: dict[int, tuple[dict[str, str], dict[int, Sample]]] = {}
     for result in sorted(results, key=lambda result: result.get("promptIdx", 0)):  # they come as they were done
         provider, prompt = result.get("provider") or {}, result.get("prompt") or {}
@@ -300,7 +300,7 @@ def _promptfoo(path: Path, results: Iterable[Mapping[str, Any]]) -> list[Run]:
         tests[int(result.get("testIdx", len(tests)))] = sample
     alike = len({tuple(names.items()) for names, _ in runs.values()}) < len(runs)
     return [
-        Run(path, "", names | ({"column": f"column {at + 1}"} if alike else {}), _told_apart(tests), "score")
+        LoggedRun(path, "", names | ({"column": f"column {at + 1}"} if alike else {}), _told_apart(tests), "score")
         for at, (names, tests) in runs.items()
     ]
 
@@ -439,7 +439,7 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
     return Logs(_priced(Table(tuple(rows), items, values), runs, arms), chosen, (*notes, *unpaired))
 
 
-def _priced(table: Table, runs: list[Run], arms: Sequence[str]) -> Table:
+def _priced(table: Table, runs: list[LoggedRun], arms: Sequence[str]) -> Table:
     """The table with what a sample of each arm costs on average, in the first unit that is known, and not 0, of all arms."""
     for unit in ("$", "tokens", "s"):
         cells = [
@@ -455,9 +455,9 @@ def _priced(table: Table, runs: list[Run], arms: Sequence[str]) -> Table:
     return table
 
 
-def _runs(paths: list[Path]) -> tuple[list[Run], list[str]]:
+def _runs(paths: list[Path]) -> tuple[list[LoggedRun], list[str]]:
     """The runs in files and folders. A folder may hold other files, which are said; a file that is named must be a log."""
-    runs: list[Run] = []
+    runs: list[LoggedRun] = []
     notes: list[str] = []
     totals: list[tuple[Path, str]] = []
     for path in paths:
@@ -475,7 +475,7 @@ def _runs(paths: list[Path]) -> tuple[list[Run], list[str]]:
     return runs, [*notes, *(said for folder, said in totals if folder not in beside)]
 
 
-def _scorer(runs: list[Run], asked: str | None) -> str:
+def _scorer(runs: list[LoggedRun], asked: str | None) -> str:
     """The scorer that counts: what was asked for, or the only one that there is."""
     known = [list(dict.fromkeys(name for sample in run.samples for name in sample.scores)) for run in runs]
     empty = next((run for run, names in zip(runs, known, strict=True) if not names), None)
@@ -499,7 +499,7 @@ def _scorer(runs: list[Run], asked: str | None) -> str:
     raise SourceError(f"{runs[lacking].path} has {wanted}; {other}it has {', '.join(known[lacking])}")
 
 
-def _arms(runs: list[Run]) -> tuple[list[str], list[str]]:
+def _arms(runs: list[LoggedRun]) -> tuple[list[str], list[str]]:
     """A label for each run: what differs between the runs of a task; and a note where only the file tells them apart."""
     kinds = list(dict.fromkeys(kind for run in runs for kind in run.names))
     differing = []
@@ -525,11 +525,11 @@ def _arms(runs: list[Run]) -> tuple[list[str], list[str]]:
     return told, notes
 
 
-def _key(run: Run, item: str, tasks: bool) -> str:
+def _key(run: LoggedRun, item: str, tasks: bool) -> str:
     return f"{run.task}/{item}" if tasks else item
 
 
-def _check_contents(run: Run, contents: dict[str, tuple[str, Path]], tasks: bool) -> None:
+def _check_contents(run: LoggedRun, contents: dict[str, tuple[str, Path]], tasks: bool) -> None:
     """Refuse samples of the same name that are not the same."""
     for sample in run.samples:
         if sample.content is not None:
@@ -541,7 +541,7 @@ def _check_contents(run: Run, contents: dict[str, tuple[str, Path]], tasks: bool
                 )
 
 
-def _means(run: Run, scorer: str) -> tuple[dict[str, float], bool]:
+def _means(run: LoggedRun, scorer: str) -> tuple[dict[str, float], bool]:
     """The value of each sample, the mean over its epochs; and whether there were several."""
     found: dict[str, list[float]] = {}
     for sample in run.samples:

@@ -96,7 +96,7 @@ def intervals(arms: ArmTable) -> ArmPicture | None:
     ends = [v for i in shown for v in (arms.rows[i].mean, arms.rows[i].low, arms.rows[i].high) if not math.isnan(v)]
     if not ends:
         return None
-    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
+    line = marked(arms)
     axis = Axis([*ends, *([] if math.isnan(line) else [line])], LEFT, RIGHT)
     rows = []
     for k, i in enumerate(shown):
@@ -104,11 +104,20 @@ def intervals(arms: ArmTable) -> ArmPicture | None:
         bounds = "" if math.isnan(arm.low) else f", {arms.number(arm.low)} – {arms.number(arm.high)}"
         title = f"{visible(str(arm.label))}: {arms.number(arm.mean)}{bounds}"
         rows.append(_row(arms, i, k, title, axis, arm.low, arm.high, arm.mean))
+    return _picture(arms, rows, axis, line, interval_words(arms, shown))
+
+
+def marked(arms: ArmTable) -> float:
+    """Where intervals have a line: at the bar, or the mean of the one arm that is chosen; NaN where they have none."""
+    return arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
+
+
+def interval_words(arms: ArmTable, shown: Sequence[int]) -> list[str]:
+    """What stands below the intervals of arms, in two lines, or, where there are only means, in one."""
     what = "mean" if arms.smallest else "mean reward"
-    if not any(arms.rows[i].low < arms.rows[i].high for i in shown):
-        return _picture(arms, rows, axis, line, [what])
     hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
-    return _picture(arms, rows, axis, line, [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"])
+    bounded = any(arms.rows[i].low < arms.rows[i].high for i in shown)
+    return [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"] if bounded else [what]
 
 
 def leads(arms: ArmTable, drawn: DrawnLeads | None) -> ArmPicture | None:

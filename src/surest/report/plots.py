@@ -10,12 +10,12 @@ import numpy as np
 
 from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
-from surest.report.pictures import share_of, tick_text
+from surest.report.pictures import interval_words, marked, share_of, tick_text
 from surest.result.data import Result
 from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import score_text, wins_of
 from surest.result.table import ArmTable
-from surest.text import count, percent, shortened, visible
+from surest.text import count, shortened, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,14 +137,10 @@ def draw_intervals(ax: "Axes", arms: ArmTable, note: str = "") -> None:
         if not math.isnan(arm.mean):
             mark, inside = "D" if i in arms.chosen else "o", "none" if out else colour
             ax.plot(arm.mean, row, mark, color=colour, markersize=6, markerfacecolor=inside, zorder=3)
-    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
+    line, words = marked(arms), interval_words(arms, shown)
     if not math.isnan(line) and len(arms) > 1:
         ax.axvline(line, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
-    bounded = any(arms.rows[i].low < arms.rows[i].high for i in shown)
-    what = "mean" if arms.smallest else "mean reward"
-    hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
-    label = f"{what}, {percent(1 - arms.delta)} interval of each arm{hollow}"
-    ax.set_xlabel(_with_note(label, note) if bounded else what)
+    ax.set_xlabel(_with_note(" ".join(words), note if len(words) > 1 else ""))
     ax.margins(x=0.04)
 
 

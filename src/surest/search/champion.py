@@ -7,6 +7,7 @@ from concurrent.futures import Executor, wait
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from math import nan
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,9 @@ from surest.core.scale import checked_scale
 from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order
 from surest.search.executor import IN_FLIGHT
+from surest.search.loop import check_in_flight
 from surest.study.champions import Kept, Memory
+from surest.text import counted
 
 Cell = tuple[bool, int]
 """Whether it is the champion's, and the item's place on the list."""
@@ -52,8 +55,7 @@ class Challenge:
     def __str__(self) -> str:
         if not self.number:
             return self.note
-        plural = "" if self.evaluations == 1 else "s"
-        said = f"{self.verdict} after {self.items_counted:,} items and {self.evaluations:,} evaluation{plural}"
+        said = f"{self.verdict} after {self.items_counted:,} items and {counted(self.evaluations, 'evaluation')}"
         said += f", {self.difference:+.3g} on these items" if self.items_counted else ""
         return said + (f": {self.note}" if self.note else "")
 
@@ -129,25 +131,27 @@ class Champion:
         budget: int | None = None,
         progress: Callable[[Challenge], object] | None = None,
     ) -> None:
-        problem_of(2, delta=delta)  # refuses what it cannot be
+        problem_of(2, delta=delta, budget=budget)  # refuses what they cannot be
+        check_in_flight(in_flight)
         self.score, self.items = score, list(items)
         self._scale = checked_scale(bounds, minimise)
         if not self.items:
             raise UsageError("there are no items; give at least one")
-        if not 0 <= worth < self._scale.width:
+        real = isinstance(worth, Real) and not isinstance(worth, bool)
+        if not real or not 0 <= worth < self._scale.width:
             raise UsageError(f"worth is {worth}; it must be at least 0 and below {self._scale.width:g}")
-        if in_flight < 1 or (budget is not None and budget < 1):
-            raise UsageError("in_flight and budget must be at least 1")
+        if budget is not None and budget < 1:
+            raise UsageError("budget is 0; it must be at least 1")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
+            raise UsageError(f"seed is {seed!r:.60}; give a whole number or a text")
+        if executor is not None and _is_async(score):
+            raise UsageError("executor goes with a score that is called, and this one is awaited; leave it out")
         self.delta, self.worth = float(delta), float(worth)
         self._executor, self._in_flight, self._budget, self._progress = executor, in_flight, budget, progress
         self._seed = secrets.token_hex(16) if seed is None else str(seed)
         listed = sha256("\n".join(map(repr, self.items)).encode(errors="replace")).hexdigest()
-        settings = {
-            "items": listed,
-            "bounds": [self._scale.low, self._scale.high],
-            "minimise": minimise,
-            "delta": delta,
-        }
+        ends = [self._scale.low, self._scale.high]
+        settings = {"items": listed, "bounds": ends, "minimise": minimise, "delta": delta}
         self._book = Memory(self.delta) if storage is None else Kept(storage, name, settings, self.delta)
 
     @property
@@ -166,7 +170,7 @@ class Champion:
         """Let a candidate challenge the champion; the first one becomes the champion without an evaluation."""
         if _is_async(self.score):
             raise UsageError("score is an async function: use await champion.achallenge(…)")
-        run = _Run(self, candidate, 1 if self._executor is None else self._in_flight)
+        run = _UnderWay(self, candidate, 1 if self._executor is None else self._in_flight)
         for cells in run.steps():
             if self._executor is None:
                 for cell in cells:
@@ -188,7 +192,7 @@ class Champion:
 
         if not _is_async(self.score):
             raise UsageError("score is not an async function: use champion.challenge(…)")
-        run = _Run(self, candidate, self._in_flight)
+        run = _UnderWay(self, candidate, self._in_flight)
 
         async def told(cell: Cell) -> None:
             run.tell(cell, await self.score(*run.call(cell)))
@@ -200,7 +204,7 @@ class Champion:
         return run.found
 
 
-class _Run:
+class _UnderWay:
     """A challenge under way: which cells to evaluate next, and what they say."""
 
     def __init__(self, of: Champion, candidate: Any, width: int) -> None:
