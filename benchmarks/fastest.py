@@ -1,7 +1,7 @@
 """`surest fastest` beside hyperfine: runs needed, and how often each is wrong when the machine is noisy.
 
     python benchmarks/fastest.py                    # simulated machines: the tables of docs/fastest.md
-    python benchmarks/fastest.py --real FILE        # gzip -1, -6 and -9 of FILE by both, on this machine
+    python benchmarks/fastest.py --real FILE        # gzip -1, gzip -6, xz -0 and bzip2 of FILE by both, on this machine
 
 Hyperfine's rule, as its version 1.15 has it: each command is run by itself, at least 10 times and for at least 3 seconds, one
 command after the other, and the one with the smallest mean is named.
@@ -127,7 +127,7 @@ def row(machine: str, noise: float, slower: float, sessions: int, sessions_of_su
 
 def real(path: str, sessions: int) -> None:
     """Runs and seconds that each takes, and what it names, on the same commands."""
-    commands = [f"gzip -{level} -k -c {path}" for level in (9, 6, 1)]
+    commands = [f"{program} -k -c {path}" for program in ("bzip2", "xz -0", "gzip -6", "gzip -1")]
     print("| session | hyperfine: runs | seconds | named | surest: runs | seconds | named |")
     print("|---|---|---|---|---|---|---|")
     for session in range(1, sessions + 1):
@@ -135,17 +135,17 @@ def real(path: str, sessions: int) -> None:
             export = Path(folder, "times.json")
             began = time.perf_counter()
             subprocess.run(
-                ["hyperfine", "-N", "--style", "none", "--export-json", export, *commands],
+                ["hyperfine", "--style", "none", "--export-json", export, *commands],
                 check=True,
                 capture_output=True,
             )
             took = time.perf_counter() - began
             rows = json.loads(export.read_text())["results"]
         first = min(rows, key=lambda row: row["mean"])
-        found = surest.fastest(commands, shell="none")
+        found = surest.fastest(commands, by="cpu")
         print(
-            f"| {session} | {sum(len(row['times']) for row in rows)} | {took:.1f} | {first['command'].split()[1]} | "
-            f"{found.runs} | {found.seconds:.1f} | {found.best.split()[1]}{'' if found.certified else ' (not decided)'} |"
+            f"| {session} | {sum(len(row['times']) for row in rows)} | {took:.1f} | {first['command'][:7]} | "
+            f"{found.runs} | {found.seconds:.1f} | {found.best[:7]}{'' if found.certified else ' (not decided)'} |"
         )
         sys.stdout.flush()
 

@@ -46,6 +46,30 @@ def test_over_all_orders_the_mean_wealth_beside_predictions_is_at_most_1() -> No
     assert 0.9 < worst(lists) <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("trial", range(6))
+def test_no_prefix_of_any_order_lets_the_wealth_grow(trial: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ville's inequality needs: wealth depends on the items seen alone, and its next mean, given these, is no larger."""
+    monkeypatch.setattr(evidence, "EVERY", 1 + trial % 2)
+    rng, total = np.random.default_rng([9, trial]), 5
+    scores = rng.integers(0, 2, (5, total)) if trial < 3 else rng.random((5, total))
+    old, new, older = scores[0].astype(float), scores[1].astype(float), scores[2:].astype(float)
+    more = directions(old, older)
+    for up, beyond in ((1, 0.0), (-1, 0.0), (1, 0.07)):
+        x, wealth = up * float(np.mean(new - old)) + beyond, dict[tuple[int, ...], float]()
+        for order in permutations(range(total)):
+            at = list(order)
+            path = np.ascontiguousarray((new - old)[at])
+            told = Predictions(old[at], more[at]).extend(path).copy()
+            path, told = (path, told) if up > 0 else (-path, np.ascontiguousarray(mirrored(told)))
+            for t in range(total + 1):
+                bets = path[:t].copy(), told[:t].copy(), 0, float(total), x, 1e300, x < 0, PLAIN, new_state()
+                now = lists.bet_above(*bets)[1] if t else 1.0
+                assert wealth.setdefault(order[:t], now) == pytest.approx(now, rel=1e-12)
+        for seen in [some for some in wealth if len(some) < total]:
+            following = [wealth[(*seen, item)] for item in range(total) if item not in seen]
+            assert np.mean(following) <= wealth[seen] * (1 + 1e-12)
+
+
 MISTAKES = {
     "a prediction that saw the item": (
         "for s in range(counted, start):",
