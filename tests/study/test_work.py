@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
 from surest.search.session import Ticket
+from surest.study.memory import MemoryStore
 from surest.study.sql import SqlStore
 from surest.study.study import Study
 from surest.study.telling import take_over
-from surest.study.work import work_on
+from surest.study.work import StudyDesk, work_on
 from surest.study.workers import own_name
 from waiting import until
 
@@ -113,3 +115,31 @@ def test_what_ends_together_is_written_together(tmp_path: Path, monkeypatch: pyt
         map(len, surest.open_study(**kept).session().result(items=range(60)).table.values())
     )
     assert len(written) <= result.evaluations
+
+
+def test_quick_evaluations_share_a_transaction_and_slow_ones_take_no_more_than_they_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study, now, asked = (
+        open_study(MemoryStore(), "quick", ["a", "b"], 0.1, algorithm="naive-best-arm", seed=1),
+        [0.0],
+        [],
+    )
+    exchange = study.exchange
+
+    def slowly(told, k: int):
+        now[0] += 1.0
+        asked.append((len(told), k))
+        return exchange(told, k)
+
+    monkeypatch.setattr("surest.study.work.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(study, "exchange", slowly)
+    desk = StudyDesk(study)
+    for seconds in [0.0] * 6 + [5.0] * 6:
+        now[0] += seconds
+        for ticket in desk.ask(4):
+            desk.tell(ticket, 0.5)
+    assert asked == [(0, 4), (4, 8), (8, 12), (12, 16), (16, 4), (4, 4)]
+    desk.give_back([])
+    progress = study.status()
+    assert (progress.told, progress.out) == (48, 0)
