@@ -263,14 +263,10 @@ class Departure(TranscriptError):
 
 def departure(session: "Session", message: str, ticket: int) -> TranscriptError:
     """The log does not fit: a `Departure` where the guarantee of the algorithm holds whatever is pulled when."""
-    return Departure(message, ticket) if may_be_told(session) else TranscriptError(message)
-
-
-def may_be_told(session: "Session") -> bool:
-    """Whether the algorithm of a session may be told what to ask: its guarantee holds whatever is pulled when."""
     from surest.algorithms import lookup  # most of what is asked of a study needs none
 
-    return lookup(session.problem.algorithm).any_sampling
+    may_be_told = lookup(session.problem.algorithm).any_sampling
+    return Departure(message, ticket) if may_be_told else TranscriptError(message)
 
 
 def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script":
@@ -323,14 +319,6 @@ def requests_ahead(session: "Session") -> list[Recorded]:
     return found
 
 
-def unneeded(session: "Session", requests: Sequence[Recorded]) -> bool:
-    """Whether requests after the end had been announced, so that it may have come before they were needed.
-
-    A script does not say which of its requests had been announced; an algorithm that needs them all does not end before.
-    """
-    return session.scripted or list(requests) == requests_ahead(session)[: len(requests)]
-
-
 def _recorded(request: Pull, first: int) -> Recorded:
     return Recorded(first, request.total, str(request.statistic), runs_of(request))
 
@@ -339,8 +327,8 @@ def check_under_way(session: "Session", written: Sequence[Recorded]) -> None:
     """See that the requests which are being answered are those of the session."""
     asked, position = requests_ahead(session), session.running.pulls
     fits = list(written[: len(asked)]) == asked[: len(written)]  # some are not written down yet, or others have gone on
-    if session.finished:
-        fits = unneeded(session, written)
+    if session.finished:  # what had been announced may not be needed any more; a script does not say what was announced
+        fits = session.scripted or list(written) == asked[: len(written)]
     if not fits:
         said = f"ticket {position}: the log says {written[0]}, and {session.running.name} otherwise"
         raise departure(session, said, position)

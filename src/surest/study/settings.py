@@ -257,11 +257,6 @@ def short(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def keys_of(items: Sequence[Item]) -> str:
-    """The first few of many items."""
-    return some([item.key for item in items]) or "none"
-
-
 def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
     """What to say of an unknown study."""
     if log is None:
@@ -287,7 +282,8 @@ def check_agrees(
     if labels is not None and labels != study.labels[: len(labels)]:
         differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"
     if listed and listed != study.items:
-        differ += f"{', ' if differ else ''}items {keys_of(study.items)}, not {keys_of(listed)}"
+        there, asked = [item.key for item in study.items], [item.key for item in listed]
+        differ += f"{', ' if differ else ''}items {some(there) or 'none'}, not {some(asked)}"
     if differ:
         raise UsageError(
             f"study {study.name!r} was made with {differ}; leave these out, or give the study another name"

@@ -342,16 +342,17 @@ class SqlLog:
             self.value(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study)
         opened = f"FROM surest_tickets{self.driver.by_open} WHERE study = s.id AND reward IS NULL"
         query = (
-            f"SELECT {self.driver.now}, s.paused, (SELECT max(arm) FROM surest_arms WHERE study = s.id), "
-            "(SELECT max(id) FROM surest_tickets WHERE study = s.id), "
+            f"SELECT {self.driver.now}, s.paused, "
+            "(SELECT coalesce(max(arm), -1) + 1 FROM surest_arms WHERE study = s.id), "
+            "(SELECT coalesce(max(id), -1) + 1 FROM surest_tickets WHERE study = s.id), "
             f"(SELECT count(*) {opened}), (SELECT count(*) {opened} AND lease <= {self.driver.now}) "
             "FROM surest_studies s WHERE s.id = ?"
         )
         row = self.row(query, study)
         if row is None:
             return None
-        now, paused, arm, ticket, waits, expired = row
-        return Facts(float(now), bool(paused), _after(arm), _after(ticket), int(waits), int(expired))
+        now, paused, *counts = row
+        return Facts(float(now), bool(paused), *map(int, counts))
 
     def set_paused(self, study: int, paused: bool) -> None:
         self.execute("UPDATE surest_studies SET paused = ? WHERE id = ?", int(paused), study)
@@ -447,10 +448,6 @@ class SqlLog:
             "LEFT JOIN surest_events e ON e.id = c.last ORDER BY c.last"
         )
         return [Counted(arm, kind, times, reason or "") for arm, kind, times, reason in self.execute(query, study)]
-
-
-def _after(last: Any) -> int:
-    return 0 if last is None else int(last) + 1
 
 
 def _recorded(row: Sequence[Any]) -> Recorded:

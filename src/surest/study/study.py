@@ -334,9 +334,10 @@ class Study:
 
     def export(self) -> dict[str, Any]:
         """All of the study as plain data: what ``surest study export`` writes and ``import_study`` reads."""
-        from surest.study.transfer import export_study
+        from surest.study.transfer import export_text
 
-        return export_study(self)
+        found: dict[str, Any] = msgspec.json.decode(b"".join(export_text(self)))
+        return found
 
     def session(self, *, record: bool = False, on_request: "Looks | None" = None) -> "Session":
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""

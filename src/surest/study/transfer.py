@@ -74,12 +74,6 @@ class Export(msgspec.Struct, forbid_unknown_fields=True):
     """For the reader; an import computes it anew, and checks that its rewards are those of it."""
 
 
-def export_study(study: Study) -> dict[str, Any]:
-    """All of a study as plain data."""
-    found: dict[str, Any] = msgspec.json.decode(b"".join(export_text(study)))
-    return found
-
-
 def export_text(study: Study) -> Iterator[bytes]:
     """All of a study as JSON, piece by piece: however long it is, little of it is in memory.
 
