@@ -304,8 +304,8 @@ def track_and_stop(threshold: Callable[[Seen], float]) -> Rule:
             return None  # weights are not defined by the paper's nested search at means of 0 and 1
         if counts.min() <= max(sqrt(t) - n / 2, 0):
             return {pull(a) for a in top(-counts, list(range(n)))}
-        if t % 3:
-            return None  # a third of them will do: the search for weights takes its time
+        if t % 3:  # the search for weights takes its time: a third of them will do, but it must not stop
+            return {pull(a) for a in range(n)}
         lack = t * slow_weights(means)[0] - counts
         return {pull(a) for a in range(n) if lack[a] > lack.max() - 1e-3 * t**0.5}
 

@@ -9,7 +9,7 @@ from scipy.special import betaln, zeta
 
 from agreement.rivals_transcription import slow_weights
 from surest.algorithms import start
-from surest.arms import divergence
+from surest.lab import divergence
 from surest.lab.kernels.constants import ASKED, ATOMS, TRACK_GLOBAL
 from surest.lab.kernels.constants import EPOCH_POWER as POWER
 from surest.lab.kernels.constants import EPOCH_RATIO as RATIO

@@ -1,4 +1,4 @@
-"""Mistakes put into the source of the evidence on lists of items, to see them noticed."""
+"""Mistakes put into sources, to see them noticed."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,18 @@ from types import ModuleType
 
 from surest.evidence.lists import race as items
 from surest.kernels import lists
+
+
+def mistakes_in(path: Path) -> list[tuple[str, str, str, str]]:
+    """Of each mistake in a file: the module, who sees it, what stands there, and what stands there instead."""
+    found, module = [], ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            module = line[1:-1]
+        elif line and not line.startswith("#"):
+            who, right, wrong = re.fullmatch(r"([\w -]+): (.*) => (.*)", line.replace("\\n", "\n"), re.DOTALL).groups()  # type: ignore[union-attr]
+            found.append((module, who, right, "" if wrong == "(nothing)" else wrong))
+    return found
 
 
 def source_of(module: ModuleType) -> str:

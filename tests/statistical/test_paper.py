@@ -1,9 +1,11 @@
 """The paper's lemmas, theorems and figures, each as a check; and the checks can fail: seeded mistakes are caught by them."""
 
+import importlib
 import inspect
 import sys
 import time
 from math import e, exp, log
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -13,17 +15,8 @@ from agreement import paper_transcription as slow
 from agreement.paper_agreement import LEAN, check_agreement, check_scripted_stars
 from statistical import paper_claims as claims
 from statistical.list_tables import MANY
-from surest.algorithms.paper import (
-    best_arm_est,
-    expected_time,
-    group_elim,
-    iter_elim,
-    mean_est,
-    naive,
-    var_est,
-    var_test,
-    vd_best_arm_id,
-)
+from statistical.race_mutants import mistakes_in
+from surest.algorithms.paper import expected_time, naive, var_est, var_test, vd_best_arm_id
 from surest.algorithms.paper.constants import Constants
 from surest.arms.finite import finite_arms
 from surest.arms.instances import example1, lower_bound_instance, parse_source
@@ -291,60 +284,6 @@ def check_star_pulls() -> None:
     claims.check_identifier(claims.start_star, claims.FOUR, 20, 6836, 0.06)
 
 
-MUTANTS = [  # module, its text, the mistake, who catches it
-    (var_test, "variance > tau", "variance >= tau", check_var_test_boundary),
-    (var_test, "log(1 / delta)", "log(1 / (10 * delta))", claims.check_mean_est_pulls),
-    (var_test, "log(1 / delta)", "log(1 / (10 * delta))", claims.check_group_elim),
-    (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_mean_est_pulls),
-    (var_test, "c / tau * log(1 / delta)", "c / tau", claims.check_group_elim),
-    (var_test, "2.0 * times", "2.0 * (times // 2)", agrees("VarTest")),
-    (var_est, "tau <= ell", "tau < ell", check_var_est_boundary),
-    (var_est, "delta / constants.var_test_delta", "delta", claims.check_mean_est_pulls),
-    (var_est, "tau = 0.5**r", "tau = 0.25**r", agrees("VarEst")),
-    (mean_est, "constants.mean_est_log / delta", "constants.mean_est_log / (10 * delta)", check_vd_pulls),
-    (mean_est, "rate * log(constants.mean_est_log / delta)", "rate", check_vd_pulls),
-    (mean_est, "* variance / epsilon**2", "* variance / epsilon", claims.check_naive),
-    (mean_est, "* variance / epsilon**2", "* 0.25 / epsilon**2", claims.check_mean_est_pulls),
-    (naive, ">= means.max() - epsilon_r", "> means.max() - epsilon_r", check_naive_boundary),
-    (naive, "delta_r / len(left)", "delta_r", claims.check_naive),
-    (
-        naive,
-        "delta / (constants.naive_delta * r**2)",
-        "10 * delta / (constants.naive_delta * r**2)",
-        claims.check_naive,
-    ),
-    (naive, "ceil_log2(1 / epsilon) + 1", "ceil_log2(1 / epsilon)", claims.check_naive_est),
-    (naive, "ceil_log2(1 / epsilon) + 1", "ceil_log2(1 / epsilon)", agrees("NaiveBestArmEst")),
-    (group_elim, "len(members) >= 2", "len(members) >= 1", agrees("GroupElim")),
-    (group_elim, "(len(means) + 1) // 2", "(len(means) + 2) // 2", agrees("GroupElim")),
-    (group_elim, "np.argsort(-means", "np.argsort(means", claims.check_group_elim),
-    (
-        group_elim,  # as the pseudocode has it: drop what is below the median, which is nothing where all tie
-        'np.argsort(-means, kind="stable")[: (len(means) + 1) // 2]',
-        "np.flatnonzero(means >= np.median(means))",
-        claims.check_ties_end,
-    ),
-    (iter_elim, "> constants.iter_stop", ">= constants.iter_stop", agrees("IterElim")),
-    (iter_elim, "beta**r * (1 - beta) * epsilon", "(1 - beta) * epsilon", agrees("IterElim")),
-    (iter_elim, "(1 - beta) * epsilon", "epsilon", claims.check_iter_elim),
-    (iter_elim, "recycled.append(bin_)", "recycled = [bin_]", agrees("IterElim")),
-    (best_arm_est, "1 / epsilon > log", "1 / epsilon <= log", agrees("BestArmEst")),
-    (best_arm_est, "delta / constants.best_parts", "10 * delta / constants.best_parts", claims.check_best_arm_est),
-    (vd_best_arm_id, "> constants.main_stop", ">= constants.main_stop", check_vd_stopping_boundary),
-    (vd_best_arm_id, "if abs(means[left == first]", "if (means[left == first]", check_vd_stops_either_way),
-    (group_elim, "(len(means) + 1) // 2", "len(means)", claims.check_reduction),
-    (vd_best_arm_id, ">= means[left == first]", "> means[left == first]", check_vd_elimination_boundary),
-    (vd_best_arm_id, "delta / (constants.main_delta", "10 * delta / (constants.main_delta", check_vd_pulls),
-    (vd_best_arm_id, "delta_r / constants.main_parts_delta", "delta_r", check_vd_pulls),
-    (vd_best_arm_id, "constants.main_delta * r**2", "constants.main_delta", agrees("VD-BestArmId")),
-    (vd_best_arm_id, "best_arm_est(others,", "best_arm_est(left,", agrees("VD-BestArmId", as_printed=True)),
-    (expected_time, "(r if i < winner else r - 1)", "r", check_stars),
-    (expected_time, "(1 if copy.request is None", "(0 if copy.request is None", check_stars),
-    (expected_time, "2**i * (copy.pulls", "(copy.pulls", check_stars),
-    (expected_time, "delta / 2**i, rng=own", "10 * delta / 2**i, rng=own", check_star_pulls),
-]
-
-
 def mutate(module: ModuleType, right: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a changed copy of a module's functions wherever the true ones are used."""
     source = inspect.getsource(module)
@@ -375,10 +314,14 @@ def test_what_the_paper_says(check) -> None:
     check()
 
 
-@pytest.mark.parametrize(
-    ("module", "right", "wrong", "check"), MUTANTS, ids=lambda part: part if isinstance(part, str) else ""
-)
-def test_a_mistake_is_caught(module, right, wrong, check, monkeypatch: pytest.MonkeyPatch) -> None:
-    mutate(module, right, wrong, monkeypatch)
+MISTAKES = mistakes_in(Path(__file__).with_name("paper_mistakes.txt"))
+
+
+@pytest.mark.parametrize(("module", "caught_by", "right", "wrong"), MISTAKES)
+def test_a_mistake_is_caught(module, caught_by, right, wrong, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a check of the claims or of a boundary, or where it no longer agrees with the transcription."""
+    how, _, name = caught_by.rpartition(" ")
+    check = agrees(name, as_printed=how == "as printed") if how else {**vars(claims), **globals()}[name]
+    mutate(importlib.import_module(f"surest.algorithms.paper.{module}"), right, wrong, monkeypatch)
     with pytest.raises((AssertionError, ValueError)):  # a wrong result, or a request that makes no sense
         check()
