@@ -71,7 +71,7 @@ class Duels:
             require(fits, "there are not so many bets as duels")
             for a, b, bets in zip(line["first"], line["second"], line["bets"], strict=True):
                 fits = a < self.n and b < self.n and a != b and len(bets) == 4
-                require(fits, "this is no duel of two arms with its bets")
+                require(fits, "this is not a duel of two arms with its bets")
                 most = 0.9 / (0.5 + self.epsilon) + 1e-12
                 require(max(bets[2:]) <= most, "a bet against an arm may lose more than there is")
                 self.placed.append((a, b, bets))

@@ -185,5 +185,5 @@ def test_at_every_door(tmp_path: Path) -> None:
     assert weighted.estimated.evaluations == 100  # 20 clusters
     assert weighted.estimated.low <= 0.8 <= weighted.estimated.high
     for settings in ({"top": 1}, {"above": 0.5}):
-        with pytest.raises(UsageError, match="estimate goes with"):
+        with pytest.raises(UsageError, match="estimate requires"):
             evaluated(**settings)

@@ -146,7 +146,7 @@ def test_scores_of_a_log_that_break_it_certify_nothing() -> None:
 def test_doors_that_do_not_heed_it_refuse_it(tmp_path: Path) -> None:
     table = {"a": [0.6] * 20, "b": [0.5] * 20, "c": [0.55] * 20}
     for asked in ({"top": 2}, {"above": 0.5}, {"control": "a"}):
-        with pytest.raises(UsageError, match="does not heed spread"):
+        with pytest.raises(UsageError, match="does not support spread"):
             surest.evaluate(table, spread=0.2, **asked)
     with pytest.raises(RewardError, match=r"arms 'a' and 'b' scored 0.6 and 0.5 on item 0"):
         surest.evaluate(table, spread=0.05)

@@ -71,7 +71,7 @@ def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
         read_csv(path, "z")
     with pytest.raises(SourceError, match="no column 'instance'"):
         read_csv(write(tmp_path, PLAIN), "x")
-    with pytest.raises(SourceError, match="goes with a CSV file"):
+    with pytest.raises(SourceError, match="applies to a CSV file"):
         parse_source("example1:3", "x")
     single = write(tmp_path, "instance,arm,value\nonly,a,1\n")
     assert read_csv(single).labels == read_csv(single, "only").labels == ("a",)
@@ -198,7 +198,7 @@ def test_other_names_and_other_columns(tmp_path: Path) -> None:
         ({"arm": "model", "value": "points"}, "'points' is missing"),
         ({"arm": "model", "value": "model"}, "cannot be two things"),
         ({"arms": "model"}, "'arms' is not one of arm, value, instance, count"),
-        ({"arm": ""}, "must be a text"),
+        ({"arm": ""}, "must be text"),
     ]:
         with pytest.raises(SourceError, match=message):
             read_csv(path, columns=columns)

@@ -42,7 +42,7 @@ def test_frames_that_cannot_be_arms(kind: Any) -> None:
         surest.identify(kind(LONG), columns={"value": "clicked"})
     with pytest.raises(SourceError, match="no column 'variant'"):
         surest.identify(kind({"arm": ["a"], "clicks": [1], "impressions": [2]}), columns={"arm": "variant"})
-    with pytest.raises(UsageError, match="goes with a file or a DataFrame"):
+    with pytest.raises(UsageError, match="applies to a file or a DataFrame"):
         surest.identify({"a": A, "b": B}, columns={"arm": "variant"})
 
 

@@ -165,9 +165,9 @@ def test_what_a_call_would_ignore_is_refused(keyword: str) -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_doors_to_fresh_draws_refuse_what_belongs_to_lists(name: str) -> None:
     for door in FRESH.values():
-        with pytest.raises(surest.errors.UsageError, match=f"{name} goes with a list of items"):
+        with pytest.raises(surest.errors.UsageError, match=f"{name} requires a list of items"):
             door(**{name: GOOD[name]})
-    with pytest.raises(surest.errors.UsageError, match="repeats goes with functions and items"):
+    with pytest.raises(surest.errors.UsageError, match="repeats applies to functions and items"):
         LISTS["evaluate a table"](repeats=3)
 
 

@@ -101,7 +101,7 @@ def test_a_gate_whose_list_is_only_a_number_is_valid(tmp_path: Path) -> None:
 
 
 def test_items_that_are_written_alike_are_refused() -> None:
-    with pytest.raises(UsageError, match="written alike"):
+    with pytest.raises(UsageError, match="have the same name in the file"):
         decision_of_gate(surest.gate({1: 0.5, "1": 0.5}, {1: 0.5, "1": 0.5}))
 
 

@@ -312,5 +312,5 @@ def test_an_exact_tie_is_told(tmp_path: Path) -> None:
 
 
 def test_items_that_are_written_alike_are_refused() -> None:
-    with pytest.raises(UsageError, match="two items are written alike"):
+    with pytest.raises(UsageError, match="two items have the same name in the file"):
         decision_on_items(surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1))

@@ -47,5 +47,5 @@ def test_pages_and_notebooks_show_it_with_labels_escaped(result: surest.Result, 
 def test_matplotlib_draws_it(result: surest.Result) -> None:
     ax = result.plot()
     assert [text.get_text().split()[0] for text in ax.get_yticklabels()] == ["good", "<b>&bad", "worse"]
-    with pytest.raises(UsageError, match="no search by duels"):
+    with pytest.raises(UsageError, match="not a search by duels"):
         surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).plot("duels")

@@ -326,7 +326,7 @@ def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
         "a file counts as a function"
     )
     for wrong in ({"predict": False}, {"target": "population"}, {"baseline": OLD.get, "items": list(OLD)}):
-        with pytest.raises(UsageError, match="history goes with"):
+        with pytest.raises(UsageError, match="history requires"):
             surest.gate(**{"baseline": OLD, "candidate": NEW.get, "history": OLDER, **wrong})
 
 
@@ -372,7 +372,7 @@ def test_functions_are_run_as_evaluate_runs_them(tmp_path: Path) -> None:
     for wrong, said in (
         (lambda: surest.gate(OLD, slow), "agate"),
         (lambda: asyncio.run(surest.agate(OLD, WORSE.get)), r"surest\.gate"),
-        (lambda: surest.gate(OLD, NEW, storage=storage, name="g"), "storage goes with functions"),
+        (lambda: surest.gate(OLD, NEW, storage=storage, name="g"), "storage applies to functions"),
     ):
         with pytest.raises(UsageError, match=said):
             wrong()

@@ -43,7 +43,7 @@ def test_rows_that_cannot_be_in_random_order_are_refused(run: Run) -> None:
         rng, drift = np.random.default_rng(1), np.linspace(-0.2, 0.2, 4000)
         with pytest.raises(SourceError, match=r"are among the first 2,000 of 4,000 rows|where about"):
             identify({"a": rng.random(4000) < np.clip(mean + drift, 0.001, 0.999), "b": rng.random(4000) < 0.5})
-    with pytest.raises(UsageError, match="shuffle goes with recorded rewards"):
+    with pytest.raises(UsageError, match="shuffle requires recorded rewards"):
         identify([lambda: 1.0, lambda: 0.0], shuffle=1)
 
 

@@ -91,7 +91,7 @@ def test_what_is_wrong_is_refused_with_a_reason(service: Service) -> None:
     answer = service.post("/api/studies", {"name": "x", "arms": 2, "settings": settings})
     refused(answer, 400, "^setting retries is 'two': expected `int`, got `str`$")
     long = {"name": "x", "arms": 2, "settings": {"note": 2001 * "n"}}
-    refused(service.post("/api/studies", long), 400, "the note has 2,001 characters; at most 2,000 are taken")
+    refused(service.post("/api/studies", long), 400, "the note has 2,001 characters; at most 2,000 are allowed")
     refused(service.post(f"{at}/fail", {"ticket": 0, "reason": 10_001 * "r"}), 422, "length <= 10000 - at `\\$.reason`")
     refused(service.post("/api/studies", {"name": "a\nb", "arms": 2}), 400, "one line")
     name = service.get(at).json["name"]

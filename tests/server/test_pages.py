@@ -327,7 +327,7 @@ def test_a_ticket_of_somebody_else_is_failed(storage: str, visitor: Visitor) -> 
     assert "to be handed out again" in page.words
     assert visitor.get(f"{path('failing')}/tickets/77/fail").status == 404
     refused = visitor.send(here, here, reason=10_001 * "r", worker="lost worker")
-    assert (refused.status, "at most 10,000 are taken" in refused.words) == (400, True)
+    assert (refused.status, "at most 10,000 are allowed" in refused.words) == (400, True)
     refused = visitor.send(here, here, reason="again", worker="somebody else")
     assert refused.status == 409
 

@@ -69,7 +69,7 @@ def test_the_same_order_is_the_same_gate_as_long_as_its_scores_are(tmp_path: Pat
             look(10, **wrong)
     with pytest.raises(UsageError, match="other scores on the same items"):
         surest.gate(OLD, dict.fromkeys(order, 1.0), 0.1, seed="c", ledger=book)
-    with pytest.raises(UsageError, match="a ledger has one"):
+    with pytest.raises(UsageError, match="a ledger has one delta delta"):
         look(10, seed="d", delta=0.1)
     with pytest.raises(UsageError, match="give a seed"):
         surest.gate(OLD, OLD, 0.1, ledger=book)

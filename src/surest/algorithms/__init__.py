@@ -171,7 +171,7 @@ def start(
     _check(entry, n, epsilon, budget)
     _check_question(entry, question, n, items)
     if spread < 1 and not entry.spread:
-        raise UsageError(f"{entry.name} does not heed spread; leave it out, or ask race for the best arm")
+        raise UsageError(f"{entry.name} does not support spread; leave it out, or ask race for the best arm")
     if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])

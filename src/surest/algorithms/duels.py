@@ -198,9 +198,9 @@ ENTRIES = (
         answers=("best", "top"),
         options={
             "players": Option("value", "who meets whom; its arms are their ordered pairs"),
-            "strict": Option("value", "true: show also that somebody beats all others"),
+            "strict": Option("value", "true: also show that an arm beats all others"),
             "rank": Option("value", "true: tell every pair apart"),
-            "batch": Option("whole number", "duels asked for at a time, at least; default 1"),
+            "batch": Option("whole number", "minimum number of duels per request; default 1"),
             "workers": Option("whole number", "duels under way at a time; default 1"),
             "rows": Option("value", "the sides of recorded duels"),
         },

@@ -159,9 +159,7 @@ def _known_row(
     if row.shape != (items,) or not ((row >= 0) & (row <= 1)).all() or rows.shape[1:] != (items,):
         raise UsageError(f"known must be {items} scores within the bounds, one for each item, and so each row of older")
     if population or not equal:
-        raise UsageError(
-            "known goes with the mean on a list of items that count alike: leave out target, group, weights"
-        )
+        raise UsageError("known requires a list of equally weighted items: leave out target, group, weights")
     return {"known": row[units.items], "more": directions(row, rows)[units.items]}
 
 
@@ -204,7 +202,7 @@ KNOWN_OPTIONS = {
 
 GATE_OPTIONS = {
     "shuffled": Option("value", "whether the items are in a random order already"),
-    "equivalent": Option("value", "whether to ask if both are the same, up to the margin"),
+    "equivalent": Option("value", "whether to ask if both are equal, up to the margin"),
     "level": Option("number", "the part of δ at which it is said that the candidate is not worse; default 1"),
 }
 

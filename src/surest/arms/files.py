@@ -248,7 +248,7 @@ def _whole_lines(file: BinaryIO, path: Path, growing: bool, told: CsvFile | None
         if len(rest) > LONGEST_LINE:
             raise SourceError(
                 f"{path}, line {line}: more than {LONGEST_LINE:,} bytes, the most that a line may have. "
-                "Is it a table with one row a line?"
+                "Is it a table with one row per line?"
             )
     if told is not None:
         told.unfinished = bool(rest.strip())
@@ -285,7 +285,7 @@ def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[st
         if name not in names:
             raise SourceError(f"columns={given!r}: {name!r} is not one of {', '.join(names)}")
         if not isinstance(theirs, str) or not theirs.strip():
-            raise SourceError(f"columns={given!r}: the name of the column for {name!r} must be a text")
+            raise SourceError(f"columns={given!r}: the name of the column for {name!r} must be text")
     named = [given.get(name, name).strip().lower() for name in names]
     twice = next((name for name in given if named.count(given[name].strip().lower()) > 1), None)
     if twice is not None:
@@ -353,7 +353,7 @@ def read_items(path: str | Path, key: str | None = None, *, growing: bool = Fals
     if name.endswith((".jsonl", ".ndjson")):
         return _distinct(_of_json(place, key, growing), place, growing)
     if key is not None:
-        raise SourceError(f"{place}: key={key!r} goes with .csv and .jsonl; an item of a text file is a line")
+        raise SourceError(f"{place}: key={key!r} applies to .csv and .jsonl only; an item of a text file is a line")
     return _distinct(((line, Item(text, text)) for line, text in _texts(place)), place)
 
 
@@ -381,7 +381,7 @@ def _of_json(path: Path, key: str | None, growing: bool) -> Iterator[tuple[int, 
         if named is None:
             yield number, Item(text.strip(), value)
         elif named not in value or not isinstance(value[named], str | int | float):
-            raise SourceError(f"{where}: the field {named!r} must hold a text or a number that names the item")
+            raise SourceError(f"{where}: the field {named!r} must hold text or a number that names the item")
         else:
             yield number, Item(value[named] if isinstance(value[named], str) else json.dumps(value[named]), value)
 

@@ -141,9 +141,9 @@ def _gathered(
         try:
             score = float(score_of(given, a, b))
         except (TypeError, ValueError):
-            raise SourceError(f"{where}: {given!r:.60} is no score of {a!r:.60} against {b!r:.60}") from None
+            raise SourceError(f"{where}: {given!r:.60} is not a score of {a!r:.60} against {b!r:.60}") from None
         if not a or not b or a == b:
-            raise SourceError(f"{where}: {a!r:.60} against {b!r:.60} is no duel of two")
+            raise SourceError(f"{where}: {a!r:.60} against {b!r:.60} is not a duel of two arms")
         if not 0 <= score <= 1:
             raise SourceError(
                 f"{where}: the score {given!r:.60} is not in [0, 1]: 1 the first won, 0 the second, 0.5 a tie"

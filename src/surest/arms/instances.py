@@ -62,7 +62,7 @@ def parse_source(source: str, instance: str | None = None) -> FiniteArms:
     kind, colon, rest = source.partition(":")
     if colon and kind in KINDS:
         if instance is not None:
-            raise SourceError(f"--instance {instance!r} goes with a CSV file; {source!r} is a single instance")
+            raise SourceError(f"--instance {instance!r} applies to a CSV file; {source!r} is a single instance")
         return KINDS[kind](rest, source)
     if is_path(source):
         return read_csv(source, instance)

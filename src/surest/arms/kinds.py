@@ -64,7 +64,7 @@ def kind_of_arms(
         return arms
     is_frame = hasattr(arms, "columns") and hasattr(arms, "__getitem__")
     if columns and not (isinstance(arms, str | Path) or is_frame):
-        raise UsageError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {_short(arms)}")
+        raise UsageError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {_short(arms)}")
     column = None
     if isinstance(arms, str | Path):
         arms, column = _read(arms, scale, resample, columns)
@@ -77,7 +77,7 @@ def kind_of_arms(
     ):
         arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
     if isinstance(arms, Totals) and resample:
-        raise UsageError("resample goes with single rewards; of these arms only totals are known")
+        raise UsageError("resample requires single rewards; of these arms only totals are known")
     if isinstance(arms, Totals | Simulated):
         return arms
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
@@ -86,7 +86,7 @@ def kind_of_arms(
     functions = [callable(arm) for arm in given]
     if all(functions):
         if resample:
-            raise UsageError("resample goes with recorded rewards; these arms are functions, which are called")
+            raise UsageError("resample requires recorded rewards; these arms are functions")
         for label, function in zip(labels, given, strict=True):
             _check_call(label, function, wants, sync=True)
         return Functions(labels, given)
@@ -124,7 +124,7 @@ def _good_side(arms: Any, scale: Scale) -> Any:
         return arms
     if not isinstance(arms, FiniteArms):
         raise UsageError(
-            f"minimise goes with callables, recorded rewards and arms of finite support, not with {arms!r:.60}"
+            f"minimise applies to callables, recorded rewards and arms of finite support, not to {arms!r:.60}"
         )
     return arms.mirrored()
 

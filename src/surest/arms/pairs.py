@@ -73,7 +73,7 @@ def pair_of(
     sources, names, notes = [baseline, candidate], list(SIDES), tuple[str, ...]()
     logs = [side for side, source in enumerate(sources) if isinstance(source, str | Path) and is_log(source)]
     if scorer is not None and not logs:
-        raise UsageError("scorer goes with logs of evaluations; these are not")
+        raise UsageError("scorer applies to evaluation logs only; these are not logs")
     if logs:
         read = table_of([sources[side] for side in logs], scorer=scorer, common=False)
         if len(read.labels) != len(logs):

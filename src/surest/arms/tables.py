@@ -73,11 +73,11 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
         read: Table = replace(found.table, notes=found.notes)
         return read
     if scorer is not None:
-        raise SourceError("scorer goes with logs of evaluations; these are not")
+        raise SourceError("scorer applies to evaluation logs only; these are not logs")
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
         return _of_frame(data, dict(columns or {}))
     if columns:
-        raise SourceError(f"columns={dict(columns)!r} goes with a file or a DataFrame, not with {type(data).__name__}")
+        raise SourceError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {type(data).__name__}")
     if isinstance(data, Mapping):
         return _of_mapping(data)
     return _of_array(data)

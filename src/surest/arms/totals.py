@@ -60,7 +60,7 @@ class Totals:
         return now
 
 
-_NOT_MORE = "give whole numbers from 0 on, and not more successes than trials"
+_NOT_MORE = "give whole numbers ≥ 0, and not more successes than trials"
 
 
 class AllTrials(NamedTuple):

@@ -23,7 +23,7 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @click.command()
 @click.argument("source", required=False, metavar="[DUELS]")
 @some_options(SETTINGS)
-@option("--strict", "Show also that somebody beats all others.")
+@option("--strict", "Also show that an arm beats all others.")
 @option("--rank", "Tell every pair apart: a full ranking.")
 @option("--arm labels", "An arm; give one --arm for each.", "LABEL", multiple=True)
 @option(
@@ -32,9 +32,9 @@ COLUMNS = ("first", "second", "score", "winner", "item")
     "label, tie, or the first's score from 0 to 1.",
     "COMMAND",
 )
-@option("--items", "What duels are on, drawn anew for each: lines of text, .jsonl or .csv.", "FILE")
+@option("--items", "Items that duels are on, one drawn for each: lines of text, .jsonl or .csv.", "FILE")
 @option("--column columns", "Another name of a column: first=model_a.", "OURS=THEIRS", multiple=True)
-@option("--shuffle", "Put recorded duels, whose order was lost, in a random one.", "SEED", type=int)
+@option("--shuffle", "Shuffle recorded duels whose order was lost.", "SEED", type=int)
 @command_options
 @output_options
 def duel(**given: Any) -> int:
@@ -44,7 +44,7 @@ def duel(**given: Any) -> int:
     with select-best: each is used once, in order.
     Without it, the --judge compares two --arm at a time.
 
-    Exit status: 0 decided, 3 not decided, 2 a mistake in what was given.
+    Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     settings = settings_given({**given, "options": ()})
     for name in (*SETTINGS, "options"):
@@ -54,7 +54,7 @@ def duel(**given: Any) -> int:
     if given["source"] is not None:
         wrong = next((name for name in ("judge", "labels", "items", "workers", "study") if given[name]), None)
         if wrong is not None:
-            raise click.UsageError(f"--{'arm' if wrong == 'labels' else wrong} goes without a file of duels")
+            raise click.UsageError(f"--{'arm' if wrong == 'labels' else wrong} conflicts with a file of duels")
         return _recorded(given, settings, flags)
     if given["judge"] is None or len(given["labels"]) < 2:
         raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
@@ -89,7 +89,7 @@ def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mappin
     except ValueError as error:
         raise click.UsageError(f"--judge {given['judge']!r}: {error}") from None
     if not any("{first}" in word for word in words) or not any("{second}" in word for word in words):
-        raise click.UsageError("--judge must say {first} and {second} somewhere, or all duels would be the same")
+        raise click.UsageError("--judge must contain {first} and {second}, or all duels would be the same")
     checked_command(Command("judge", words))
     texts, runner = item_texts(given["items"]), Runner(scale, given["timeout"])
     watch = Watch(tuple(given["labels"]), scale, quiet=given["quiet"], kept=True)

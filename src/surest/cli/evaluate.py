@@ -33,13 +33,13 @@ COLUMNS = ("arm", "item", "value")
 @item_problem_options
 @option(
     "--suggest",
-    "Print the next K cells to evaluate, as CSV, and no more; with --json among the rest.",
+    "Print the next K cells to evaluate, as CSV, and nothing else; with --json, as a key.",
     "K",
     type=click.IntRange(1),
 )
 @column_options("arm", "item", "value")
 @option("--simulate", "Search the TABLE or LOGs as if each score had to be evaluated.")
-@option("--scorer", "The scorer of the LOGs that counts, where a sample has several.", "NAME")
+@option("--scorer", "Which scorer of the LOGs counts, if there are several.", "NAME")
 @option("--items", "The items to run commands on: lines of text, .jsonl or .csv.", "FILE")
 @option(
     "--command commands",

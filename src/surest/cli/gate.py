@@ -35,7 +35,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
 @option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=part, default="0")
 @option("--delta", "The allowed probability of a wrong verdict.  [default: 0.05]", "P", type=float, default=0.05)
-@option("--equivalent", "Ask whether both are the same within ±D, instead of a margin.", "D", type=float)
+@option("--equivalent", "Ask whether both are equal within ±D, instead of a margin.", "D", type=float)
 @option(
     "--history",
     "Scores of older versions on the same items, to predict from: a TABLE, or a file for each. May be repeated.",
@@ -44,11 +44,11 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 )
 @option(
     "--predict/--no-predict",
-    "Whether scores are predicted from BASELINE; not where it is evaluated along with CANDIDATE.  [default: predict]",
+    "Predict scores from BASELINE; disable if it is evaluated along with CANDIDATE.  [default: predict]",
     default=True,
 )
 @option("--baseline", "The arm of the TABLE or study to compare with.", "ARM")
-@option("--candidate", "The arm of the TABLE or study to be judged.", "ARM")
+@option("--candidate", "The arm of the TABLE or study to judge.", "ARM")
 @option("--study", "Judge two arms of a study on a list of items.", "NAME")
 @storage_option
 @option("--items", "The list of all items, or how many there are.  [default: those of BASELINE]", "FILE|N")
@@ -60,18 +60,18 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 )
 @option("--bounds", "The lowest and the highest possible value.  [default: 0,1]", "LOW,HIGH", callback=check_bounds)
 @option("--minimise", "Values are costs: larger is worse.")
-@option("--seed", "Draws the order of the items: a number, a commit.  [default: 0]", "TEXT")
+@option("--seed", "Seed of the order of the items: a number, a commit.  [default: 0]", "TEXT")
 @option("--shuffled", "The list is in a random order already, drawn before anything was evaluated.")
 @option("--common", "Compare on the items that both have; they are the list.")
-@option("--strict", "Refuse items that only one of both has.")
+@option("--strict", "Refuse items that only one side has.")
 @option(
     "--suggest",
-    "While it is not decided, print the next K cells to evaluate, as CSV; with --json among the rest.",
+    "While it is not decided, print the next K cells to evaluate, as CSV; with --json, as a key.",
     "K",
     type=click.IntRange(1),
 )
 @column_options("arm", "item", "value")
-@option("--scorer", "The scorer of logs that counts, where a sample has several.", "NAME")
+@option("--scorer", "Which scorer of logs counts, if there are several.", "NAME")
 @option("--ledger", "Remember all gates: of those that pass, a share of at most --delta is wrong.", "FILE|URL")
 @option("--show", "List the gates of the --ledger, and judge nothing.")
 @option("--flips", "Write the items that went from right to wrong or back, as CSV.", "FILE")
@@ -82,11 +82,11 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @decision_option
 @option("--json as_json", "Print one JSON object.")
 def gate(**given: Any) -> int:
-    """Tell whether a candidate is worse than a baseline by more than a margin.
+    """Decide whether a candidate is worse than a baseline by more than a margin.
 
     BASELINE and CANDIDATE are files with a value for each item: .csv (columns item,value) or .jsonl; or logs of inspect_ai,
     lm-evaluation-harness or promptfoo. Or name two arms of a TABLE (columns arm,item,value) or of a study. It may be run again
-    and again while CANDIDATE grows; items count in a random order, which --suggest tells.
+    and again while CANDIDATE grows; items count in a random order, which --suggest prints.
 
     Exit status: 0 certified not worse by more than the margin (the same, with --equivalent), 4 certified worse (different), 3
     not decided, 2 invalid input.
@@ -152,14 +152,14 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def flips_csv(found: Gate) -> str:
     """The items that went from right to wrong, or back."""
     if found.flips is None and found.items_counted:
-        raise UsageError("flips are of scores that are right or wrong: the lowest or the highest possible value")
+        raise UsageError("flips require scores that are right or wrong: the lowest or the highest possible value")
     changed = {item for side in found.flips or () for item in side}
     return as_csv(("item", "baseline", "candidate"), (row for row in found.scores if row[0] in changed))
 
 
 def _show(given: Mapping[str, Any]) -> int:
     if given["ledger"] is None or given["files"]:
-        raise click.UsageError("--show goes with --ledger, and without files")
+        raise click.UsageError("--show requires --ledger, and takes no files")
     from surest.study.ledger import Ledger
 
     rows = Ledger(given["ledger"]).rows()

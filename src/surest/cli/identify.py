@@ -35,12 +35,12 @@ OF_FILES = (
     is_flag=False,
     flag_value=0,
     metavar="[SEED]",
-    help="Put each arm's recorded rewards in a random order first, where an independent sample has lost its own.",
+    help="Shuffle each arm's recorded rewards first: for an independent sample whose order was lost.",
 )
 @option("--vectorised", "Python arms take a count and return that many rewards.")
 @option(
     "--suggest",
-    "Where recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
+    "If recorded rewards do not decide, list at most K arms to evaluate next.  [default: 5]",
     "K",
     type=click.IntRange(1),
 )
@@ -50,7 +50,7 @@ OF_FILES = (
 @option("--trials-column", "In a table of totals: the column of trials.", "NAME")
 @option("--sum-rows", "In a table of totals: add up the rows of an arm, such as days.")
 @option("--follow", "Wait for new rows of SOURCE until they decide.")
-@option("--finished", "SOURCE gets no more rows: go on where those of an arm run out.")
+@option("--finished", "SOURCE gets no more rows: continue when an arm runs out of them.")
 @command_options
 @output_options
 def identify(**given: Any) -> int:

@@ -14,26 +14,26 @@ from surest.study.study import open_study
 
 @click.command()
 @click.argument("source", required=False)
-@option("--arms", "A guess: how many arms there are.", "N", type=int)
-@option("--baseline", "Their rate, but for the best one …", "P", type=float)
-@option("--lift", "… which is so much above. Repeat for several.", "D", type=float, multiple=True)
-@option("--items", "A guess at a list: how many items it has.", "N", type=int)
-@option("--score", "The share of the items that the best arm solves …", "P", type=float)
-@option("--gap", "… and how much less the others do. Repeat for several.", "D", type=float, multiple=True)
-@option("--agreement", "The share on which both agree.", type=float, default=0.8, show_default=True)
-@option("--power", "That of the fixed-sample test.", type=float, default=0.8, show_default=True)
-@option("--rate", "Evaluations by time, such as 1200/day.", "N/SPAN")
-@option("--each", "How long an evaluation takes …", "SECONDS", type=float)
-@option("--workers", "… on so many workers.", type=int, default=1, show_default=True)
-@option("--runs", "How many searches to simulate.", type=int, default=200, show_default=True)
-@option("--seconds", "How long, at most; 20 runs are always made.", type=float, default=15.0, show_default=True)
-@option("--storage", "Where SOURCE is a study.", "URL")
+@option("--arms", "Guess: number of arms.", "N", type=int)
+@option("--baseline", "Guess: rate of all arms but the best.", "P", type=float)
+@option("--lift", "Guess: lead of the best arm. Repeat for several.", "D", type=float, multiple=True)
+@option("--items", "Guess: number of items of a list.", "N", type=int)
+@option("--score", "Guess: share of the items that the best arm solves.", "P", type=float)
+@option("--gap", "Guess: how much less the others solve. Repeat for several.", "D", type=float, multiple=True)
+@option("--agreement", "Guess: share of the items on which two arms agree.", type=float, default=0.8, show_default=True)
+@option("--power", "Power of the fixed-sample test.", type=float, default=0.8, show_default=True)
+@option("--rate", "Evaluations per time, such as 1200/day.", "N/SPAN")
+@option("--each", "Seconds per evaluation.", "SECONDS", type=float)
+@option("--workers", "Workers that evaluate at a time.", type=int, default=1, show_default=True)
+@option("--runs", "Searches to simulate.", type=int, default=200, show_default=True)
+@option("--seconds", "Time limit; at least 20 runs are made.", type=float, default=15.0, show_default=True)
+@option("--storage", "Storage of SOURCE, if it is a study.", "URL")
 @option("--plot", "Draw evaluations against the gap, into a .png, .svg or .pdf file.", "FILE")
 @option("--json as_json", "Print one JSON object.")
 @column_options("arm", "item", "value")
 @problem_options
 def plan(source: str | None, **params: Any) -> None:
-    """Tell how many evaluations a search will need, from guesses or from an earlier table, study or source.
+    """Predict how many evaluations a search will need, from guesses or from an earlier table, study or source.
 
     SOURCE is a CSV file of scores (arm,item,value) or rewards (arm,value), a log, bernoulli:0.11,0.1,..., or, with --storage,
     a study. It is a simulation by the search's own algorithm.

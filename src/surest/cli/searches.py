@@ -101,14 +101,12 @@ def check_words(study: Study, words: Sequence[str]) -> None:
     pairs = study.settings.problem.algorithm == DUELS
     if pairs and not ("arm" in said or {"first", "second"} <= said):
         raise UsageError(
-            f"the command {' '.join(words)!r} must say {{first}} and {{second}} somewhere: the study is of duels"
+            f"the command {' '.join(words)!r} must contain {{first}} and {{second}}: the study is of duels"
         )
     if len(study.labels) > 1 and "arm" not in said and not pairs:
-        raise UsageError(f"the command {' '.join(words)!r} must say {{arm}} somewhere, or all arms would be the same")
+        raise UsageError(f"the command {' '.join(words)!r} must contain {{arm}}, or all arms would be the same")
     if study.items and "item" not in said:
-        raise UsageError(
-            f"the command {' '.join(words)!r} must say {{item}} somewhere: the study is on a list of items"
-        )
+        raise UsageError(f"the command {' '.join(words)!r} must contain {{item}}: the study is on a list of items")
     if not study.items and "item" in said:
         raise UsageError(f"study {study.name!r} has no items; take {{item}} out of the command")
 
@@ -120,7 +118,7 @@ def _say_once() -> Callable[[], None]:
     def say_it() -> None:
         nonlocal said
         if not said:
-            say("surest: waiting for rewards that other workers owe (surest study status shows how many)", err=True)
+            say("surest: waiting for rewards of other workers (surest study status shows how many)", err=True)
         said = True
 
     return say_it

@@ -224,4 +224,4 @@ def part(text: str) -> float:
             return float(number) / (100 if percent else 1)
     except ValueError:
         pass
-    raise click.BadParameter(f"{text!r} is not a part; write 2% or 0.02")
+    raise click.BadParameter(f"{text!r} is not a fraction; write 2% or 0.02")

@@ -182,7 +182,7 @@ def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: s
 @click.argument("name")
 @click.argument("ticket", type=int)
 @click.argument("reward")
-@option("--worker", "Who tells it, if ask was given a name.  [default: as for ask]", "WHO")
+@option("--worker", "The worker, if ask was given a name.  [default: as for ask]", "WHO")
 @common
 def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, as_json: bool) -> int:
     """Tell the REWARD of a TICKET. It is on disk when this returns."""
@@ -196,7 +196,7 @@ def tell(name: str, ticket: int, reward: str, worker: str | None, storage: str, 
 @click.argument("ticket", type=int)
 @click.argument("reason", default="")
 @option("--reward", "Count the evaluation as this reward instead of retrying it.", "R")
-@option("--worker", "Who had the ticket, if ask was given a name.  [default: as for ask]", "WHO")
+@option("--worker", "The worker that had the ticket, if ask was given a name.  [default: as for ask]", "WHO")
 @common
 def fail(
     name: str, ticket: int, reason: str, reward: str | None, worker: str | None, storage: str, as_json: bool
@@ -322,14 +322,14 @@ def import_(file: str, name: str | None, algorithm: str | None, storage: str, as
 @option("--yes", "Do not ask for confirmation.")
 @common
 def delete(name: str, yes: bool, storage: str, as_json: bool) -> int:
-    """Delete a study and all that was told to it."""
+    """Delete a study and all its rewards."""
     if not yes and not as_json:
         try:
             click.confirm(f"Delete study {name} and all its rewards?", abort=True)
         except click.Abort:
             if sys.stdin is not None and sys.stdin.isatty():
                 raise
-            raise click.UsageError(f"study {name} was not deleted: there is nobody to ask; use --yes") from None
+            raise click.UsageError(f"study {name} was not deleted: cannot ask for confirmation; use --yes") from None
     delete_study(storage, name)
     say(as_json, {"deleted": name}, f"study {name} deleted")
     return 0

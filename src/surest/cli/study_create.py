@@ -22,11 +22,13 @@ from surest.text import counted
 @option("--item items", "An item of the list that all arms are compared on, if there is one.", "KEY", multiple=True)
 @option(
     "--like",
-    "Take arms, items with what they hold, and settings from this study, but for those that are given here.",
+    "Copy arms, items and settings from this study, except those given here.",
     "STUDY",
 )
 @problem_options
-@option("--lease-seconds", "Seconds after which an untold ticket is handed out again.  [default: 600]", "T", type=float)
+@option(
+    "--lease-seconds", "Seconds until a ticket without a reward is handed out again.  [default: 600]", "T", type=float
+)
 @option("--on-failure", "The reward recorded after the last retry of a failed evaluation.", "R", type=float)
 @option("--retries", "Retries before that.  [default: 3]", "K", type=int)
 @common
@@ -36,7 +38,7 @@ def create(
 ) -> int:  # fmt: skip
     """Make a study."""
     if bool(labels) + (arms is not None) + (like is not None) != 1:
-        raise click.UsageError("say which arms there are: one --arm LABEL for each, --arms N, or --like STUDY")
+        raise click.UsageError("name the arms: one --arm LABEL for each, --arms N, or --like STUDY")
     settings = settings_given(given) | {key: value for key, value in given.items() if value is not None}
     if items:
         settings["items"] = list(items)

@@ -94,7 +94,7 @@ def prices_of(cost: dict[str, float] | float | None, labels: tuple[Any, ...]) ->
         return None if cost is None else np.full(len(labels), cost)
     lacking = next((str(label) for label in labels if str(label) not in cost), None)
     if lacking is not None:
-        raise UsageError(f"cost says nothing of arm {lacking!r:.60}; give what an evaluation of each arm costs")
+        raise UsageError(f"cost has no entry for arm {lacking!r:.60}; give what an evaluation of each arm costs")
     return np.array([cost[str(label)] for label in labels], float)
 
 
@@ -175,7 +175,7 @@ class Spent:
             return np.where(self.times > 0, self.by_arm / self.times, self.prices)
 
     def of_all(self, items: int) -> float | None:
-        """What all cells of a list would cost; None where that is not known."""
+        """What all cells of a list would cost; None if that is not known."""
         whole = items * float(self.each.sum())
         return None if math.isnan(whole) else whole
 

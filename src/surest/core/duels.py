@@ -57,9 +57,7 @@ def with_pairs(arms: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
     if len(players) < 2:
         raise UsageError("a duel needs two: give at least two arms")
     if any(VERSUS in player for player in players):
-        raise UsageError(
-            f"a label of the duels has {VERSUS!r} in it, which stands between two labels; write it otherwise"
-        )
+        raise UsageError(f"a label of the duels has {VERSUS!r} in it, which separates two labels; rename it")
     if len(set(players)) < len(players):
         raise UsageError("two arms of the duels have the same label; labels must differ")
     return pair_labels(players), {**given, "options": {**options, "players": players}}

@@ -62,36 +62,36 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = 0.0
     cheapest: Annotated[float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E")] = None
     slack: Annotated[
-        float, _said("With cheapest: an arm so much further from the best may count as either. It saves evaluations.", "S")
+        float, _said("With cheapest: an arm up to S further from the best may count as either, which saves evaluations.", "S")
     ] = 0.0  # fmt: skip
     error: Annotated[str, _said(
         "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
         "the arms declared above (fdr).", "KIND",
     )] = "fwer"  # fmt: skip
-    budget: Annotated[int | None, _said("The most evaluations to make (1e6 is understood).", "N")] = None
+    budget: Annotated[int | None, _said("Maximum number of evaluations, such as 1e6.", "N")] = None
     cost: Annotated[
         dict[str, float] | float | None,
         _said("What an evaluation costs: a number, or ARM=NUMBER for each arm.", "ARM=COST"),
     ] = None
-    budget_cost: Annotated[float | None, _said("The most to spend, in the unit of the costs.", "C")] = None
+    budget_cost: Annotated[float | None, _said("Maximum cost, in the unit of the costs.", "C")] = None
     cost_unit: Annotated[str, _said("What costs are counted in: $, tokens, s.", "UNIT")] = ""
     estimate: Annotated[
-        int | None, _said("Estimate the winner's mean on so many further evaluations, after the verdict.", "K")
+        int | None, _said("Estimate the winner's mean on K further evaluations, after the verdict.", "K")
     ] = None
     algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
         DEFAULT_ALGORITHM
     )
     bounds: Annotated[tuple[float, float], _said("The lowest and the highest possible reward.", "LO,HI")] = (0.0, 1.0)
     minimise: Annotated[bool, _said("Small numbers are good: times, costs, losses.")] = False
-    seed: Annotated[int, _said("Makes random choices, and so the run, repeatable.", "S")] = 0
+    seed: Annotated[int, _said("Seed of random choices: makes a run repeatable.", "S")] = 0
     target: Annotated[str, _said(
         "On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT", only="items",
     )] = "items"  # fmt: skip
     repeats: Annotated[
-        int, _said("On a list of items: how many evaluations a cell is the mean of.", "R", only="items")
+        int, _said("On a list of items: evaluations per cell, whose mean counts.", "R", only="items")
     ] = 1
     spread: Annotated[float | None, _said(
-        "On a list of items: the most by which two arms can differ on any item, unseen ones too.", "D", only="items",
+        "On a list of items: maximum difference of two arms on any item, including unseen ones.", "D", only="items",
     )] = None  # fmt: skip
     note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
@@ -226,7 +226,7 @@ def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
     """
     for name in ITEMS_ONLY:
         if items is None and given.get(name, DEFAULTS[name]) != DEFAULTS[name]:
-            raise UsageError(f"{name} goes with a list of items; leave it out, or use surest.evaluate(arms, items)")
+            raise UsageError(f"{name} requires a list of items; leave it out, or use surest.evaluate(arms, items)")
 
 
 def checked(problem: Problem) -> Problem:
@@ -256,13 +256,13 @@ def checked(problem: Problem) -> Problem:
     for name in ("note", "cost_unit"):
         text = getattr(problem, name)
         if not isinstance(text, str):
-            raise UsageError(f"{name} is {text!r:.60} ({type(text).__name__}); give a text")
+            raise UsageError(f"{name} is {text!r:.60} ({type(text).__name__}); give text")
     if len(problem.cost_unit) > 20 or not problem.cost_unit.isprintable():
         raise UsageError(f"cost_unit is {problem.cost_unit!r:.60}; give a word, such as $ or tokens")
     if problem.estimate is not None:
         _check_count("estimate", problem.estimate, "a number of evaluations, from 1 on")
         if problem.top is not None or problem.above is not None or problem.control is not None:
-            raise UsageError("estimate goes with the question for one best arm; leave out top, above and control")
+            raise UsageError("estimate requires the question for one best arm; leave out top, above and control")
     spent = problem.budget_cost
     if (
         spent is not None
@@ -305,7 +305,7 @@ def _check_question(problem: Problem, scale: Scale) -> None:
     if not 0 <= margin < scale.width:
         raise UsageError(f"margin is {margin:g}; it is a number ≥ 0, and smaller than the range of the rewards")
     if margin and problem.control is None:
-        raise UsageError("margin goes with a control: name the arm that others are compared with")
+        raise UsageError("margin requires a control: name the arm that others are compared with")
     slack = _number("slack", problem.slack, "a number ≥ 0 in the units of the rewards")
     near = 0.0 if problem.cheapest is None else problem.cheapest
     near = _number("cheapest", near, "how far from the best an answer may be")
@@ -313,7 +313,7 @@ def _check_question(problem: Problem, scale: Scale) -> None:
         if not 0 <= size < scale.width:
             raise UsageError(f"{name} is {size:g}; it is a number ≥ 0, and smaller than the range of the rewards")
     if slack and problem.cheapest is None:
-        raise UsageError("slack goes with cheapest; leave it out")
+        raise UsageError("slack requires cheapest; leave it out")
     if problem.cheapest is not None and (problem.epsilon or problem.options.keys() & {"group", "weights"}):
         raise UsageError(
             "cheapest says itself how far from the best an arm may be, and goes with items that count alike: leave "
@@ -414,7 +414,7 @@ def _number(name: str, value: Any, what: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise UsageError(f"{name} is larger than any number of a computer; give {what}") from None
+        raise UsageError(f"{name} is too large; give {what}") from None
 
 
 def _budget(budget: Any) -> int:

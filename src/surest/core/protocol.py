@@ -179,7 +179,7 @@ class Answer:
 
 
 class Pull:
-    """A request for fresh rewards: pull each of `arms` (none twice) so many `times`, reply with `statistic` of them.
+    """A request for fresh rewards: pull each of `arms` (none twice) `times` times, reply with `statistic` of them.
 
     `status`, where an algorithm gives it, tells the state at the moment of the request; it is a function because
     most requests are never looked at. It must not be called once the procedure has gone on. `evidence` tells only the status'

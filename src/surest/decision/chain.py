@@ -64,12 +64,10 @@ def check_apart(names: list[str], what: str) -> None:
 
     >>> check_apart(["1", "1"], "items")
     Traceback (most recent call last):
-    surest.errors.UsageError: two items are written alike, so the decision would not tell which is which; name them apart
+    surest.errors.UsageError: two items have the same name in the file, so the decision would be ambiguous; rename one
     """
     if len({name.encode(errors="replace") for name in names}) < len(names):
-        raise UsageError(
-            f"two {what} are written alike, so the decision would not tell which is which; name them apart"
-        )
+        raise UsageError(f"two {what} have the same name in the file, so the decision would be ambiguous; rename one")
 
 
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:

@@ -378,7 +378,7 @@ def table(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, co
     ----------
     paths : iterable of paths
         Logs of inspect_ai (.eval or .json), samples of lm-evaluation-harness (samples_….jsonl, by ``--log_samples``), outputs of
-        promptfoo (.json or .jsonl), or folders of them. Their content tells what they are. Newer .eval logs need
+        promptfoo (.json or .jsonl), or folders of them. Recognised by their content. Newer .eval logs need
         ``pip install 'surest[inspect]'``.
     scorer : str, optional
         The scorer or metric that counts, where a sample has several.

@@ -35,7 +35,7 @@ class ChampionAcceptance:
     champion : Champion
         `champion.best` is the candidate to use.
     challenges : list of Challenge
-        What came of each proposal.
+        The outcome of each proposal.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class SurestPruner(optuna.pruners.BasePruner):
     bounds : (float, float)
         The lowest and the highest possible value of a step.
     spread : float, optional
-        The most by which two trials can differ on any step, those that are pruned away too. Values are then not predicted, and
+        Maximum difference of two trials on any step, including pruned ones. Values are then not predicted, and
         steps on which two trials differ by more are refused. docs/items.md says when to state one.
     n_steps : int, optional
         How many steps a whole trial has. Otherwise the largest number that a complete trial has reported.

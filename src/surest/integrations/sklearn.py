@@ -52,7 +52,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
     bounds : (float, float)
         The lowest and the highest possible score: ``(-10, 0)`` for ``neg_log_loss`` that never is below -10.
     spread : float, optional
-        The most by which two candidates can differ on any split, those that are not fitted too: saves fits where candidates are
+        Maximum difference of two candidates on any split, including those not fitted: saves fits if candidates are
         alike. A split on which they differ by more is refused. docs/items.md says when to state one.
     random_state : int or RandomState, optional
         Draws the order of the splits.

@@ -40,11 +40,11 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
     arms, history = result.arms, result.history
     leads = leads_of(result) if kind == "leads" else None
     if kind == "evidence" and not history:
-        raise UsageError("no evidence over time was kept; give history=True, and an algorithm that tells it")
+        raise UsageError("no evidence over time was kept; give history=True, and an algorithm that reports it")
     if kind == "leads" and leads is None:
-        raise UsageError("there are no bounds of leads: nothing is decided yet, or the algorithm does not tell them")
+        raise UsageError("there are no bounds of leads: nothing is decided yet, or the algorithm does not report them")
     if kind == "duels" and result.duels is None:
-        raise UsageError("there is no table of wins: this was no search by duels")
+        raise UsageError("there is no table of wins: this was not a search by duels")
     if ax is None:
         height = 3.6 if kind in ("evidence", "costs") else _height(arms)
         ax = _pyplot().subplots(figsize=(6.4, height), layout="constrained")[1]

@@ -153,7 +153,7 @@ class Result:
 
     @property
     def contenders(self) -> tuple[Any, ...] | None:
-        """The labels of the arms that may still be right: at level δ a best arm is among them. None where that is not known.
+        """The labels of the arms that may still be right: at level δ a best arm is among them. None if that is not known.
 
         Where the m best were asked for, they are among them: on a list all m together, else each by itself, at level δ.
         """
@@ -217,7 +217,7 @@ class Result:
 
     @property
     def needed(self) -> int | None:
-        """Of a complete table: after how many evaluations a search would have ended. None where that is not known."""
+        """Of a complete table: after how many evaluations a search would have ended. None if that is not known."""
         return None if self.listed is None else self.listed.needed
 
     @property
@@ -335,7 +335,7 @@ class Result:
         ----------
         kind : {"leads", "intervals", "pulls", "evidence", "duels", "costs"}, optional
             The lead over each arm, which a verdict rests on; the leading arms' means and intervals, their share of the pulls, or
-            evidence over time, for which the search must have been told to keep a ``history``. By default the leads of what is
+            evidence over time, which needs a search with ``history=True``. By default the leads of what is
             decided, where they are known, else the intervals. "costs" draws means against what an evaluation costs.
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.

@@ -29,7 +29,7 @@ Steps = Iterator[list[Cell]]
 
 @dataclass(frozen=True)
 class Challenge:
-    """What came of a challenge."""
+    """The outcome of a challenge."""
 
     verdict: Literal["promoted", "rejected", "undecided"]
     evaluations: int
@@ -70,7 +70,7 @@ class Champion:
     Parameters
     ----------
     score : function
-        Of a candidate and an item: the score, once and for all. An async function goes with `achallenge`.
+        Of a candidate and an item: the score, once and for all. Use `achallenge` for an async function.
     items : sequence
         The list that means are about.
     delta : float
@@ -79,7 +79,7 @@ class Champion:
         The least improvement that matters, in the units of the scores: a candidate is rejected once it is certain that it is not
         better by more than this. The larger, the sooner. With 0, a candidate that is as good takes the whole list.
     storage : str or Path, optional
-        A file, or the URL of a study's storage: the champion, all scores and the ledger outlive the process. Candidates must be
+        A file, or the URL of a study's storage: keeps the champion, all scores and the ledger. Candidates must be
         plain data then.
     name : str
         Of this champion in the storage.

@@ -116,7 +116,7 @@ class Failures:
             raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
         low, high = bounds
         if on_failure is not None and not low <= on_failure <= high:
-            raise UsageError(f"a failure is to count as {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
+            raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
         self.retries, self.on_failure = RETRIES if retries is None else retries, on_failure
         self._by_ticket: Counter[int] = Counter()
 

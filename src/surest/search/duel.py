@@ -62,16 +62,16 @@ def duel(
         ``judge(first, second)``, or with `items` ``judge(first, second, item)``: 1 if the first is better, 0 if the second is,
         0.5 for a tie, or the label of the winner, or "tie". Who comes first is drawn.
     items : sequence, optional
-        What duels are fought on. Each draws one, with replacement.
+        Items for the duels; each duel draws one, with replacement.
     delta, epsilon, top, budget, note
-        As for `identify`: the allowed error probability; by how much of an even score who is named may fall short; how many
-        arms to name that beat all others; the most duels.
+        As for `identify`: the allowed error probability; how far below an even score the named arm may be; how many
+        arms to name that beat all others; the maximum number of duels.
     strict : bool
-        Show also that somebody beats all others. Else the verdict may be "…, if any arm does".
+        Also show that an arm beats all others. Else the verdict may be "…, if any arm does".
     rank : bool
         Go on until every pair is told apart: a full ranking.
     seed, executor, in_flight, retries, on_failure, on_request, storage, name, progress, history, record
-        As for `identify`. A judge that raises, or returns None or what is no score, is retried 3 times by default; with
+        As for `identify`. A judge that raises, or returns None or no valid score, is retried 3 times by default; with
         ``on_failure=0.5`` the duel then counts as a tie.
     columns : mapping, optional
         Other names of the columns: ``{"first": "model_a", "second": "model_b"}``.
@@ -79,7 +79,7 @@ def duel(
         Put recorded duels in a random order first, drawn from this seed: where they are an independent sample whose order was
         lost. Choose it beforehand. Without it, duels of a pair that cannot be in random order are refused.
     batch : int
-        Duels asked for at a time, at least; default 1.
+        Minimum number of duels per request; default 1.
 
     Returns
     -------

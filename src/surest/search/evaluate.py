@@ -63,7 +63,7 @@ def evaluate(
         `needed` says what a search would have evaluated. One with gaps is what is known so far. In a mapping of functions
         the `control` may be its scores on the items, known beforehand: it is not evaluated, others are predicted from it.
     items : sequence, optional
-        The items: questions, instances, folds, seeds. An item that stands twice counts twice.
+        The items: questions, instances, folds, seeds. Duplicates count twice.
     delta : float
         The allowed probability of a wrong answer.
     score : callable, optional
@@ -71,30 +71,30 @@ def evaluate(
     epsilon : float
         How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
     budget : int, optional
-        The most cells to evaluate. When they do not suffice, the answer so far is returned, with its contenders.
+        Maximum number of cells to evaluate. If they do not suffice, the answer so far is returned, with its contenders.
     cost : float or mapping, optional
         As for `identify`, and so `budget_cost` and `cost_unit`. A table may have a column cost. The result then says what all
         cells would cost.
     target : {"items", "population"}
         Whether the verdict is about the mean on these items, or about what they are a random sample of.
     repeats : int
-        Evaluations that a cell is the mean of.
+        Evaluations per cell; their mean counts.
     bounds : (float, float)
         The lowest and the highest possible score.
     spread : float, optional
-        The most by which two arms can differ on any item, as `race` uses it: fewer cells where arms are alike. It must hold on
+        Maximum difference of two arms on any item, as `race` uses it: fewer cells if arms are alike. It must hold on
         items that are never evaluated, too; docs/items.md says when to state one.
     minimise : bool
         Scores are costs, times or losses: the smallest mean is the best.
     seed : int, optional
-        Draws the order of the items. Fresh, and reported, if not given. For a table it is then made from the names of its arms
+        Seed of the order of the items; fresh, and reported, by default. For a table it is then made from the names of its arms
         and items, so that the order stays the same while it is filled. Choosing the best of several seeds voids the claim.
     columns : mapping, optional
         Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
     executor, in_flight, retries, on_failure
         As for `identify`. Idle workers evaluate ahead; the transcript is that of a single worker.
     storage, name : str, optional
-        Keep the evaluations in a study: the same call goes on where it was.
+        Keep the evaluations in a study: the same call resumes it.
     progress : bool or callable, optional
         Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
         called instead with the state of the run before each item, and may raise `surest.Stop`. A complete table is not searched.
@@ -257,7 +257,7 @@ def _listed(result: Result, **more: Any) -> Listed:
 def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any, ...], list[Callable[..., Any]]]:
     if isinstance(arms, Mapping):
         if score is not None:
-            raise UsageError("score goes with labels; these arms are functions already")
+            raise UsageError("score requires labels; these arms are functions already")
         labels, functions = labels_of(list(arms)), list(arms.values())
     elif score is not None:
         labels = labels_of(arms)
@@ -330,4 +330,4 @@ def _refuse(**given: Any) -> None:
     """Refuse what a table has no use for."""
     for name, value in given.items():
         if value is not None:
-            raise UsageError(f"{name} goes with functions and items; a table is read as it is")
+            raise UsageError(f"{name} applies to functions and items only; a table is read as it is")

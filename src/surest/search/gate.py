@@ -54,7 +54,7 @@ def gate(
     in_flight: int = IN_FLIGHT,
     **how: Any,
 ) -> Gate:
-    """Tell whether a candidate is worse than a baseline by more than a margin, from their scores on the same items.
+    """Decide whether a candidate is worse than a baseline by more than a margin, from their scores on the same items.
 
     The verdict `pass` says that the candidate's mean is not worse by more than `margin`, `fail` that it is worse. Either is wrong
     with probability at most `delta`, however often the gate is run while the scores come in. When all items of the list
@@ -73,12 +73,12 @@ def gate(
     delta : float
         The allowed probability of a wrong verdict.
     equivalent : float, optional
-        Ask instead of a margin whether both are the same, within ± this: `fail` then says that they differ.
+        Ask whether both are equal within ± this, instead of a margin: `fail` then says that they differ.
     history : table, or list of files, optional
         Scores of older versions on the same items: the candidate's are predicted from them and the baseline's. Better
         predictions need fewer items; bad ones never make a verdict wrong.
     predict : bool
-        Whether to predict the candidate's scores at all. Say no where the baseline is evaluated along with the candidate.
+        Whether to predict the candidate's scores at all. Disable it if the baseline is evaluated along with the candidate.
     ledger : str, Path or Ledger, optional
         A file or URL that remembers all gates of a team: of all that pass, the expected share of wrong ones is at most `delta`.
     table : table or Study, optional
@@ -128,7 +128,7 @@ def gate(
     asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
     if not any(functions):
         if executor is not None:
-            raise UsageError("executor goes with functions; these are scores")
+            raise UsageError("executor applies to functions only; these are scores")
         return asked.judged()
     in_flight = 1 if executor is None else in_flight
     with asked.run(functions, in_flight, asynchronous=False, **run) as running:
@@ -364,7 +364,7 @@ def _asked(
                 scale.number(value, f"item {item!r} of {name}")
     one, two = (side if callable(side) else None for side in (baseline, candidate))
     if run and not (one or two):
-        raise UsageError(f"{next(iter(run))} goes with functions; these are scores")
+        raise UsageError(f"{next(iter(run))} applies to functions only; these are scores")
     keep = shuffled or target == "population"
     if seed is None and not keep and not pair.drawn:
         if one or two:
@@ -376,7 +376,7 @@ def _asked(
     older = np.empty((0, len(drawn.items)))
     if history is not None:
         if not predict:
-            raise UsageError("history goes with a list of items and a baseline whose scores are all there beforehand")
+            raise UsageError("history requires a list of items and a baseline with all its scores")
         older = older_rows(history, drawn.items, columns)
         there = ~np.isnan(older)
         older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
@@ -430,7 +430,7 @@ def _of_study(study: "Study", baseline: Hashable, candidate: Hashable) -> Pair:
     if problem.items is None:
         raise UsageError(f"study {study.name!r} is not on a list of items; a gate compares scores on the same items")
     if {"group", "weights"} & set(problem.options):
-        raise UsageError(f"study {study.name!r} has clusters or weights; a gate counts every item alike")
+        raise UsageError(f"study {study.name!r} has clusters or weights; a gate needs equally weighted items")
     keys = [item.key for item in study.items]
     with study.store.reading() as log:
         first = [arm.label for arm in log.read_arms(study.id) if arm.added_at == 0]

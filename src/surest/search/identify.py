@@ -62,8 +62,8 @@ def identify(
     Parameters
     ----------
     arms : mapping or sequence of callables or of arrays, CSV file, data frame, or a bandit
-        Callables return one reward a call: a number or a truth value. Arrays are recorded rewards: each counts once, in its
-        order, and where they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
+        Callables return one reward per call: a number or a bool. Arrays are recorded rewards: each counts once, in its
+        order, and if they do not suffice the answer so far is returned, not certified. A mapping's keys are the arms'
         labels. A file or a data frame has the columns arm and value, one row per reward, or a row of totals for each arm: arm,
         successes and trials (also clicks and impressions, conversions and visitors; or ``{"a": {"successes": 3, "trials": 50},
         …}``); a data frame may have a column for each arm, where NaN is allowed at the end of a shorter one and nowhere else. A
@@ -73,12 +73,12 @@ def identify(
     epsilon : float
         How far from the best an answer may be, in the rewards' own units. 0 asks for the best itself.
     budget : int, optional
-        The most evaluations to make. When they do not suffice, the answer so far is returned, not certified.
+        Maximum number of evaluations. If they do not suffice, the answer so far is returned, not certified.
     cost : float or mapping, optional
         What an evaluation costs: a number, or ``{arm: number}``. A function that returns ``surest.Scored(reward, cost)``, or such
         a pair, says what it cost.
     budget_cost : float, optional
-        The most to spend. What is found by then holds.
+        Maximum cost. What is found by then holds.
     cost_unit : str
         What costs are counted in, such as ``"$"`` or ``"tokens"``.
     algorithm : str or generator function
@@ -94,7 +94,7 @@ def identify(
     columns : mapping, optional
         Other names of the columns of a file or a data frame: ``{"arm": "variant", "value": "clicked"}``; all others are ignored.
     vectorised : bool
-        Callables take a count and return so many rewards.
+        Callables take a count and return that many rewards.
     seeded : bool
         Callables take a whole number, another one for each reward, made from `seed`. With random numbers from it alone, a run
         on any number of workers is repeatable.
@@ -111,7 +111,7 @@ def identify(
     executor : concurrent.futures.Executor, or a function that returns one
         Where to call the callables: threads, processes, loky's, Dask's. A function is called again when an executor breaks.
     in_flight : int
-        The most evaluations under way at a time on the executor.
+        Maximum number of evaluations under way at a time on the executor.
     retries : int, optional
         How often an evaluation that raises, or returns None or NaN, is retried on the executor, default 3.
     on_failure : float, optional
@@ -278,7 +278,7 @@ def _in_order(source: Source, shuffle: int | bool | None) -> Source:
     if isinstance(source, Records):
         check_order(source.labels, source.rewards)
     elif shuffle is not None:
-        raise UsageError("shuffle goes with recorded rewards; leave it out")
+        raise UsageError("shuffle requires recorded rewards; leave it out")
     return source
 
 
@@ -307,12 +307,12 @@ def _refuse_items(settings: dict[str, Any], door: str, other: str) -> None:
 
 def _check_how(source: Source, tickets: bool, vectorised: bool, seeded: bool, finished: bool, *how: object) -> None:
     if not tickets and any(option is not None for option in how):
-        raise UsageError("retries and on_failure go with an executor; give one, such as ThreadPoolExecutor(1)")
+        raise UsageError("retries and on_failure require an executor; give one, such as ThreadPoolExecutor(1)")
     if tickets and not isinstance(source, Functions):
         raise UsageError("recorded rewards and simulated arms need no executor, storage or name; leave them out")
     if tickets and vectorised:
         raise UsageError(
-            "an executor calls functions that return one reward a call; leave out vectorised=True and return one, or leave "
+            "an executor calls functions that return one reward per call; leave out vectorised=True and return one, or leave "
             "out the executor"
         )
     if vectorised and seeded:

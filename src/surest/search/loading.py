@@ -85,14 +85,14 @@ def permitted(stored: Algorithm, named: Algorithm | None) -> Algorithm:
     >>> permitted("mine.py:race", None)
     Traceback (most recent call last):
         ...
-    surest.errors.UsageError: its algorithm is in a file, 'mine.py:race', which runs only where you name it: if you trust that \
+    surest.errors.UsageError: its algorithm is in a file, 'mine.py:race', which runs only if you name it: if you trust that \
 file, give --algorithm mine.py:race (in Python algorithm='mine.py:race')
     """
     if not is_in_file(stored):
         return stored
     if named != stored:
         raise UsageError(
-            f"its algorithm is in a file, {stored!r:.200}, which runs only where you name it: if you trust that file, give "
+            f"its algorithm is in a file, {stored!r:.200}, which runs only if you name it: if you trust that file, give "
             f"{shell_line(['--algorithm', str(stored)])} (in Python algorithm={stored!r:.200})"
         )
     return entry_of(stored)

@@ -175,10 +175,10 @@ def plan(
     progress: Callable[[int, int], object] | None = None,
     **settings: Any,
 ) -> Plan:
-    """Tell how many evaluations a search will need, before the first one.
+    """Predict how many evaluations a search will need, before the first one.
 
     It is a simulation: the search's own algorithm runs on arms as they are guessed, or as an earlier table, study or file of
-    rewards has them, and the quantiles of what it needed are told. Beside them stands what a test with a fixed sample takes.
+    rewards has them. The result has quantiles of what it needed, and the size of a fixed-sample test.
 
     Parameters
     ----------
@@ -188,16 +188,16 @@ def plan(
     delta : float
         The allowed probability of a wrong answer.
     arms, baseline, lift : optional
-        A guess at rates: so many arms, all at `baseline` but one, which is `lift` above it. Several lifts give a row each.
+        A guess at rates: this many arms, all at `baseline` but one, which is `lift` above it. Several lifts give a row each.
     items, score, gap, agreement : optional
-        A guess at a list of so many items: the best arm solves a share `score` of them, the others `gap` less, and each agrees
+        A guess at a list of this many items: the best arm solves a share `score` of them, the others `gap` less, and each agrees
         with the best arm on a share `agreement` of the items.
     power : float
-        The chance with which the fixed-sample test is to find the gap.
+        Power of the fixed-sample test.
     rate : float or str, optional
-        Evaluations a second, or such as ``"1200/day"``; or `each`, the seconds that one takes, on so many `workers`.
+        Evaluations per second, or text such as ``"1200/day"``; or `each`, the seconds per evaluation, on this many `workers`.
     runs, seconds : optional
-        How many searches to simulate; fewer, but 20 at least, if they take longer than `seconds`, which None does not limit.
+        Searches to simulate, at least 20, and a time limit for them (None for no limit).
     columns : mapping, optional
         Other names of a table's columns, as for `evaluate`.
     progress : callable, optional
@@ -419,4 +419,4 @@ def _per_second(rate: float | str | None, each: float | None, workers: int) -> f
     try:
         return float(number) / SPANS[span.strip().removesuffix("s") or "s"]
     except (KeyError, ValueError):
-        raise UsageError(f"rate is {rate!r:.60}; write such as 1200/day; spans are {', '.join(SPANS)}") from None
+        raise UsageError(f"rate is {rate!r:.60}; write it as 1200/day; spans are {', '.join(SPANS)}") from None

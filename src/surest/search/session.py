@@ -33,7 +33,7 @@ def may_grow(problem: Problem) -> bool:
 
 
 class Session:
-    """Ask what to evaluate, tell what came of it, in any order and from any number of workers.
+    """Ask what to evaluate and tell the rewards, in any order and from any number of workers.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Session:
         Keep what was asked and answered in ``session.running.transcript``.
     items : int, optional
         The length of the list of items that all arms are compared on. Tickets then name an item too, and the seed, which draws
-        their order, is fresh unless given.
+        their order, is fresh by default.
     **settings
         The other settings of `surest.Problem` (epsilon, budget, algorithm, bounds, minimise, seed), and the algorithm's own
         options.
@@ -281,7 +281,7 @@ class Session:
     def grow(self, labels: Sequence[Any], after: int | None = None) -> None:
         """Add arms while the session runs: the algorithm learns of them with the reply to its current request.
 
-        On a list of items they take part `after` so many items, those that have a cell by now (`items_met`) unless told, and
+        On a list of items they take part `after` so many items, those that have a cell by now (`items_met`) by default, and
         catch up on these. Refused by algorithms whose guarantee would not hold.
         """
         entry = lookup(self.problem.algorithm)
@@ -289,7 +289,7 @@ class Session:
             raise UsageError(f"{entry.name} cannot take in new arms while it runs; start again with all arms")
         if entry.reserve is not None and not self.problem.options.get(entry.reserve):
             raise UsageError(
-                f"nothing of delta was kept for arms that come later; start with {entry.reserve}=0.1 "
+                f"no part of delta was reserved for arms added later; start with {entry.reserve}=0.1 "
                 f"(--option {entry.reserve}=0.1) to allow them"
             )
         if self.finished:

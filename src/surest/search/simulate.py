@@ -119,7 +119,7 @@ class Calls:
         if self.vectorised and np.shape(rewards) != (most,):
             raise RewardError(
                 f"arm {label!r} was asked for {most} rewards and returned "
-                f"{given!r:.80} of shape {np.shape(given)}; a vectorised arm returns so many numbers"
+                f"{given!r:.80} of shape {np.shape(given)}; a vectorised arm must return that many numbers"
             )
         if not self.vectorised and isinstance(given, tuple):
             each = parted(given, f"arm {label!r}")

@@ -95,7 +95,7 @@ def check_harmless(settings: dict[str, Any]) -> None:
     """Refuse a note that nobody would read, and an algorithm that would run a file of the service's machine."""
     algorithm, note = settings.get("algorithm"), settings.get("note")
     if isinstance(note, str) and len(note) > MOST_NOTE:
-        raise UsageError(f"the note has {len(note):,} characters; at most {MOST_NOTE:,} are taken")
+        raise UsageError(f"the note has {len(note):,} characters; at most {MOST_NOTE:,} are allowed")
     if algorithm is not None:
         if not isinstance(algorithm, str) or ".py" in algorithm:
             raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
@@ -365,7 +365,7 @@ ENDPOINTS = [
     Endpoint("POST", "/api/studies", "administer", create, "Make a study.", bodies.CreateForm, 201),
     Endpoint("POST", "/api/import", "administer", import_, "Put an export into the store.", ANY, 201, (NAME,), heavy=True),
     Endpoint("GET", STUDY, "look", of_study("look", _looked_at), "A study's settings and arms, and whether it is finished."),
-    Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all that was told to it."),
+    Endpoint("DELETE", STUDY, "administer", delete, "Delete a study and all its rewards."),
     Endpoint("GET", f"{STUDY}/items", "look", of_study("items", _items), "The items of a study.", heavy=True),
     Endpoint("POST", f"{STUDY}/ask", "work", ask, "Take tickets.", bodies.AskForm),
     Endpoint("POST", f"{STUDY}/tell", "work", tell, "Tell rewards.", bodies.TellForm),

@@ -34,7 +34,7 @@ class AskForm(Form):
 
     k: Annotated[int, _said("At most this many tickets.", ge=1, le=10_000)] = 1
     worker: Worker | None = None
-    wait: Annotated[float, _said("Seconds to wait for a ticket where there is none now.", ge=0, le=3600)] = 0.0
+    wait: Annotated[float, _said("Seconds to wait for a ticket if there is none now.", ge=0, le=3600)] = 0.0
     held: Annotated[
         list[Number] | None,
         _said(
@@ -48,7 +48,7 @@ class TellForm(Form):
 
     worker: Annotated[
         Worker | None,
-        _said("Who tells it, as in ask: the log then names who told it, even if another has the ticket now."),
+        _said("The worker, as in ask: the log names it, even if another has the ticket now."),
     ] = None
     ticket: Number | None = None
     reward: Annotated[float | None, _said("In the units of the study.")] = None

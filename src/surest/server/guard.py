@@ -62,7 +62,7 @@ class Guard:
             self._admit(request)
             await self._answered(scope, receive, answer)
         except asyncio.CancelledError:  # by the server, whose time is up
-            await self._failed(request, Refused(503, "the service ends; try again later"), answer)
+            await self._failed(request, Refused(503, "the service is shutting down; try again later"), answer)
         except Exception as error:
             await self._failed(request, error, answer)
         finally:
@@ -70,7 +70,7 @@ class Guard:
             self._count(request, answer, time.monotonic() - began)
 
     async def _answered(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        """Let a handler answer. If it only reads, its work is dropped as soon as whoever asked has gone."""
+        """Let a handler answer. If it only reads, its work is dropped as soon as the client disconnected."""
         if scope["method"] not in ("GET", "HEAD"):
             return await self.app(scope, receive, answer.send)
         leaving = asyncio.ensure_future(left(receive))
@@ -78,7 +78,7 @@ class Guard:
         try:
             await asyncio.wait({leaving, answering}, return_when=asyncio.FIRST_COMPLETED)
             if not answering.done() and not answer.complete:
-                raise Refused(499, "whoever asked has gone")
+                raise Refused(499, "the client disconnected")
             await answering
         finally:
             leaving.cancel()
@@ -147,7 +147,7 @@ class Guard:
 
 
 class _Heard:
-    """What a handler hears that has no body to read: that whoever asked has gone."""
+    """What a handler hears that has no body to read: that the client disconnected."""
 
     def __init__(self, leaving: "asyncio.Future[None]") -> None:
         self._leaving, self._read = leaving, False

@@ -347,7 +347,7 @@ class Studies:
         self.stir(name)
 
     async def delete(self, name: str) -> None:
-        """Delete a study and all that was told to it."""
+        """Delete a study and all its rewards."""
         await self.call(delete_study, self.store, name)
         self._open.pop(name, None)
         self.stir(name)

@@ -43,7 +43,7 @@ from surest.speed.result import Timings, markdown
     default=10,
     show_default=True,
     metavar="N",
-    help="The fewest runs of a command, 5 that do not count included.",
+    help="Minimum runs of a command, including 5 that do not count.",
 )
 @click.option(
     "-M",

@@ -77,7 +77,7 @@ def speed_gate(
     """
     checked_delta(delta)
     if not 0 < margin < 1:
-        raise UsageError(f"margin is {margin}; it is a part above 0 and below 1, such as 5% or 0.05")
+        raise UsageError(f"margin is {margin}; it is a fraction above 0 and below 1, such as 5% or 0.05")
     blocks = MOST + PILOT if max_runs is None else max_runs // 3
     if blocks <= PILOT:
         raise UsageError(

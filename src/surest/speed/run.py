@@ -57,23 +57,23 @@ def fastest(
     delta : float
         The allowed probability of a wrong verdict.
     tolerance : float
-        Commands that differ by no more than this part count as equal. With 0 and equal commands only `max_runs` ends it.
+        Commands that differ by no more than this fraction count as equal. With 0 and equal commands only `max_runs` ends it.
     warmup : int
         Runs of each command before anything is measured.
     min_runs, max_runs : int
-        The fewest and the most runs of a command, five that do not count included.
+        Minimum and maximum runs of a command, including five that do not count.
     setup, prepare, cleanup : command line or function, or one for each command
         Run once for each command before the first run, before every run, and once for each command after the last.
     shell : str, optional
-        What runs command lines; "default" is sh, "none" no shell. Unless told, sh if one of the commands needs a shell.
+        What runs command lines; "default" is sh, "none" no shell. Default: sh if one of the commands needs a shell.
     ignore_failure : bool
-        Let runs that fail count like others.
+        Count failed runs, too.
     by : {"wall", "cpu"}
         The time that decides: on the clock, or of the processor (user and system), which other programs disturb less.
     seed : int, optional
         Makes the order of the commands within blocks repeatable.
     clock : callable
-        What tells the time, in seconds.
+        Returns the time in seconds.
     on_block : callable, optional
         Called with each block before it runs. It may raise `surest.Stop`.
 
@@ -128,9 +128,9 @@ def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | 
         raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
     checked_delta(delta)
     if not 0 <= tolerance < 1:
-        raise UsageError(f"the tolerance is {tolerance}; it is a part from 0 up to 1, such as 0.02 for 2 %")
+        raise UsageError(f"the tolerance is {tolerance}; it is a fraction from 0 up to 1, such as 0.02 for 2 %")
     if max_runs is not None and max_runs <= PILOT:
-        raise UsageError(f"at most {max_runs} runs a command: {PILOT} do not count, so give {PILOT + 1} or more")
+        raise UsageError(f"at most {max_runs} runs per command: {PILOT} do not count, so give {PILOT + 1} or more")
     if tolerance == 0 and max_runs is None:
         raise UsageError("with a tolerance of 0, two equal commands would never be told apart; set max_runs")
     if by not in BY:

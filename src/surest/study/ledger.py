@@ -107,7 +107,9 @@ class Ledger:
                 return Entry(self, there[0], there[2], delta)
             other = found.row("SELECT delta FROM surest_gates WHERE delta <> ?", delta)
             if other is not None:
-                raise UsageError(f"delta is {delta:g}, and {self.shown} is for {other[0]:g}; a ledger has one")
+                raise UsageError(
+                    f"delta is {delta:g}, and {self.shown} is for {other[0]:g}; a ledger has one delta delta"
+                )
             number, passes = found.row(
                 "SELECT count(*) + 1, coalesce(sum(CASE WHEN verdict = 'pass' THEN 1 ELSE 0 END), 0) FROM surest_gates"
             )

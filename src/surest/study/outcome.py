@@ -104,7 +104,7 @@ def health_of(log: Log, study: int, labels: Sequence[str]) -> Health:
     found: Health = defaultdict(dict)
     for arm, kind, times, _ in sorted(log.count_events(study)):
         if not 0 <= arm < len(labels):
-            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which there is not")
+            raise StorageError(f"the study's log is damaged: it has an event of arm {arm}, which does not exist")
         found[labels[arm]][kind] = times
     return dict(found)
 

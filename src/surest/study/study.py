@@ -72,8 +72,8 @@ def open_study(
         A list that all arms are compared on: how many items, their keys, or pairs of a key and what an evaluation needs to know.
         Tickets then name an item too. For algorithms that work on lists.
     delta, **settings
-        As for `Session`. Where a study exists they may be left out; what is given must agree with it. An algorithm of one's
-        own is named by its file: ``algorithm="file.py:function"``. The file runs only in calls that name it.
+        As for `Session`. Where a study exists they may be left out; what is given must agree with it. Name your own
+        algorithm by its file: ``algorithm="file.py:function"``. The file runs only in calls that name it.
     lease_seconds : float
         How long a worker may take. After that its ticket is handed out again. Default 600.
     on_failure : float, optional
@@ -131,7 +131,7 @@ def open_study(
 
 
 class Study:
-    """Ask what to evaluate and tell what came of it, from any thread, process or machine. Made by `open_study`."""
+    """Ask what to evaluate and tell the rewards, from any thread, process or machine. Made by `open_study`."""
 
     def __init__(self, store: Store, name: str, named: str | None = None) -> None:
         self.name, self.store = name, store
@@ -233,7 +233,7 @@ class Study:
             self._holders.pop(number, None)
 
     def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
-        """Tell rewards, and ask for up to k tickets, in one transaction. Of a ticket that somebody else told, theirs counts."""
+        """Tell rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
         tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:
             outcomes = carry_out(self, [*tells, *([Ask(k, own_name())] if k else [])])
@@ -297,7 +297,7 @@ class Study:
 
     @property
     def paused(self) -> bool:
-        """Whether `ask` hands out nothing, whoever asks, until somebody calls `resume`."""
+        """Whether `ask` hands out nothing, until `resume` is called."""
         with self.store.reading() as log:  # no session: an algorithm that may not run here can be paused
             return check_there(self, log).paused
 
@@ -418,7 +418,7 @@ def list_studies(storage: str | Store) -> list[Study]:
 
 
 def delete_study(storage: str | Store, name: str) -> None:
-    """Delete a study and all that was told to it."""
+    """Delete a study and all its rewards."""
     if is_service(storage):
         from surest.study.remote import delete_remote
 

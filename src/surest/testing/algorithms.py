@@ -91,7 +91,7 @@ def check_algorithm(
     delta : float
         The error probability to hold it to.
     epsilon : float, optional
-        How far from the best its answers may be; unless given, 0, or 0.1 for an algorithm that needs ε > 0.
+        How far from the best its answers may be; default 0, or 0.1 for an algorithm that needs ε > 0.
     runs : int
         How many runs to count on each instance.
     seed : int

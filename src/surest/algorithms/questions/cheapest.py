@@ -57,6 +57,6 @@ ENTRIES = (
     ),
     _entry(
         "wager-cheapest", "The cheapest arm within a distance of the best, by fresh pulls in rounds.",
-        options={"batch": Option("whole number", "the least number of rounds to ask for at a time; default 1")},
+        options={"batch": Option("whole number", "minimum number of rounds per request; default 1")},
     ),
 )  # fmt: skip

@@ -192,7 +192,7 @@ def _entry(kind: Kind, summary: str) -> Entry:
         standing="proven",
         reference="docs/questions.md",
         summary=summary,
-        options={"batch": Option("whole number", "the least number of pulls to ask for at a time; default 1")},
+        options={"batch": Option("whole number", "minimum number of pulls per request; default 1")},
         answers=(kind,),
     )
 

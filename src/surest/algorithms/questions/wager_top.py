@@ -75,7 +75,7 @@ ENTRIES = (
         summary="The m best arms: bets on each arm of a nominated set and against each one outside of it.",
         answers=("top",),
         options={
-            "batch": Option("whole number", "the least number of pulls to ask for at a time; default 1"),
+            "batch": Option("whole number", "minimum number of pulls per request; default 1"),
             "workers": Option("whole number", "evaluations under way at a time, for which it plans ahead; default 1"),
         },
         any_sampling=True,

@@ -25,9 +25,9 @@ ENTRIES = (
         reference="docs/wager.md",
         summary="The default: bets on the leader and against every other arm; valid at any time, in any order of work.",
         options={
-            "batch": Option("whole number", "the least number of pulls to ask for at a time; default 1"),
+            "batch": Option("whole number", "minimum number of pulls per request; default 1"),
             "reserve": Option("number", "the part of δ kept for arms that are added later; default 0"),
-            "rows": Option("value", "the most rewards that each arm can give, known beforehand; default without end"),
+            "rows": Option("value", "the most rewards that each arm can give, known beforehand; default unlimited"),
             "workers": Option("whole number", "evaluations under way at a time, for which it plans ahead; default 1"),
         },
         growing=True,

@@ -46,7 +46,7 @@ def wager(
     if not 0 <= reserve < 1:
         raise UsageError(f"reserve is {reserve}; the part of delta kept for later arms must be at least 0 and below 1")
     if workers < 1:
-        raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, from 1 on")
+        raise UsageError(f"workers is {workers}; it is the number of evaluations under way at a time, at least 1")
     before_pairs = (
         len(script) > 0 and script[0][2] == Statistic.ATOMS
     )  # a search of a version that had none goes on without

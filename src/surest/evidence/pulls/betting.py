@@ -47,7 +47,7 @@ def _all_mixtures(digests: Digests, x: npt.ArrayLike, is_above: bool) -> FloatAr
 def confidence_sequence(digests: Digests, delta: float, more: Digests | None = None) -> tuple[FloatArray, FloatArray]:
     """Bounds that hold each arm's mean at all times at once, with probability 1 − δ for each arm (not for all together).
 
-    They are the levels x against which there is not enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ). `more` are
+    They are the levels x against which does not exist enough evidence: A(x) < log(2/δ) and B(x) < log(2/δ). `more` are
     further rewards of the same arms.
 
     >>> digests = Digests(1)

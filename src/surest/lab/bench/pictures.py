@@ -217,7 +217,7 @@ def styles(rows: Sequence[Row], algorithms: Sequence[str] | None = None, most: i
     names = sorted(means, key=lambda a: (a != "wager", means[a])) if algorithms is None else algorithms
     names = [name for name in names if name in means][:most]
     if not names:
-        raise UsageError("there is no algorithm to draw: fixed-budget ones stop where they are told to")
+        raise UsageError("there is no algorithm to draw: fixed-budget ones stop at their budget")
     return [
         Style(
             name=name,

@@ -60,12 +60,10 @@ class Bench(click.Command):
     "--algorithms",
     multiple=True,
     metavar="NAMES",
-    help="Names, or FILE.py:FUNCTION for your own, with commas between; all unless given.",
+    help="Names, or FILE.py:FUNCTION for your own, comma-separated; default: all.",
 )
-@click.option(
-    "--delta", "deltas", multiple=True, metavar="D", help="Error levels, with commas between; 0.05 unless given."
-)
-@click.option("--runs", type=int, metavar="R", help="Replications a row; the suite's own number unless given.")
+@click.option("--delta", "deltas", multiple=True, metavar="D", help="Error levels, comma-separated; default 0.05.")
+@click.option("--runs", type=int, metavar="R", help="Replications per row; default: the suite's.")
 @click.option("--seed", default=0, show_default=True, metavar="S", help="The same seed gives the same rows.")
 @click.option(
     "--budget",
@@ -74,7 +72,10 @@ class Bench(click.Command):
     help="Stop a run after N pulls (1e6 is understood); also what fixed-budget algorithms spend.",
 )
 @click.option(
-    "--epsilon", default=0.0, show_default=True, help="How far below the best an answer may be, where it may."
+    "--epsilon",
+    default=0.0,
+    show_default=True,
+    help="How far below the best an answer may be, for algorithms that take it.",
 )
 @click.option(
     "--workers", callback=workers_given, metavar="W", help="Processes, or a Dask scheduler (tcp://HOST:PORT)."

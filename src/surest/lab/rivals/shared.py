@@ -19,13 +19,13 @@ GABILLON = "Gabillon, Ghavamzadeh, Lazaric 2012"
 AUDIBERT = "Audibert, Bubeck 2010"
 JOURDAN = "Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022"
 
-H1 = Option("number", "how hard the arms are: Σ 1/gap²")
+H1 = Option("number", "the hardness of the arms: Σ 1/gap²")
 
 
 def told_h1(name: str, h1: float | None) -> float:
     """H1 as the caller told it, refused where it was not told."""
     if h1 is None:
-        raise UsageError(f"{name} must be told how hard the arms are: give h1 = Σ 1/gap², or use {name}-adaptive")
+        raise UsageError(f"{name} needs the hardness of the arms: give h1 = Σ 1/gap², or use {name}-adaptive")
     if not h1 > 0:
         raise UsageError(f"h1 is {h1}; it must be Σ 1/gap², a positive number")
     return h1
@@ -59,4 +59,4 @@ def phase_ends(n: int, budget: int) -> list[int]:
 def check_budget(n: int, budget: int) -> None:
     """Refuse a budget that does not go round."""
     if budget <= n:
-        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull an arm")
+        raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull per arm")

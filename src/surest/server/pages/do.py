@@ -254,7 +254,7 @@ async def fail(request: Request) -> Response:
         by_hand = forms.text_of(form, "back") == "evaluate"
         worker, reason = person(request) if by_hand else forms.text_of(form, "worker"), forms.text_of(form, "reason")
         if len(reason) > MOST_REASON:
-            raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are taken")
+            raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are allowed")
         await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.there(name)
