@@ -291,6 +291,7 @@ def test_a_gate_has_no_truth_value_and_is_plain_data() -> None:
     with pytest.raises(TypeError, match=r"\.passed or \.failed"):
         assert found
     data = json.loads(json.dumps(found.to_dict()))
+    assert data == found.to_dict()  # lists, and no tuples: some JSON takes nothing else
     assert (data["verdict"], data["items"], data["margin"]) == ("pass", N, 0.05)
     assert data["text"] == str(found).splitlines()[0]
 

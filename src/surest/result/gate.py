@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import msgspec
-
 from surest.text import count, counted, decimals, in_markdown, percent
 
 if TYPE_CHECKING:
@@ -124,7 +122,8 @@ class Gate:
             "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
             "target", "items", "items_counted", "decided_after", "seed", "notes",
         )  # fmt: skip
-        data: dict[str, Any] = {name: getattr(self, name) for name in same}
+        values = {name: getattr(self, name) for name in same}
+        data: dict[str, Any] = {name: [*v] if isinstance(v, tuple) else v for name, v in values.items()}
         data |= {
             "baseline": self.names[0],
             "candidate": self.names[1],
@@ -133,10 +132,13 @@ class Gate:
             "text": line(self),
         }
         if self.population is not None:  # of a complete list
-            other = {"verdict": self.population.verdict, "interval": self.population.interval, "text": beside(self)[0]}
+            other = {
+                "verdict": self.population.verdict,
+                "interval": [*self.population.interval],
+                "text": beside(self)[0],
+            }
             data |= {"needed": self.needed, "needed_verdict": self.needed_verdict, "population": other}
-        plain: dict[str, Any] = msgspec.to_builtins(data)
-        return plain
+        return data
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
