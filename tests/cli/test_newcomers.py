@@ -288,7 +288,7 @@ def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str
     say_once = _say_once()
     say_once()
     say_once()
-    assert capsys.readouterr().err.count("waiting for rewards that other workers owe") == 1
+    assert capsys.readouterr().err.count("waiting for rewards of other workers") == 1
     waited = []
 
     def then_told() -> None:

@@ -68,7 +68,7 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
         if len(paths) == 1 and scorer is None and not (is_json or is_log(name)):
             return read_table(name, columns)
         if columns:
-            raise SourceError("names of columns (--arm-column, --item-column, --value-column) go with one table")
+            raise SourceError("names of columns (--arm-column, --item-column, --value-column) apply to one table")
         found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)
         read: Table = replace(found.table, notes=found.notes)
         return read

@@ -222,7 +222,7 @@ def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
     >>> refuse_unheeded({"repeats": 3}, items=None)
     Traceback (most recent call last):
         ...
-    surest.errors.UsageError: repeats goes with a list of items; leave it out, or use surest.evaluate(arms, items)
+    surest.errors.UsageError: repeats requires a list of items; leave it out, or use surest.evaluate(arms, items)
     """
     for name in ITEMS_ONLY:
         if items is None and given.get(name, DEFAULTS[name]) != DEFAULTS[name]:
@@ -316,7 +316,7 @@ def _check_question(problem: Problem, scale: Scale) -> None:
         raise UsageError("slack requires cheapest; leave it out")
     if problem.cheapest is not None and (problem.epsilon or problem.options.keys() & {"group", "weights"}):
         raise UsageError(
-            "cheapest says itself how far from the best an arm may be, and goes with items that count alike: leave "
+            "cheapest says itself how far from the best an arm may be, and requires equally weighted items: leave "
             "out epsilon, group and weights"
         )
     if problem.cheapest is not None and problem.labels and problem.cost is None:

@@ -145,7 +145,7 @@ class Champion:
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
             raise UsageError(f"seed is {seed!r:.60}; give a whole number or a text")
         if executor is not None and _is_async(score):
-            raise UsageError("executor goes with a score that is called, and this one is awaited; leave it out")
+            raise UsageError("executor requires a function that is not async; leave it out")
         self.delta, self.worth = float(delta), float(worth)
         self._executor, self._in_flight, self._budget, self._progress = executor, in_flight, budget, progress
         self._seed = secrets.token_hex(16) if seed is None else str(seed)

@@ -107,7 +107,7 @@ def duel(
     if iscoroutinefunction(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
     if columns is not None or shuffle is not None:
-        raise UsageError("columns and shuffle go with recorded duels; leave them out, or leave out the judge")
+        raise UsageError("columns and shuffle require recorded duels; leave them out, or leave out the judge")
     with _begun(
         arms, asked, progress, on_request, in_flight=1 if executor is None else in_flight, seed=seed, storage=storage,
         name=name, retries=retries, on_failure=on_failure, history=history, record=record,

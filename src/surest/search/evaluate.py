@@ -143,9 +143,7 @@ def evaluate(
             raise Interrupted(found)
         return found
     if simulate or columns is not None:
-        raise UsageError(
-            f"{'simulate' if simulate else 'columns'} goes with a table of scores; functions are evaluated"
-        )
+        raise UsageError(f"{'simulate' if simulate else 'columns'} requires a table of scores; functions are evaluated")
     arms, settings = _known_control(arms, items, settings, scale)
     labels, functions = _functions(arms, score, asynchronous=False)
     watch = watching(labels, scale, progress, items=True, ticks=executor is None)

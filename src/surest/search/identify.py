@@ -318,6 +318,6 @@ def _check_how(source: Source, tickets: bool, vectorised: bool, seeded: bool, fi
     if vectorised and seeded:
         raise UsageError("vectorised callables take a count, seeded ones a seed; choose one")
     if (vectorised or seeded) and not isinstance(source, Functions):
-        raise UsageError("vectorised and seeded go with functions; leave them out")
+        raise UsageError("vectorised and seeded require functions; leave them out")
     if finished and not isinstance(source, Records):
-        raise UsageError("finished goes with recorded rewards; leave it out")
+        raise UsageError("finished requires recorded rewards; leave it out")

@@ -226,7 +226,7 @@ def plan(
         what = "a source says" if source is not None else f"{', '.join(used)} say"
         raise UsageError(f"{what} how arms do; leave out {', '.join(given)}")
     if source is None and columns is not None:
-        raise UsageError("columns goes with a table; leave it out")
+        raise UsageError("columns requires a table; leave it out")
     several = [None] if source is not None else [*gaps] if isinstance(gaps, Sequence) else [gaps]
     rows, law = list[Row](), None
     for one in several:
