@@ -44,6 +44,11 @@ def in_shell(code: str, folder: Path) -> str:
     return done.stdout
 
 
+def blocks(page: Path, language: str) -> list[str]:
+    """The blocks of a page in some language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
 def environment(folder: Path) -> dict[str, str]:
     """Variables under which `surest` and `python` are those that run this."""
     programs = folder / "programs"

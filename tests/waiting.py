@@ -1,9 +1,11 @@
 """Waiting for what another process or thread does. A loaded machine may take its time: no test depends on how long."""
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 PATIENCE = 240.0
 """Seconds after which something is taken to hang. Nothing that works comes near it."""
@@ -22,6 +24,12 @@ def together(*calls: Callable[[], object]) -> None:
     with ThreadPoolExecutor(len(calls)) as pool:
         for made in [pool.submit(call) for call in calls]:
             made.result(PATIENCE)
+
+
+def begun(*words: str, **how: Any) -> subprocess.Popen[str]:
+    """A command of surest in a process of its own, whose output can be read."""
+    command = [sys.executable, "-m", "surest", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
 
 
 def line_with(words: str, process: subprocess.Popen[str]) -> str:

@@ -177,10 +177,8 @@ def test_the_order_of_arms_makes_no_difference(order: list[int], statistic: Stat
 
 def test_moments_by_hand_and_recorded_rewards() -> None:
     arms = recorded({"a": [1, 0, 1, 1], "b": [0.5, 0.5], "c": 0.25})
-    assert arms.labels == ("a", "b", "c")
-    assert arms.means.tolist() == [0.75, 0.5, 0.25]
-    assert arms.variances.tolist() == [0.1875, 0, 0]
-    assert len(arms.law(1)[0]) == 1
+    assert (arms.labels, arms.means.tolist()) == (("a", "b", "c"), [0.75, 0.5, 0.25])
+    assert (arms.variances.tolist(), len(arms.law(1)[0])) == ([0.1875, 0, 0], 1)
 
 
 @given(st.lists(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1e300)), max_size=5), max_size=5))
@@ -225,8 +223,7 @@ def test_continuous_laws_are_drawn_in_chunks(statistic: str, target: float, sd: 
 
 def test_continuous_arms_keep_to_their_seed_and_order() -> None:
     arms = ContinuousArms({"a": stats.beta(2, 5), "b": stats.uniform(0.2, 0.6), "c": stats.truncnorm(-1, 1, 0.5, 0.5)})
-    assert arms.means == pytest.approx([2 / 7, 0.5, 0.5])
-    assert arms.variances[1] == pytest.approx(0.03)
+    assert (arms.means, arms.variances[1]) == (pytest.approx([2 / 7, 0.5, 0.5]), pytest.approx(0.03))
     together, alone = arms.simulate(4), arms.simulate(4)
     both = together.answer(Pull([2, 0, 1], 50, Statistic.REWARDS))
     alone.answer(Pull([1], 50, Statistic.REWARDS))

@@ -36,9 +36,7 @@ def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path
 def test_counts_and_instances(tmp_path: Path) -> None:
     path = write(tmp_path, COUNTED)
     x, y = read_csv(path, "x"), read_csv(path, "y")
-    assert x.labels == ("a", "b")
-    assert y.labels == ("b", "c")
-    assert x.means.tolist() == [0.75, 0.5]
+    assert (x.labels, y.labels, x.means.tolist()) == (("a", "b"), ("b", "c"), [0.75, 0.5])
     assert len(x.law(0)[0]) == 2  # a count of 0 is no atom
     assert read_instances(path).keys() == {"x", "y"}
 
@@ -59,8 +57,7 @@ def test_counts_and_instances(tmp_path: Path) -> None:
 )
 def test_forms_that_say_the_same(tmp_path: Path, content: str | bytes) -> None:
     arms = read_csv(write(tmp_path, content))
-    assert arms.labels == ("a", "b")
-    assert arms.means.tolist() == [0.75, 0.5]
+    assert (arms.labels, arms.means.tolist()) == (("a", "b"), [0.75, 0.5])
 
 
 def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
@@ -82,8 +79,7 @@ def test_named_sources() -> None:
     assert parse_source("example1:4").variances[-1] == 0
     assert parse_source("bernoulli:0.5,0.45").labels == ("1", "2")
     one = parse_source("lower-bound:0.05,0.08/0.04")
-    assert one.means == pytest.approx([0.5, 0.45, 0.42])
-    assert one.variances == pytest.approx([0.04] * 3)
+    assert (one.means, one.variances) == (pytest.approx([0.5, 0.45, 0.42]), pytest.approx([0.04] * 3))
     assert parse_source("lower-bound:0.05/0.04,0").variances == pytest.approx([0.04, 0])
 
 
@@ -210,8 +206,7 @@ def test_other_names_and_other_columns(tmp_path: Path) -> None:
 def test_a_last_line_without_an_end_counts_unless_the_file_grows(tmp_path: Path) -> None:
     path = write(tmp_path, "arm,value\na,1\na,0")
     assert list(read_in_order(path, growing=False).numbers["a"]) == [1.0, 0.0]
-    assert read_in_order(path, growing=False).unfinished == ()
-    assert read_in_order(path).unfinished == (str(path),)
+    assert (read_in_order(path, growing=False).unfinished, read_in_order(path).unfinished) == ((), (str(path),))
 
 
 def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
@@ -223,8 +218,7 @@ def test_arms_are_told_apart_by_their_whole_names(tmp_path: Path) -> None:
     for k, name in enumerate(rows):
         expected.setdefault(name.strip(), []).append(k % 10 / 10)
     found = read_in_order(path).numbers
-    assert list(found) == list(expected)
-    assert {name: list(numbers) for name, numbers in found.items()} == expected
+    assert (list(found), {name: list(numbers) for name, numbers in found.items()}) == (list(expected), expected)
 
 
 OPENED: list[str] = []

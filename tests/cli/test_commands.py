@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -14,13 +13,14 @@ from pathlib import Path
 import pytest
 
 import waiting
-from calling import Run
+from calling import Run, ran
 from surest.report.report import read_report
 from surest.search.call import seed_of
 from surest.search.commands import Command, CommandFailed, Runner, Scale, last_number
 from surest.search.tickets import SPARE, Ticket
 from surest.study.study import open_study
-from waiting import PATIENCE, line_with
+from transcripts import in_shell
+from waiting import PATIENCE, begun, line_with
 
 pytestmark = pytest.mark.usefixtures("run")  # in a folder of its own: a search that is stopped leaves a file
 DRAW = """
@@ -56,10 +56,9 @@ def seeds_of(pulls_per_arm: list[int]) -> set[int]:
 
 def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(draw: Path, run: Run) -> None:
     given = [*arms(draw, good=950, bad=50), "--seed", "4", "--json"]
-    status, out, _ = run(*given, "--workers", "4")
-    result = json.loads(out)
-    assert status == 0
-    assert (result["arm"], result["certified"]) == ("good", True)
+    said = run(*given, "--workers", "4")
+    result = said.json
+    assert (said.status, result["arm"], result["certified"]) == (0, "good", True)
     seeds = [
         int(line.split()[1])
         for name in ("good", "bad")
@@ -74,30 +73,19 @@ def test_each_run_has_a_seed_of_its_own_and_the_whole_is_repeatable(draw: Path, 
 
 def test_a_failure_that_was_retried_is_told(tmp_path: Path, run: Run) -> None:
     script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo starting up >&2; exit 1; fi; echo 0"
-    status, out, err = run(f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--json")
-    assert status == 0
-    assert json.loads(out)["arm"] == "b"
-    assert "starting up" in json.loads(out)["last_failures"]["a"]
-    assert "a run of arm 'a' failed" in err
+    said = run(f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", "--json")
+    assert (said.status, said.json["arm"]) == (0, "b")
+    assert "starting up" in said.json["last_failures"]["a"]
+    assert "a run of arm 'a' failed" in said.err
 
 
 def test_a_timeout_ends_the_command_and_what_it_started(tmp_path: Path, run: Run) -> None:
     script = f"sleep 3600 & echo $! > {tmp_path}/child; wait"
-    status, out, _ = run(
-        f"--command=a=sh -c {shlex.quote(script)}",
-        "--command=b=echo 1",
-        "--timeout=4",  # within which any machine starts a shell
-        "--workers=4",
-        "--retries=0",
-        "--on-failure=60",
-        "--bounds=0,60",
-        "--minimise",
-        "--budget=4",
-        "--json",
-    )
-    assert status == 3
-    assert json.loads(out)["means"] == [60.0, 1.0]
-    assert "longer than 4 s" in json.loads(out)["last_failures"]["a"]
+    given = ["--workers=4", "--retries=0", "--on-failure=60", "--bounds=0,60", "--minimise", "--budget=4", "--json"]
+    timeout = "--timeout=4"  # within which any machine starts a shell
+    said = run(f"--command=a=sh -c {shlex.quote(script)}", "--command=b=echo 1", timeout, *given)
+    assert (said.status, said.json["means"]) == (3, [60.0, 1.0])
+    assert "longer than 4 s" in said.json["last_failures"]["a"]
     assert not alive(int((tmp_path / "child").read_text()))
 
 
@@ -114,67 +102,68 @@ def alive(pid: int) -> bool:
 
 def started(*arguments: str, until: Path) -> subprocess.Popen[str]:
     """A search in a process of its own, once a file has something in it."""
-    run = subprocess.Popen(
-        [sys.executable, "-m", "surest", "identify", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    run = begun("identify", *arguments)
     waiting.until(lambda: until.exists() and until.read_text(), f"{until} is written")
     return run
 
 
-def go_on(err: str) -> tuple[int, str, str]:
+def go_on(err: str) -> str:
     """Paste the command that was printed into a shell."""
     (line,) = [line for line in err.splitlines() if line.startswith("  surest ")]
-    run = f'surest() {{ {shlex.quote(sys.executable)} -m surest "$@"; }}\n{line}'
-    done = subprocess.run(["bash", "-c", run], capture_output=True, text=True, timeout=PATIENCE)
-    return done.returncode, done.stdout, done.stderr
+    return in_shell(line, Path())
 
 
 def kept_files() -> list[str]:
     return sorted(path.name for path in Path().glob("surest-identify-*"))
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stopped_search_lets_its_commands_finish(tmp_path: Path, number: int, status: int) -> None:
-    """To end them and run them again would favour numbers that come quickly."""
-    script = (
-        f"if mkdir {tmp_path}/once 2>/dev/null; then echo 1 > {tmp_path}/pid; "
-        f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; touch {tmp_path}/end; fi; echo 0"
-    )
-    run = started(
-        "--command=b=echo 1",
-        f"--command=a=sh -c {shlex.quote(script)}",
-        "--delta=1e-60",  # what the other worker evaluates ahead meanwhile does not decide it
-        "--workers=2",
-        until=tmp_path / "pid",
-    )
+COMMAND = (
+    """if mkdir once 2>/dev/null; then echo 1 > pid; until [ -e go ]; do sleep 0.02; done; touch end; fi; echo 0"""
+)
+FUNCTION = """
+import pathlib, time
+def a():
+    pathlib.Path("pid").write_text("1")
+    while not pathlib.Path("go").exists():
+        time.sleep(0.01)
+    pathlib.Path("end").touch()
+    return 0
+arms = {"a": a, "b": lambda: 1}
+"""
+WAITING = {
+    # what the other worker evaluates ahead meanwhile does not decide it
+    "commands": ["--command=b=echo 1", f"--command=a=sh -c {shlex.quote(COMMAND)}", "--delta=1e-60", "--workers=2"],
+    "functions": ["slow_arms.py:arms", "--study=identify"],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "status"),
+    [("commands", signal.SIGINT, 130), ("commands", signal.SIGTERM, 143), ("functions", signal.SIGINT, 130)],
+)
+def test_a_stopped_search_lets_what_runs_finish(kind: str, number: int, status: int) -> None:
+    """To end it and run it again would favour numbers that come quickly."""
+    Path("slow_arms.py").write_text(FUNCTION)
+    run = started(*WAITING[kind], until=Path("pid"))
     run.send_signal(number)
     waits = line_with("waiting", run)
-    (tmp_path / "go").touch()
+    Path("go").touch()
     out, err = run.communicate(timeout=PATIENCE)
-    assert run.returncode == status
+    assert (run.returncode, Path("end").exists(), "Traceback" in err + out) == (status, True, False)
     assert "Not decided (interrupted)" in out
-    assert (tmp_path / "end").exists()
     again = "Ctrl-C" if number == signal.SIGINT else "SIGTERM"
     assert re.match(rf"surest: waiting for [12] running evaluations? to finish; {again} again to end", waits)
-    told = int(err.split(" rewards are kept")[0].split()[-1])
-    study = open_study(f"sqlite:///{kept_files()[0]}", "identify")
-    assert (study.status().told, study.status().out, study.health()) == (told, 0, {})
+    told = re.search(r"^surest: (\d+) rewards? (is|are) kept .*To go on:", err, re.MULTILINE)
+    study = open_study(f"sqlite:///{(kept_files() or ['surest.db'])[0]}", "identify")
+    assert (study.status().told, study.status().out, study.health()) == (int(told[1]), 0, {})
 
 
 def test_a_second_signal_ends_the_commands_and_the_search_goes_on_when_the_printed_command_is_pasted(
     tmp_path: Path,
 ) -> None:
     script = f"if mkdir {tmp_path}/once 2>/dev/null; then echo $$ > {tmp_path}/pid; exec sleep 3600; fi; echo 0"
-    run = started(
-        "--command=b=echo 1",
-        f"--command=it's=sh -c {shlex.quote(script)}",
-        "--delta=0.2",
-        "--workers=2",
-        until=tmp_path / "pid",
-    )
+    arms = ["--command=b=echo 1", f"--command=it's=sh -c {shlex.quote(script)}"]
+    run = started(*arms, "--delta=0.2", "--workers=2", until=tmp_path / "pid")
     run.send_signal(signal.SIGTERM)
     line_with("waiting", run)
     run.send_signal(signal.SIGTERM)
@@ -184,8 +173,7 @@ def test_a_second_signal_ends_the_commands_and_the_search_goes_on_when_the_print
     assert not alive(int((tmp_path / "pid").read_text()))
     assert len(kept_files()) == 1  # no journal is left open
     told = int(err.split(" rewards are kept")[0].split()[-1])
-    code, out, err = go_on(err)
-    assert code == 0, err
+    out = go_on(err)
     assert "Arm b is the best: wrong with probability at most 0.2" in out
     assert "it's: 1 interrupted, 1 retried" in out
     assert told >= 2
@@ -255,19 +243,16 @@ def test_a_killed_search_goes_on_at_once(tmp_path: Path) -> None:
     run = started(*arms, until=tmp_path / "pid")
     run.kill()
     run.communicate()
-    again = subprocess.run(
-        [sys.executable, "-m", "surest", "identify", *arms], capture_output=True, text=True, timeout=60
-    )
-    assert again.returncode == 0, again.stderr
-    assert "health: a: 1 expired, 1 retried" in again.stdout
+    again = ran("-m", "surest", "identify", *arms)
+    assert again.status == 0, again.err
+    assert "health: a: 1 expired, 1 retried" in again.out
     assert kept_files() == []
 
 
 def test_a_search_that_is_over_leaves_no_file(run: Run) -> None:
     assert run("--command=a=echo 1", "--command=b=echo 0")[0] == 0
     assert run("--command=a=echo 1", "--command=b=echo 0", "--budget=4")[0] == 3
-    assert run("--command=a=false", "--command=b=echo 0", "--retries=0")[0] == 2
-    assert os.listdir() == []
+    assert (run("--command=a=false", "--command=b=echo 0", "--retries=0")[0], os.listdir()) == (2, [])
 
 
 def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(tmp_path: Path, run: Run) -> None:
@@ -281,8 +266,7 @@ def test_a_search_that_an_arm_ends_can_go_on_when_it_is_mended(tmp_path: Path, r
     assert "exit status 1" in err
     assert "2 rewards are kept" in err
     tool.write_text("#!/bin/sh\necho 0\n")
-    code, out, err = go_on(err)
-    assert code == 0, err
+    out = go_on(err)
     assert "health: b: 2 failed, 1 interrupted" not in out
     assert "health: b: 2 failed, 2 retried" in out
 
@@ -308,18 +292,13 @@ def test_two_processes_share_a_named_study(draw: Path) -> None:
     both = 'mkdir -p p$PPID; for i in $(seq 4000); do [ $(ls -d p* | wc -l) = 2 ] && break; sleep 0.05; done; exec "$@"'
     of_both = [arm.replace("=sh ", f"=sh -c {shlex.quote(both)} sh sh ") for arm in arms(draw, good=900, bad=300)]
     given = [*of_both, "--seed=4", "--study=s", "--workers=2", "--json"]
-    runs = [
-        subprocess.Popen([sys.executable, "-m", "surest", "identify", *given], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
+    runs = [begun("identify", *given) for _ in range(2)]
     found = [json.loads(run.communicate(timeout=PATIENCE)[0]) for run in runs]
-    assert [run.returncode for run in runs] == [0, 0]
-    assert found[0]["pulls_per_arm"] == found[1]["pulls_per_arm"]
+    assert ([run.returncode for run in runs], found[0]["pulls_per_arm"]) == ([0, 0], found[1]["pulls_per_arm"])
     study = open_study("sqlite:///surest.db", "s")
     seeds = [int(line.split()[1]) for name in ("good", "bad") for line in Path(f"{name}.log").read_text().splitlines()]
     assert seeds_of(study.result().pulls_per_arm.tolist()) <= set(seeds)
-    assert len(set(seeds)) == len(seeds)
-    assert len({ticket[3] for ticket in study.export()["tickets"]}) == 2
+    assert (len(set(seeds)), len({ticket[3] for ticket in study.export()["tickets"]})) == (len(seeds), 2)
 
 
 def test_a_named_study_is_gone_on_with_as_it_was_made(run: Run) -> None:

@@ -15,17 +15,8 @@ from rich.text import Text
 from surest.cli.console import Output
 from surest.result.table import ArmRow, ArmTable
 
-LABELS = [
-    "model[large]",
-    "[/x]",
-    "[bold red]b",
-    ":smile:",
-    "a\x1b]0;title\x07",
-    "a\x1b[2Jb",
-    "x\r7 fake",
-    "\x9b31m",
-    "\u2028x",
-]
+LABELS = ["model[large]", "[/x]", "[bold red]b", ":smile:"]
+LABELS += ["a\x1b]0;title\x07", "a\x1b[2Jb", "x\r7 fake", "\x9b31m", "\u2028x"]
 HARM = set("\x1b\x07\r\x9b\u2028")
 DATA: dict[str, Any] = {"label": "δ é 😀 \ud800", "value": 1.5}
 PROGRAM = r"""

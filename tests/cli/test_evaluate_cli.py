@@ -7,7 +7,6 @@ import os
 import random
 import shlex
 import signal
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any
 import pytest
 
 import surest
-from calling import Run
+from calling import Run, ran
 from surest.cli import main, progress
-from waiting import PATIENCE, line_with, until
+from waiting import PATIENCE, begun, line_with, until
 
 KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "epsilon_certified", "achieved_delta"} | {
     *("contenders", "evaluations", "cells", "items", "items_used", "evaluations_per_arm", "means", "target"),
@@ -46,8 +45,7 @@ def test_a_complete_table_is_decided(run: Run, tmp_path: Path) -> None:
     assert status == 0
     assert set(found) >= KEYS
     assert (found["arm"], found["index"], found["certified"]) == ("kind", 1, True), "the place of its first appearance"
-    assert found["cells"] == 180
-    assert found["items"] == 60
+    assert (found["cells"], found["items"]) == (180, 60)
     assert sum(found["evaluations_per_arm"]) == found["evaluations"] == 180 > found["needed"]
     simulated = json.loads(run(table, "--seed", "1", "--simulate", "--json")[1])
     assert simulated["evaluations"] == found["needed"]
@@ -127,8 +125,8 @@ def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Pa
     environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
     arms = ["--command", f"good={python} 0.6 good-{{item}}", "--command", f"bad={python} 0.4 bad-{{item}}"]
     given = ["evaluate", "--items", "items.txt", *arms, "--workers", "2", "--json", "--quiet", "--delta", "1e-4"]
-    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "text": True}
-    first = subprocess.Popen([sys.executable, "-m", "surest", *given], stderr=subprocess.PIPE, **how)
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment}
+    first = begun(*given, **how)
     calls = tmp_path / "calls"
     until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
     first.send_signal(signal.SIGTERM)
@@ -137,14 +135,12 @@ def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Pa
     _, said = first.communicate(timeout=PATIENCE)
     assert first.returncode == 143, said
     words = shlex.split(next(line for line in said.splitlines() if line.startswith("  surest ")))
-    done = subprocess.run(
-        [sys.executable, "-m", *words, "--json"], capture_output=True, timeout=PATIENCE, check=False, **how
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    done = ran("-m", *words, "--json", **how)
+    assert done.status == 0, done.err
+    found = done.json
     assert found["arm"] == "good"
-    begun = calls.read_text().split("\n")[:-1]
-    assert len(begun) <= found["evaluations"] + 2, "only what was under way was evaluated again"
+    called = calls.read_text().split("\n")[:-1]
+    assert len(called) <= found["evaluations"] + 2, "only what was under way was evaluated again"
 
 
 def test_suggestions_are_json_where_json_is_asked_for(run: Run, tmp_path: Path) -> None:

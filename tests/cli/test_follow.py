@@ -98,8 +98,7 @@ def test_a_file_that_is_being_rewritten_is_waited_for(run: Run) -> None:
     last = "arm,clicks,impressions\na,100,1000\nb,222,1000\n"
     Path("totals.csv").write_text(first)
     status, out, err = run(rewritten("totals.csv", [half, half, last]), "totals.csv", "--follow", "--json")
-    assert (status, json.loads(out)["pulls"]) == (0, 2000)
-    assert err.count("contenders") == 2
+    assert (status, json.loads(out)["pulls"], err.count("contenders")) == (0, 2000, 2)
     Path("totals.csv").write_text(first)
     shrunk = "arm,clicks,impressions\na,9,100\nb,12,100\n"
     status, _, err = run(rewritten("totals.csv", [shrunk] * 5), "totals.csv", "--follow")
@@ -132,8 +131,7 @@ def test_a_record_fed_in_portions_is_fed_as_a_whole() -> None:
     feeding = Feeding(bit_by_bit)
     for length in (0, 3, 4, 90, 91, 400):
         again = feeding.more([rewards[:length] for rewards in whole])
-    assert again.used == told.used
-    assert again.missing == told.missing
+    assert (again.used, again.missing) == (told.used, told.missing)
     assert bit_by_bit.running.means.tolist() == at_once.running.means.tolist()
 
 

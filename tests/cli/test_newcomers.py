@@ -197,8 +197,7 @@ def coins(seed: int = 0) -> dict[Any, Callable[[], bool]]:
 def test_labels_keep_their_type() -> None:
     assert surest.identify(coins(), seed=1).best == 1
     found = asyncio.run(surest.aidentify({1: one, 2: lambda: asyncio.sleep(0, 0.0)}, seed=1))
-    assert (found.best, found.labels) == (1, (1, 2))
-    assert surest.Session([1, 2]).ask()[0].label == 1
+    assert (found.best, found.labels, surest.Session([1, 2]).ask()[0].label) == (1, (1, 2), 1)
 
 
 # --- algorithms in files ---------------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """``surest study``: a shell script can be the worker."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from surest.errors import UsageError
 from surest.report.report import report_of_study, write_report
 from surest.study.sql import seal
 from surest.study.study import open_study
+from transcripts import ROOT, blocks, environment
 
 SETTINGS = ["--arm", "fast", "--arm", "safe", "--delta", "0.2", "--algorithm", "naive-best-arm", "--seed", "1"]
 
@@ -38,8 +37,7 @@ def test_a_study_is_made_like_another(storage: str) -> None:
     first.add_arms(["c"])
     assert run("create", "again", "--like", "s", "--delta", "0.1") == "study again: 2 arms\n"
     made = open_study(storage, "again")
-    assert made.items == first.items
-    assert made.settings.plain() == {**first.settings.plain(), "delta": 0.1}
+    assert (made.items, made.settings.plain()) == (first.items, {**first.settings.plain(), "delta": 0.1})
 
 
 def test_a_study_like_another_may_ask_another_question(storage: str) -> None:
@@ -93,8 +91,7 @@ def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
 
 def documented_loop() -> str:
     """The worker loop of docs/studies.md."""
-    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
-    (block,) = [part.partition("```")[0] for part in page.split("```sh\n") if "surest study ask" in part]
+    (block,) = [block for block in blocks(ROOT / "docs" / "studies.md", "sh") if "surest study ask" in block]
     return block[block.index("while true") : block.index("\ndone") + len("\ndone\n")]
 
 
@@ -102,22 +99,20 @@ def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> N
     run(
         "create", "solvers", "--arm", "fast one", "--arm", "safe", "--budget", "4", "--option", "batch=2", "--seed", "1"
     )
-    (tmp_path / "surest").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m surest "$@"\n')
     (tmp_path / "evaluate").write_text(
         '#!/bin/sh\n[ $# -eq 1 ] || exit 9\n[ -n "$1" ] || { touch empty; exit 9; }\n'
         'if mkdir "failed once" 2>/dev/null; then exit 7; fi\n'
         'case "$1" in "fast one") echo 0.9;; safe) echo 0.1;; *) touch unknown;; esac\n'
     )
-    for script in ("surest", "evaluate"):
-        (tmp_path / script).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SUREST_STORAGE": storage}
+    (tmp_path / "evaluate").chmod(0o755)
+    variables = {**environment(tmp_path), "SUREST_STORAGE": storage}
     loop = documented_loop().replace("sleep 1", "sleep 0.2")
     workers = []
     for number in (1, 2):
         place = tmp_path / f"worker-{number}"
         place.mkdir()
         script = loop.replace("./evaluate", "../evaluate")
-        workers.append(subprocess.Popen(["sh", "-c", script], cwd=place, env=environment, stdout=subprocess.DEVNULL))
+        workers.append(subprocess.Popen(["sh", "-c", script], cwd=place, env=variables, stdout=subprocess.DEVNULL))
     assert [worker.wait() for worker in workers] == [0, 0]
     left = sorted(path.name for path in tmp_path.iterdir())
     assert not [name for name in ("empty", "unknown") if list(tmp_path.rglob(name))], left

@@ -25,16 +25,11 @@ BLOCK = re.compile(
     r"^(<!-- not run: (.+?) -->\n)?```(python|sh|console)\n(.*?)^```(?:\n\n(?:[^\n]+:\n\n)?```text\n(.*?)^```)?",
     re.DOTALL | re.MULTILINE,
 )
-FOUND = [
-    (page, BLOCK.findall(page.read_text(encoding="utf-8")))
-    for page in (
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        ROOT / "SECURITY.md",
-        *sorted((ROOT / "docs").rglob("*.md")),
-    )
-    if page not in TUTORIALS
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
+FOUND = [(page, BLOCK.findall(page.read_text(encoding="utf-8"))) for page in TEXTS if page not in TUTORIALS]
 PAGES = [(page, blocks) for page, blocks in FOUND if blocks]
 PROGRAMS = {
     "ask": 'case "$1" in --terse) echo 0.1 ;; *) echo 0.9 ;; esac',

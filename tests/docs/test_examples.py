@@ -12,8 +12,15 @@ from syrupy.assertion import SnapshotAssertion
 from calling import Run, steady
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-APART = {"best_prompt.py", "prompt_on_questions.py", "best_of_eval_logs.py", "shared_study.py", "fastest_sort.py"}
-"""What they print depends on timing, or they change how their process logs and waits."""
+APART = {
+    "medoid.py",
+    "best_prompt.py",
+    "prompt_on_questions.py",
+    "best_of_eval_logs.py",
+    "shared_study.py",
+    "fastest_sort.py",
+}
+"""They have tests of their own: what they print depends on timing, or they change how their process logs and waits."""
 
 
 def printed(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
@@ -39,8 +46,12 @@ def test_fastest_sort(run: Run, capsys: pytest.CaptureFixture[str], monkeypatch:
     assert 0 < found.json["means"][0] < found.json["means"][1] <= 0.002 * (1 + 1e-9)
 
 
-def test_medoid_is_on_its_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    part = re.search(r"([\d,]+) similarities of 1,613,706, ([\d.]+)%", printed("medoid.py", capsys, monkeypatch))
+def test_medoid_is_on_its_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    out = printed("medoid.py", capsys, monkeypatch)
+    assert steady(out) == snapshot
+    part = re.search(r"([\d,]+) similarities of 1,613,706, ([\d.]+)%", out)
     assert part is not None
     page = " ".join((EXAMPLES.parent / "docs" / "arms.md").read_text(encoding="utf-8").split())
     assert f"{part[1]} of 1,613,706 distances ({part[2]} %" in page

@@ -3,17 +3,13 @@
 import csv
 import re
 import shlex
-from pathlib import Path
 
 from statistical.test_fastest import IN_MANY_RUNS
 from surest.speed.cli import fastest
+from transcripts import ROOT, blocks
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 PAGE = (DOCS / "fastest.md").read_text(encoding="utf-8")
-
-
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def test_the_options_are_those_of_the_command() -> None:
@@ -22,7 +18,7 @@ def test_the_options_are_those_of_the_command() -> None:
     named = set(re.findall(r"`(--[a-z][a-z-]+)`", part))
     assert len(named) >= 9
     assert named <= known
-    for line in blocks("sh")[0].splitlines():
+    for line in blocks(DOCS / "fastest.md", "sh")[0].splitlines():
         words = shlex.split(line)
         assert words[:2] == ["surest", "fastest"]
         assert {word for word in words if word.startswith("-")} <= known

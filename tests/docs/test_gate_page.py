@@ -1,6 +1,5 @@
 """The page on gates: its Python runs, its commands too, and its workflow heeds the status."""
 
-import os
 import re
 import runpy
 import subprocess
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+from transcripts import ROOT, blocks, environment
+
+PAGE = ROOT / "docs" / "gate.md"
 EVALUATE = """#!{python} -S
 import sys
 for line in sys.stdin:
@@ -20,19 +20,12 @@ for line in sys.stdin:
 """
 
 
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-
-
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A script of the page, with the program `surest` of this Python."""
-    command = folder / "surest"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m surest "$@"\n')
-    command.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "COMMIT": "4f2a9c", "GITHUB_SHA": "4f2a9c"}
-    environment |= {"GITHUB_STEP_SUMMARY": str(folder / "step.md")}
+    variables = {"COMMIT": "4f2a9c", "GITHUB_SHA": "4f2a9c", "GITHUB_STEP_SUMMARY": str(folder / "step.md")}
+    variables |= environment(folder)
     return subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=200
+        ["bash", "-c", script], cwd=folder, env=variables, capture_output=True, text=True, timeout=200
     )
 
 
@@ -51,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_commands_run(folder: Path) -> None:
-    first, loop, ledger = blocks("sh")
+    first, loop, ledger = blocks(PAGE, "sh")
     done = run(first, folder)
     said = [line[:4] for line in done.stdout.splitlines() if line[:4].isupper()]
     assert said == ["FAIL", "PASS", "FAIL", "FAIL", "FAIL"], done.stderr
@@ -98,4 +91,4 @@ def test_the_fixture_for_pytest(folder: Path) -> None:
 
 def test_the_line_shown_is_what_the_example_prints(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(ROOT / "examples" / "gate_in_a_test.py"), run_name="__main__")
-    assert blocks("text")[0].strip() == capsys.readouterr().out.splitlines()[0].removeprefix("rewritten: ")
+    assert blocks(PAGE, "text")[0].strip() == capsys.readouterr().out.splitlines()[0].removeprefix("rewritten: ")

@@ -18,8 +18,7 @@ def test_one_frame_can_be_seen_at_every_moment(picture: Path) -> None:
         steps = [(float(at), seen == "1") for at, seen in re.findall(r"([\d.]+)% \{ opacity: ([01]) \}", rule)]
         ends = [at for at, _ in steps[1:]] + [100.0]
         shown += [(begin, end) for (begin, seen), end in zip(steps, ends, strict=True) if seen]
-    assert [begin for begin, _ in shown] == [0.0, *(end for _, end in shown[:-1])]
-    assert shown[-1][1] == 100.0
+    assert ([begin for begin, _ in shown], shown[-1][1]) == ([0.0, *(end for _, end in shown[:-1])], 100.0)
 
 
 @pytest.mark.parametrize("picture", MOVING, ids=lambda picture: picture.stem)

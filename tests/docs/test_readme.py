@@ -3,25 +3,20 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import surest
 from surest.arms.instances import KINDS
 from surest.cli import COMMANDS
 from surest.lab.bench.suites import instances_of
+from surest.lab.theory import UPPER_BOUNDS
+from transcripts import ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-
-
 def test_the_contributing_example_is_an_algorithm() -> None:
-    import numpy as np
-
-    import surest
-
     (example,) = blocks(ROOT / "CONTRIBUTING.md", "python")
     names: dict[str, object] = {"surest": surest}
     exec(compile(example, "CONTRIBUTING.md", "exec"), names)
@@ -53,7 +48,5 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_theory_page_names_every_expression() -> None:
-    from surest.lab.theory import UPPER_BOUNDS
-
     text = (ROOT / "docs/theory.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == set(UPPER_BOUNDS)

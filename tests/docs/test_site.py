@@ -3,8 +3,6 @@
 import importlib
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +14,7 @@ import pytest
 
 import surest
 from browsing import Browser, browser, needs_browser
+from calling import ran
 from surest.algorithms import REGISTRY
 from surest.cli import COMMANDS
 from surest.cli.study import study
@@ -29,15 +28,9 @@ ROOT = Path(__file__).parents[2]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site. Strict: a link or an anchor that leads nowhere, or a page that is not in the navigation, ends the build."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "INFO" not in line)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
+    said = ran("-m", "mkdocs", "build", "--strict", "--site-dir", folder, cwd=ROOT, env=environment)
+    assert said.status == 0, "\n".join(line for line in said.err.splitlines() if "INFO" not in line)
     return folder
 
 

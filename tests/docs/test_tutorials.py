@@ -30,17 +30,8 @@ def without_seconds(text: str) -> str:
 
 
 def test_there_is_one_for_each_kind_of_user() -> None:
-    assert [page.stem for page in TUTORIALS] == [
-        "ab-test",
-        "champion",
-        "games",
-        "judges",
-        "language-models",
-        "notebook",
-        "pay",
-        "shell",
-        "simulation",
-    ]
+    there = " ".join(page.stem for page in TUTORIALS)
+    assert there == "ab-test champion games judges language-models notebook pay shell simulation"
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

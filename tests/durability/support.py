@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,16 +38,8 @@ def telltale(task: Task, rounds: int = 40, size: int = 6) -> Procedure[Answer]:
     return Answer(int(digest.digest()[0]) % n)
 
 
-ENTRY = Entry(
-    name=TELLTALE,
-    start=telltale,
-    goal="best arm",
-    standing="heuristic",
-    reference="tests",
-    summary="For tests only.",
-    options=None,
-    growing=True,
-)
+FACTS: Any = {"goal": "best arm", "standing": "heuristic", "reference": "tests", "summary": "", "options": None}
+ENTRY = Entry(name=TELLTALE, start=telltale, growing=True, **FACTS)
 
 
 def telltale_queues(task: Task, workers: int, rounds: int = 40) -> Procedure[Answer]:
@@ -131,14 +124,8 @@ class Server:
         log = str(self.root / "log")
         # pg_ctl's child keeps its output open: it must not be a pipe that we wait on.
         command = [*self.as_user, str(self.binaries / "pg_ctl"), "-D", str(self.root / "data"), "-w", "-o", options]
-        subprocess.run(
-            [*command, "-l", log, "start"],
-            check=True,
-            cwd=self.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        closed: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        subprocess.run([*command, "-l", log, "start"], check=True, cwd=self.root, **closed)
 
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-m", mode, "stop")

@@ -149,9 +149,7 @@ def test_a_cell_whose_worker_is_gone_is_handed_out_again_if_it_is_still_wanted(p
         tell(log, study, [cell for cell in lost if cell.item < ITEMS // 2])  # type: ignore[operator]
     wanted = take(place, follower, study, 100)
     assert {cell.item for cell in wanted} == set(range(ITEMS // 2, ITEMS))
-    assert len({cell.arm for cell in wanted}) == ARMS - 1, (
-        "the cells of an arm that has left are not evaluated any more"
-    )
+    assert len({cell.arm for cell in wanted}) == ARMS - 1, "an arm that has left is not evaluated any more"
 
 
 def test_what_a_request_lacks_is_what_its_cells_lack(storage: str) -> None:
@@ -174,8 +172,7 @@ def test_evidence_over_time_of_a_decided_study(storage: str) -> None:
     found = study.result(history=True)
     assert found.certified
     pulls, evidence = [point.pulls for point in found.history], [point.evidence for point in found.history]
-    assert pulls == sorted(set(pulls))
-    assert (pulls[0], pulls[-1]) == (0, found.pulls)
+    assert (pulls, pulls[0], pulls[-1]) == (sorted(set(pulls)), 0, found.pulls)
     assert len(pulls) > 4
     assert evidence == sorted(evidence), "b is always ahead"
     assert evidence[-1] >= found.history[-1].threshold

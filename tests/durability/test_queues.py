@@ -68,15 +68,13 @@ def test_the_course_is_that_of_one_worker_whatever_comes_when(storage: str) -> N
     assert study.result().evaluations == told >= study.result().pulls
     assert study.health()
     again = open_study(storage, import_study(storage, json.dumps(study.export()), "again"))
-    assert told_of(again) == told_of(study)
-    assert again.ask(5) == []
+    assert (told_of(again), again.ask(5)) == (told_of(study), [])
 
 
 def test_workers_that_are_killed_change_nothing(storage: str) -> None:
     killed = int(support.finish(support.python("queues", storage, 8)))
     study = open_study(storage, "s")
-    assert (killed, study.finished) == (8, True)
-    assert told_of(study)[1] == expected()
+    assert (killed, study.finished, told_of(study)[1]) == (8, True, expected())
 
 
 @pytest.mark.parametrize("tickets", [1, 7, 100, 200])
@@ -103,9 +101,7 @@ def test_idle_workers_go_ahead_of_a_slow_one_but_not_for_ever(tmp_path: Any) -> 
     while tickets := study.ask(2):
         study.tell_all(tickets, [reward_at(ticket.draw or 0) for ticket in tickets])
         told += len(tickets)
-    assert told + 1 == SPARE * WORKERS
-    assert study.running.pulls == 0
-    assert study.status().request_left == 1
+    assert (told + 1, study.running.pulls, study.status().request_left) == (SPARE * WORKERS, 0, 1)
     study.tell(slow.id, reward_at(slow.draw or 0))
     assert study.running.pulls > 0
     assert support.transcript(study.session(record=True)) == expected()[: study.running.rounds]

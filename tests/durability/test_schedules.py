@@ -54,12 +54,8 @@ class Schedule:
     def step(self) -> None:
         study, who = self.chance.choice(self.studies), self.chance.choice(NAMES)
         on_ticket = bool(self.hands) and self.chance.random() < 0.6
-        acts = (
-            [*6 * ["tell"], "batch", "fail", "impute", "give back"]
-            if on_ticket
-            else [*6 * ["ask"], "wait", "open", "move"]
-        )
-        act = self.chance.choice(acts)
+        with_one = [*6 * ["tell"], "batch", "fail", "impute", "give back"]
+        act = self.chance.choice(with_one if on_ticket else [*6 * ["ask"], "wait", "open", "move"])
         self.happened[act] += 1
         if on_ticket:
             self.say(study, act, *self.hands.pop(self.chance.randrange(len(self.hands))))

@@ -29,8 +29,7 @@ def test_a_database_of_an_earlier_version(tmp_path: Path, version: str) -> None:
         document["format"] = found["format"]
         assert {key: found[key] for key in document} == document
     study = open_study(storage, "under way")
-    assert study.status().told == 151
-    assert study.health() == {"α": {"failed": 2, "imputed": 1}}
+    assert (study.status().told, study.health()) == (151, {"α": {"failed": 2, "imputed": 1}})
     waiting = study.ask(3)
     assert [ticket.id for ticket in waiting] == [150, 152, 153]  # failed, and two whose workers never came back
     study.tell_all(waiting, [1.0, 1.0, 1.0])

@@ -56,8 +56,7 @@ def run(words: list[str]) -> int:
 
 def test_logs_of_inspect_from_the_command_line(inspect_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(path) for path in sorted(inspect_folder.iterdir())]
-    assert len(files) == 3
-    assert run(["evaluate", *files]) == 2
+    assert (len(files), run(["evaluate", *files])) == (3, 2)
     assert "the scorers match, includes; choose one: --scorer match" in capsys.readouterr().err
     assert run(["evaluate", *files, "--scorer", "includes", "--json"]) == 0
     out, err = capsys.readouterr()
@@ -93,8 +92,7 @@ def test_an_inspect_log_that_is_being_written(tmp_path: Path) -> None:
         sample = {"id": 1, "epoch": 1, "input": "?", "target": "!", "scores": scores}
         archive.writestr("_journal/summaries/1.json", json.dumps([sample]))
     found = logs([tmp_path / "x.eval"], "judge/kind")
-    assert found.table.labels == ("m",)
-    assert found.table.values.tolist() == [[1.0]]
+    assert (found.table.labels, found.table.values.tolist()) == (("m",), [[1.0]])
     assert "status 'started'" in found.notes[0]
     assert table_values([tmp_path / "x.eval"], "match") == [[0.5]]
 
@@ -118,8 +116,7 @@ def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(
     old = inspect_log(tmp_path / "a.eval", 9, model_generate_config={"temperature": 0.2, "seed": 1}, **same)
     new = inspect_log(tmp_path / "b.eval", 4, model_generate_config={"temperature": 0.9, "seed": 1}, **same)
     assert logs([old, new]).table.labels == ("temperature=0.2", "temperature=0.9")
-    assert surest.evaluate(tmp_path).best == "temperature=0.2"
-    assert run(["gate", str(old), str(new)]) == 4
+    assert (surest.evaluate(tmp_path).best, run(["gate", str(old), str(new)])) == ("temperature=0.2", 4)
     assert capsys.readouterr().out.startswith("FAIL: temperature=0.9 is worse than temperature=0.2 on the 10 items")
     assert run(["gate", str(tmp_path), "--baseline", "temperature=0.9", "--candidate", "temperature=0.2"]) == 0
     assert surest.gate({str(i): 0.5 for i in range(10)}, old).passed
@@ -156,10 +153,8 @@ def test_samples_of_lm_eval(tmp_path: Path) -> None:
     lm_eval(tmp_path, "org/small", {i: {"acc": float(i % 2)} for i in range(40)})
     lm_eval(tmp_path, "org/large", {i: {"acc": float(i % 8 > 0)} for i in range(40)})
     found = logs(sorted(tmp_path.glob("*/*")))
-    assert found.table.labels == ("org/large", "org/small")
-    assert found.table.items == tuple(map(str, range(40)))
-    assert found.notes == ()
-    assert logs([tmp_path]).notes == ()
+    assert (found.table.labels, found.table.items) == (("org/large", "org/small"), tuple(map(str, range(40))))
+    assert (found.notes, logs([tmp_path]).notes) == ((), ())
     assert surest.evaluate(found.table, seed=1).best == "org/large"
 
 
@@ -184,8 +179,7 @@ def test_tasks_are_told_apart(tmp_path: Path) -> None:
         for task in ("arc", "hella_swag"):
             lm_eval(tmp_path, model, {0: {"acc": float(model == "a")}}, task)
     found = logs([tmp_path])
-    assert found.table.labels == ("a", "b")
-    assert found.table.items == ("arc/0", "hella_swag/0")
+    assert (found.table.labels, found.table.items) == (("a", "b"), ("arc/0", "hella_swag/0"))
 
 
 def test_samples_that_only_some_runs_have_are_said(tmp_path: Path) -> None:
@@ -302,8 +296,7 @@ def test_select_best_of_promptfoo_is_a_duel(tmp_path: Path, capsys: pytest.Captu
     assert min(pairs) > 250  # they are drawn, whatever was selected
     assert sum(pairs) == 900
     by_scores = surest.evaluate(table([path], "select-best"))
-    assert by_scores.best == "model 1"
-    assert by_scores.means == pytest.approx([0.1, 0.6, 0.3], abs=0.05)
+    assert (by_scores.best, by_scores.means) == ("model 1", pytest.approx([0.1, 0.6, 0.3], abs=0.05))
     real = games_of(
         HERE / "promptfoo_select.json"
     )  # written by promptfoo 0.121.20: the judge's third answer was nonsense

@@ -103,8 +103,7 @@ def test_the_verdict_depends_on_the_seed_and_not_on_the_workers() -> None:
 def test_a_single_candidate_gets_its_score() -> None:
     search = SurestSearchCV(TREE, {"max_depth": [2]}, cv=4, random_state=0).fit(X, Y)
     grid = GridSearchCV(TREE, {"max_depth": [2]}, cv=4).fit(X, Y)
-    assert search.best_score_ == pytest.approx(grid.best_score_)
-    assert (search.n_fits_, search.n_fits_saved_) == (4, 0)
+    assert (search.best_score_, search.n_fits_, search.n_fits_saved_) == (pytest.approx(grid.best_score_), 4, 0)
 
 
 def test_a_fit_that_fails_counts_as_the_lowest_score() -> None:
@@ -122,8 +121,7 @@ def test_groups_and_weights_go_where_they_belong() -> None:
     groups = np.arange(len(Y)) % 6
     search = SurestSearchCV(Flat(), {"answer": [0, 1]}, cv=GroupKFold(6), random_state=0)
     search.fit(X, Y, groups=groups, sample_weight=np.ones(len(Y)))
-    assert search.n_splits_ == 6
-    assert len(search.best_estimator_.weights_) == len(Y)
+    assert (search.n_splits_, len(search.best_estimator_.weights_)) == (6, len(Y))
 
 
 def test_mistakes_are_refused() -> None:

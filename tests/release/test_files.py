@@ -15,8 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 
 import surest
+from transcripts import ROOT, environment
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "surest"
 
 
@@ -36,8 +36,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     )
     shutil.copytree(ROOT, folder / "copy", ignore=without)
     command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir", str(folder)]
-    environment = {**os.environ, "CC": request.param}
-    done = subprocess.run(command, cwd=folder / "copy", env=environment, capture_output=True, text=True, timeout=550)
+    variables = {**os.environ, "CC": request.param}
+    done = subprocess.run(command, cwd=folder / "copy", env=variables, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -55,20 +55,19 @@ def test_the_wheel_is_used_in_an_empty_environment(built: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True, timeout=100)
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=100)
-    environment = {**os.environ, "PYTHONPATH": str(lent)}
+    variables = {**os.environ, "PYTHONPATH": str(lent)}
     for words, found in (
         (["identify", "bernoulli:0.9,0.1", "--seed", "1"], "Arm 1 is the best"),
         (["doctor"], "kernels: compiled" if compiled else "plain Python"),
     ):
-        done = subprocess.run(
-            [surest_there, *words], cwd=built, env=environment, capture_output=True, text=True, timeout=100
-        )
+        how = {"cwd": built, "env": variables, "capture_output": True, "text": True, "timeout": 100}
+        done = subprocess.run([surest_there, *words], **how)
         assert done.returncode == 0, done.stderr
         assert found in done.stdout
         assert done.stderr.count("without a C compiler") == (not compiled)
     where = subprocess.run(
         [python, "-W", "ignore", "-c", "import surest.kernels.bets as b; print(b.__file__)"],
-        cwd=built, env=environment, capture_output=True, text=True, check=True, timeout=100,
+        cwd=built, env=variables, capture_output=True, text=True, check=True, timeout=100,
     ).stdout  # fmt: skip
     assert where.startswith(str(venv))
     assert where.strip().endswith(".py") != compiled
@@ -198,8 +197,8 @@ def test_only_what_is_needed_reaches_the_container() -> None:
 
 
 def run(*command: str, **variables: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **variables}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    how = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **variables}
+    done = subprocess.run(command, env=how, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -212,15 +211,12 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
 
 def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
     """A real bash sources the script and calls the function that it installs, as the Tab key would."""
-    program = tmp_path / "surest"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m surest "$@"\n')
-    program.chmod(0o755)
     script = """
         eval "$(_SUREST_COMPLETE=bash_source surest)" && complete -p surest > /dev/null || exit 1
         COMP_WORDS=(surest ev); COMP_CWORD=1; _surest_completion surest; echo "${COMPREPLY[@]}"
         COMPREPLY=(); COMP_WORDS=(surest gate --marg); COMP_CWORD=2; _surest_completion surest; echo "${COMPREPLY[@]}"
     """
-    printed = run("bash", "-c", script, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    printed = run("bash", "-c", script, PATH=environment(tmp_path)["PATH"])
     assert printed.splitlines() == ["evaluate", "--margin"]
 
 

@@ -24,8 +24,7 @@ def result() -> surest.Result:
 def test_the_heat_map_is_in_the_order_found(result: surest.Result) -> None:
     drawn = heat_map(result)
     assert [label for _, _, label, _ in drawn.labels] == LABELS
-    assert [chosen for *_, chosen in drawn.labels] == [True, False, False]
-    assert len(drawn.squares) == 6
+    assert ([chosen for *_, chosen in drawn.labels], len(drawn.squares)) == ([True, False, False], 6)
     assert all(square.told for square in drawn.squares)
     assert drawn.squares[0].won > 0 > drawn.squares[2].won
     assert pictures_of(result)[0].heading == "Who beats whom"

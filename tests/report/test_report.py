@@ -7,7 +7,6 @@ import html
 import json
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -34,6 +33,7 @@ from surest.result.words import verdict
 from surest.study.study import Study
 from surest.text import shortened
 from surest_verify import verify
+from transcripts import ROOT, blocks, in_shell
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -115,8 +115,7 @@ def test_the_verdict_comes_first_and_the_rest_in_order(result: Result) -> None:
     page = to_html(Report(result))
     found = outline(page)
     self_contained(page, found)
-    assert found.texts["h1"] == [verdict(result)]
-    assert found.texts["h2"] == HEADINGS
+    assert (found.texts["h1"], found.texts["h2"]) == ([verdict(result)], HEADINGS)
     assert page.index("<h1>") < page.index("<h2>")
     assert page.count("<svg") == 4
     assert 'name="viewport" content="width=device-width' in page
@@ -155,8 +154,7 @@ def test_markdown_escapes(hostile: Result) -> None:
 def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
     report = Report(result, "s", {"budget": 7}, {"Run": "surest x"}, {"old": "no memory"})
     again = read_report(to_json(report))
-    assert to_html(again) == to_html(report)
-    assert to_json(again) == to_json(report)
+    assert (to_html(again), to_json(again)) == (to_html(report), to_json(report))
     with pytest.raises(UsageError, match="not text"):
         to_json(replace(report, study="\ud800"))
 
@@ -193,8 +191,7 @@ def test_a_result_of_the_command_line(run: Run) -> None:
     assert html.escape(command) in Path("r.html").read_text()
     assert command in Path("r.md").read_text()
     repeated = json.loads(run(*shlex.split(command)[1:], "--json", "--quiet")[1])
-    assert repeated["pulls_per_arm"] == json.loads(out)["pulls_per_arm"]
-    assert repeated["command"] == command
+    assert (repeated["pulls_per_arm"], repeated["command"]) == (json.loads(out)["pulls_per_arm"], command)
     run("report", "again.json", "--output", "again.html")
     assert Path("again.html").read_text() == Path("r.html").read_text()
 
@@ -253,15 +250,9 @@ def test_a_study(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         long.setattr("surest.report.report.decision_of", None)  # takes too long
         commands = report_of_study(study).commands
         assert "surest-verify decision.jsonl.gz" in commands.values()
-    pasted(made)
+    in_shell(made, Path())  # as a person would who copies it from the page
     other = surest.open_study(storage, "my study-again")
     assert (other.settings, other.labels) == (study.settings, study.labels)
-
-
-def pasted(line: str) -> None:
-    """Run a command as a person would who copies it from the page."""
-    script = f'surest() {{ "$PYTHON" -m surest "$@"; }}\n{line}'
-    subprocess.run(["bash", "-c", script], env={"PYTHON": sys.executable, "LC_ALL": "C.UTF-8"}, check=True)
 
 
 def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -> None:
@@ -282,10 +273,10 @@ def test_a_study_to_which_arms_were_added_is_made_again_step_by_step(run: Run) -
     assert [line.split()[0] for line in check] == ["surest", "surest-verify"]
     (when,) = [int(word) for word in list(commands)[2].split() if word.isdigit()][:1]
     assert when <= 20
-    pasted(made)
+    in_shell(made, Path())
     again = surest.open_study(storage, "s-again")
     answer(again, when)
-    pasted(added)
+    in_shell(added, Path())
     answer(again, 10**6)
     assert again.export()["tickets"][-1][:2] == study.export()["tickets"][-1][:2]
     assert again.result().to_dict() == study.result().to_dict()
@@ -295,8 +286,7 @@ def test_a_study_keeps_evidence_over_time(tmp_path: Path) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], 0.1, seed=3)
     answered(study, lambda ticket: 1.0 - ticket.arm)
     plain, kept = study.result(), study.result(history=True)
-    assert plain.history == ()
-    assert replace(kept, history=()).to_dict() == plain.to_dict()
+    assert (plain.history, replace(kept, history=()).to_dict()) == ((), plain.to_dict())
     assert len(kept.history) > 2
     assert kept.history[-1].pulls == kept.pulls
     assert kept.history[-1].evidence >= kept.history[-1].threshold
@@ -379,8 +369,7 @@ def test_in_a_browser(hostile: Result, tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_docs_runs(run: Run) -> None:
-    text = (Path(__file__).parents[2] / "docs/reports.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    (block,) = blocks(ROOT / "docs/reports.md", "sh")
     for line in block.splitlines():
         command, _, target = line.partition(" > ")
         status, out, err = run(*shlex.split(command)[1:])
@@ -433,8 +422,7 @@ def test_a_page_for_people(tmp_path: Path) -> None:
     answered(study, lambda ticket: float(ticket.label == "good"))
     report = report_of_study(study)
     said = dict(facts(report))
-    assert said["study"] == "mine"
-    assert said["question"] == "Best arm, of 2 arms on 500 items"
+    assert (said["study"], said["question"]) == ("mine", "Best arm, of 2 arms on 500 items")
     assert said["what for"] == "Which one?"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", said["date"])
     assert said["duration"].endswith(" s")

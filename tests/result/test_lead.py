@@ -47,8 +47,7 @@ def test_the_bounds_are_where_the_evidence_passes_the_level() -> None:
         arm, over, low, high = lead_of(digests, first, second, 0.1)()
         level = math.log(6 / 0.1)
         less, more = differences(digests, second, level)
-        assert (arm, over) == (first, second)
-        assert low == pytest.approx(less[first], abs=2e-4)
+        assert (arm, over, low) == (first, second, pytest.approx(less[first], abs=2e-4))
         assert high == pytest.approx(more[first], abs=2e-4)
         x = np.linspace(0.005, 0.995, 40)
         inside = x[(x + low > 0) & (x + low < 1)]
@@ -101,15 +100,13 @@ def test_a_search_tells_its_lead_everywhere() -> None:
     result = surest.identify(ARMS, seed=3)
     lead = result.lead
     assert lead is not None
-    assert (lead.arm, lead.over) == ("a", "b")
-    assert lead.difference == result.means[0] - result.means[1]
+    assert (lead.arm, lead.over, lead.difference) == ("a", "b", result.means[0] - result.means[1])
     assert lead.low < 0.1 < lead.high
     said = lead_words(result)
     for page in (str(result), result._repr_html_(), to_html(Report(result))):
         assert said in page
     again = read_report(json.dumps(result.to_dict())).result
-    assert lead_words(again) == said
-    assert pickle.loads(pickle.dumps(result)).lead == lead
+    assert (lead_words(again), pickle.loads(pickle.dumps(result)).lead) == (said, lead)
 
 
 def test_as_many_digits_are_told_as_tell_arms_apart() -> None:

@@ -46,8 +46,7 @@ def test_answers_are_data() -> None:
         _ = top.best
     data = top.to_dict()
     assert (data["question"], data["chosen"], data["indices"], data["arm"]) == ("top", ["a", "c"], [0, 2], None)
-    assert above.to_dict()["verdicts"][1] == {"arm": "b", "verdict": "below"}
-    assert asked(above=0.95).chosen == ()
+    assert (above.to_dict()["verdicts"][1], asked(above=0.95).chosen) == ({"arm": "b", "verdict": "below"}, ())
     verdicts = [verdict["verdict"] for verdict in control.to_dict()["verdicts"]]
     assert verdicts == ["better", "not better", "better", "control"]
 

@@ -78,11 +78,9 @@ def test_units_leave_what_is_not_known() -> None:
 
 
 def test_the_table_is_a_sequence(decided: Result) -> None:
-    assert len(decided.arms) == 3
-    assert [row.label for row in decided.arms] == list(decided.labels)
+    assert (len(decided.arms), [row.label for row in decided.arms]) == (3, list(decided.labels))
     row = decided.arms["old"]
-    assert row == decided.arms[1]
-    assert row._fields == ("label", "pulls", "mean", "low", "high")
+    assert (row, row._fields) == (decided.arms[1], ("label", "pulls", "mean", "low", "high"))
     assert row.low < row.mean < row.high
     assert sum(r.pulls for r in decided.arms) == decided.pulls
     with pytest.raises(KeyError):
@@ -105,8 +103,7 @@ def test_a_result_is_a_snapshot() -> None:
     for ticket in session.ask(4):
         session.tell(ticket.id, 1)
     assert before.pulls == before.pulls_per_arm.sum() == 0
-    assert before.reason == "still running"
-    assert session.result().pulls == 4
+    assert (before.reason, session.result().pulls) == ("still running", 4)
 
 
 def test_recorded_rewards_are_looked_at_with_one_seed() -> None:

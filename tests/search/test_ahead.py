@@ -112,8 +112,7 @@ def test_any_order_of_asking_telling_and_failing_gives_the_same_transcript(order
     rng, session, out = np.random.default_rng(order), Session(4, 0.2, workers=6, seed=3, record=True), []
     while not session.finished:
         out += session.ask(int(rng.integers(1, 5))) if len(out) < 6 else []
-        assert session.pending == len(out)
-        assert len({ticket.id for ticket in out}) == len(out)
+        assert (session.pending, len({ticket.id for ticket in out})) == (len(out), len(out))
         ticket = out.pop(rng.integers(len(out)))
         if rng.random() < 0.2:
             session.fail(ticket.id)

@@ -45,8 +45,7 @@ def test_rewards_of_every_kind(kind: Callable[[bool], Any]) -> None:
 def test_arms_of_every_kind(arms: object) -> None:
     recorded = not hasattr(arms, "labels") and not callable(arms[0])
     result = surest.identify(arms, 0.1, seed=1, resample=recorded)
-    assert (str(result.best), result.index, result.certified) == ("1", 1, True)
-    assert result.resampled == recorded
+    assert (str(result.best), result.index, result.certified, result.resampled) == ("1", 1, True, recorded)
     assert str(result).startswith("Simulation: rewards were drawn, with replacement") == recorded
     assert result.pulls == result.pulls_per_arm.sum() > 0
 

@@ -118,5 +118,4 @@ def test_async_arms_are_kept_in_a_study(tmp_path: Path) -> None:
     result = asyncio.run(surest.aidentify(arms, **kept))
     assert (result.best, result.certified, bool(result.history)) == ("two", True, True)
     before = len(calls)
-    assert asyncio.run(surest.aidentify(arms, **kept)).evaluations == result.evaluations
-    assert len(calls) == before
+    assert (asyncio.run(surest.aidentify(arms, **kept)).evaluations, len(calls)) == (result.evaluations, before)

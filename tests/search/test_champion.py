@@ -1,10 +1,7 @@
 """A champion and its challengers: what they get to know, what is kept, and what is refused."""
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import pytest
 
 import surest
+from calling import ran
 from surest.errors import RewardError, UsageError
 from surest.study.ledger import Ledger, share
 
@@ -25,9 +23,8 @@ def score(candidate: Any, item: str) -> float:
 
 def test_better_ones_are_promoted_others_rejected_and_scores_are_paid_once() -> None:
     calls: list[tuple[float, str]] = []
-    champion = surest.Champion(
-        lambda who, item: calls.append((who, item)) or score(who, item), ITEMS, worth=0.05, seed=1
-    )
+    noted = lambda who, item: calls.append((who, item)) or score(who, item)  # noqa: E731
+    champion = surest.Champion(noted, ITEMS, worth=0.05, seed=1)
     found = [champion.challenge(who) for who in (0.5, 0.3, 0.5, 0.8, 0.5, 0.8)]
     verdicts = ["promoted", "rejected", "rejected", "promoted", "rejected", "rejected"]
     assert [one.verdict for one in found] == verdicts
@@ -97,7 +94,7 @@ champion.challenge({"rate": 0.9})
 
 
 def test_a_kill_loses_neither_champion_nor_scores_nor_the_level_spent(tmp_path: Path) -> None:
-    assert subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=os.environ).returncode == -signal.SIGKILL
+    assert ran("-c", KILLED, cwd=tmp_path).status == -signal.SIGKILL
     calls = []
 
     def again(candidate: dict[str, float], item: int) -> float:
@@ -136,8 +133,7 @@ def test_one_that_beat_a_champion_of_before_is_not_promoted(tmp_path: Path) -> N
     found = champion.challenge(0.7)
     assert found.verdict == "undecided"
     assert "replaced meanwhile" in str(found)
-    assert champion.best == 0.9
-    assert champion.challenge(0.7).verdict == "rejected"
+    assert (champion.best, champion.challenge(0.7).verdict) == (0.9, "rejected")
 
 
 def test_failures_keep_what_was_measured_and_spend_the_level() -> None:

@@ -153,9 +153,7 @@ def test_json_and_reports_have_costs(tmp_path: Path) -> None:
     assert data["prices"] == PRICES
     found.report(tmp_path / "r.json")
     again = read_report((tmp_path / "r.json").read_bytes()).result
-    assert again.cost == found.cost
-    assert again.cost_of_all == found.cost_of_all
-    assert again.problem.cost == PRICES
+    assert (again.cost, again.cost_of_all, again.problem.cost) == (found.cost, found.cost_of_all, PRICES)
     found.report(tmp_path / "r.md")
     assert f"${found.cost:.2f} of about $6.20" in (tmp_path / "r.md").read_text().replace("\\$", "$")
     session = surest.Session(["a", "b"], cost=2, cost_unit="tokens", budget_cost=100)
@@ -169,8 +167,7 @@ def test_commands_print_a_second_number_and_take_prices(tmp_path: Path, capsys: 
     words = ["identify", "--command", f"a={line.format(1)}", "--command", f"b={line.format(0)}", "--cost-unit", "$"]
     status, out, _ = in_process(capsys)(*words, "--json", "--seed", "1")
     data = json.loads(out)
-    assert status == 0
-    assert data["cost"] == 0.25 * data["evaluations"]
+    assert (status, data["cost"]) == (0, 0.25 * data["evaluations"])
     table = tmp_path / "t.csv"
     rows = [f"{arm},{item},{score(arm, item)},{PRICES[arm]}\n" for arm in PRICES for item in ITEMS]
     table.write_text("arm,item,value,cost\n" + "".join(rows))
@@ -192,8 +189,7 @@ def test_logs_have_costs(tmp_path: Path) -> None:
     rows = [result(p, t, 0.01 * (p + 1)) for p in range(2) for t in range(20)]
     (tmp_path / "out.json").write_text(json.dumps({"results": {"results": rows}}))
     table = eval_logs.table([tmp_path / "out.json"])
-    assert table.costs == pytest.approx((0.01, 0.02))
-    assert table.cost_unit == "$"
+    assert (table.costs, table.cost_unit) == (pytest.approx((0.01, 0.02)), "$")
     assert "of about $0.60" in str(surest.evaluate(table))
 
     def log(model: str) -> dict[str, Any]:

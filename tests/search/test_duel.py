@@ -87,8 +87,7 @@ def test_the_two_best_and_a_full_ranking() -> None:
     assert two.certified
     order = {"a": 27.0, "b": 9.0, "c": 3.0, "d": 1.0}
     ranked = surest.duel(list(order), judge_of(4, order), seed=1, rank=True)
-    assert ranked.duels.groups == ((0,), (1,), (2,), (3,))
-    assert ranked.duels.open == 0
+    assert (ranked.duels.groups, ranked.duels.open) == (((0,), (1,), (2,), (3,)), 0)
     assert "Ranking: 1 a; 2 b; 3 c; 4 d." in str(ranked)
     early = surest.duel(list(order), judge_of(4, order), seed=1, rank=True, budget=60)
     assert not early.certified
@@ -213,8 +212,7 @@ def test_a_study_goes_on_where_it_was_and_keeps_players_labels(tmp_path: Path) -
     at_once = surest.duel(NAMES, judge, items=range(10_000), seed=3)
     assert (went_on.best, went_on.pulls, went_on.labels) == (at_once.best, at_once.pulls, tuple(NAMES))
     study = surest.open_study(*where.values())
-    assert study.result().best == "a"
-    assert study.labels[0] == "a vs b"
+    assert (study.result().best, study.labels[0]) == ("a", "a vs b")
 
 
 def test_a_study_of_players_by_ask_and_tell() -> None:
@@ -236,9 +234,7 @@ def test_recorded_duels_are_used_in_order_and_at_most_once(tmp_path: Path) -> No
     winners = [("a", "b", "a"), ("b", "a", "a"), ("a", "b", "tie")]
     few = surest.duel(winners)
     assert not few.certified
-    assert few.reason == "more duels needed"
-    assert few.pulls == 3
-    assert few.duels.score[0, 1] == 2.5
+    assert (few.reason, few.pulls, few.duels.score[0, 1]) == ("more duels needed", 3, 2.5)
     assert few.duels.first[0] == pytest.approx(0.5)
     one_sided = surest.duel([("a", "b", 1)] * 9)
     assert one_sided.duels.first is None  # a was always first: nobody knows whether that is why

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import surest
+from calling import ran
 from surest import aevaluate, evaluate
 from surest.errors import SurestError
 from surest.result.data import Result
-from waiting import PATIENCE, until
+from waiting import until
 
 LABELS, ITEMS = ("kind", "terse", "wordy"), tuple(f"q{i}" for i in range(120))
 RNG = np.random.default_rng(11)
@@ -63,18 +65,13 @@ def csv_file(folder: Path) -> str:
     return str(path)
 
 
-def polars_frame() -> Any:
-    polars = pytest.importorskip("polars")
-    return polars.DataFrame(LONG, schema=["arm", "item", "value"], orient="row")
-
-
 FORMS: dict[str, Callable[[Path], Any]] = {
     "long DataFrame": lambda folder: pd.DataFrame(LONG, columns=["arm", "item", "value"]),
     "wide DataFrame": lambda folder: pd.DataFrame(CELLS),
     "lists": lambda folder: {arm: list(row.values()) for arm, row in CELLS.items()},
     "CSV": csv_file,
     "path": lambda folder: Path(csv_file(folder)),
-    "polars": lambda folder: polars_frame(),
+    "polars": lambda folder: pl.DataFrame(LONG, schema=["arm", "item", "value"], orient="row"),
 }
 
 
@@ -85,8 +82,7 @@ def test_every_form_of_a_table_gives_the_same(form: str, tmp_path: Path, referen
 
 def test_an_array_has_numbers_as_labels(reference: Result) -> None:
     result = evaluate(TABLE, seed=3, simulate=True)
-    assert (result.best, result.evaluations) == (0, reference.evaluations)
-    assert result.labels == (0, 1, 2)
+    assert (result.best, result.evaluations, result.labels) == (0, reference.evaluations, (0, 1, 2))
 
 
 def test_columns_may_have_other_names(reference: Result) -> None:
@@ -112,8 +108,7 @@ def test_threads_and_async_functions_come_to_the_same(reference: Result) -> None
     counted = Counted()
     with ThreadPoolExecutor(4) as pool:
         result = evaluate(list(LABELS), ITEMS, score=counted, seed=3, executor=pool, in_flight=4)
-    assert (result.best, result.pulls) == (reference.best, reference.pulls)
-    assert max(counted.calls.values()) == 1
+    assert (result.best, result.pulls, max(counted.calls.values())) == (reference.best, reference.pulls, 1)
     assert counted.calls.total() <= result.cells
 
     async def score(arm: str, item: str) -> float:
@@ -122,8 +117,7 @@ def test_threads_and_async_functions_come_to_the_same(reference: Result) -> None
 
     counted.calls.clear()
     result = asyncio.run(aevaluate(list(LABELS), ITEMS, score=score, seed=3, in_flight=4))
-    assert (result.best, result.pulls) == (reference.best, reference.pulls)
-    assert max(counted.calls.values()) == 1
+    assert (result.best, result.pulls, max(counted.calls.values())) == (reference.best, reference.pulls, 1)
 
 
 def test_gaps_are_what_is_not_known_yet(reference: Result) -> None:
@@ -149,8 +143,7 @@ def test_what_a_result_tells(reference: Result) -> None:
     assert ((low <= means) & (means <= high)).all()
     low, high = reference.differences
     assert ((low <= means - means[0]) & (means - means[0] <= high)).all()
-    assert (low[0], high[0]) == (0, 0)
-    assert reference.contenders == ("kind",)
+    assert (low[0], high[0], reference.contenders) == (0, 0, ("kind",))
     assert reference.achieved_delta is not None
     assert reference.achieved_delta <= 0.05
     assert reference.epsilon_certified == 0
@@ -215,9 +208,7 @@ def test_repeats_are_averaged() -> None:
         return float(calls[arm, item] % 2) if arm == "b" else 1.0
 
     result = evaluate(["a", "b"], range(50), score=score, seed=1, repeats=2)
-    assert set(calls.values()) == {2}
-    assert result.best == "a"
-    assert set(result.table["b"].values()) == {0.5}
+    assert (set(calls.values()), result.best, set(result.table["b"].values())) == ({2}, "a", {0.5})
     assert asyncio.run(aevaluate({"a": _async_one}, [1], repeats=2)).best == "a"
 
 
@@ -255,8 +246,7 @@ def test_evidence_over_time_is_kept_when_asked(how: str) -> None:
         result = evaluate(list(LABELS), ITEMS, score=lambda a, i: CELLS[a][i], seed=3, history=True, **kept)
     assert result.history[-1].pulls == result.pulls
     assert result.history[-1].evidence >= result.history[-1].threshold
-    assert result.plot("evidence").get_xlabel() == "evaluations"
-    assert evaluate(CELLS, seed=3).history == ()
+    assert (result.plot("evidence").get_xlabel(), evaluate(CELLS, seed=3).history) == ("evaluations", ())
 
 
 def test_progress_may_stop_it_and_what_was_evaluated_stays() -> None:
@@ -298,11 +288,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     before = calls.read_text().count("\n")
     again = KEPT.format(calls=str(calls), storage=storage, pause=0)
     # The cell that was under way is leased to a process that is gone; a new one takes it over at once or when it has run out.
-    done = subprocess.run(
-        [sys.executable, "-c", again], env=environment, capture_output=True, text=True, timeout=PATIENCE
-    )
-    best, certified, evaluations = done.stdout.split()
-    assert (best, certified) == ("b", "True"), done.stderr
+    done = ran("-c", again, env=environment)
+    best, certified, evaluations = done.out.split()
+    assert (best, certified) == ("b", "True"), done.err
     asked = Counter(calls.read_text().split("\n")[:-1])
     assert before >= 6
     assert max(asked.values()) <= 2
@@ -346,8 +334,7 @@ def test_bounds_of_an_arm_that_was_made_by_what_was_met_hold() -> None:
 
 def test_the_order_of_a_session_is_fresh_unless_a_seed_is_given() -> None:
     orders = {tuple(surest.Session(2, items=50).running.request.ahead.tolist()) for _ in range(3)}
-    assert len(orders) == 3
-    assert surest.Session(2, items=50, seed=7).problem.seed == 7
+    assert (len(orders), surest.Session(2, items=50, seed=7).problem.seed) == (3, 7)
 
 
 def test_a_budget_holds_for_any_number_of_workers() -> None:

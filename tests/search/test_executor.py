@@ -202,8 +202,7 @@ def test_on_request_is_called_before_each_request_and_while_nothing_is_done() ->
 
     with ThreadPoolExecutor(2) as pool:
         result = run(pool, ARMS | {"low": slow}, on_request=lambda running: rounds.append(running.rounds))
-    assert rounds == sorted(rounds)
-    assert set(rounds) == set(range(result.rounds))
+    assert (rounds, set(rounds)) == (sorted(rounds), set(range(result.rounds)))
     assert rounds.count(0) >= 4
 
 
@@ -233,8 +232,7 @@ def test_a_broken_pool_is_replaced_where_a_function_makes_pools(
 
     result = run(pools, ARMS | {"middle": Killing(tmp_path / "killed", MIDDLE)}, in_flight=8)
     assert (tmp_path / "killed").exists()
-    assert transcript(result) == sequential
-    assert len(made) == 2
+    assert (transcript(result), len(made)) == (sequential, 2)
     for pool in made:
         pool.shutdown()
 
@@ -301,5 +299,4 @@ def test_a_ticket_is_all_that_the_work_is_made_from() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         drive(SessionDesk(session), work, pool, in_flight=4)
-    assert session.result().best == "b"
-    assert [ticket.id for ticket in seen] == list(range(session.running.pulls))
+    assert (session.result().best, [ticket.id for ticket in seen]) == ("b", list(range(session.running.pulls)))

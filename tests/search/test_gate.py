@@ -43,8 +43,7 @@ def test_a_complete_list_is_decided_exactly() -> None:
         assert found.exact
         assert found.verdict == ("pass" if change >= -margin else "fail")
         assert found.passed is (not found.failed)
-        assert found.difference == pytest.approx(change)
-        assert found.interval == pytest.approx((change, change))
+        assert (found.difference, found.interval) == (pytest.approx(change), pytest.approx((change, change)))
         assert (found.items, found.items_counted, found.wanted) == (N, N, ())
         assert found.means == pytest.approx((np.mean([*OLD.values()]), np.mean([*NEW.values()])))
     failed = surest.gate(OLD, WORSE, 0.03)
@@ -159,8 +158,7 @@ def test_the_interval_agrees_with_the_verdict() -> None:
         path = np.repeat([1.0, -1.0, 0.0], [20 + shift, 20 - shift, 160])
         for _ in range(10):
             found = judge(rng.permutation(path)[:120], 200.0, 0.08, 0.1)
-            assert (found.passed is not None) == (found.low >= -0.08)
-            assert (found.failed is not None) == (found.high <= 0)
+            assert (found.passed is not None, found.failed is not None) == (found.low >= -0.08, found.high <= 0)
 
 
 def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
@@ -227,9 +225,8 @@ def test_functions_are_called_until_it_is_decided() -> None:
     assert len(calls) == len(set(calls)) == found.items_counted < N
     both = surest.gate(lambda item: 0.5, lambda item: item / 100, 0.1, items=range(100), seed=3)
     assert both.verdict == ("pass" if 0.495 >= 0.4 else "fail")
-    assert surest.gate({"a": None, "b": 1.0}, lambda item: 1.0, seed=1).verdict == "undecided", (
-        "the baseline lacks an item"
-    )
+    lacking = surest.gate({"a": None, "b": 1.0}, lambda item: 1.0, seed=1)
+    assert lacking.verdict == "undecided", "the baseline lacks an item"
 
 
 def test_units_and_direction() -> None:
@@ -323,9 +320,8 @@ def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
     assert (found.share, plain.share, plain.features, len(found.features)) == (0.3, 1.0, (), N)
     assert found.items_counted != plain.items_counted
     growing = surest.gate(OLD, in_order("4", NEW, found.items_counted), 0.05, seed=4, history=OLDER)
-    assert (growing.verdict, growing.decided_after) == (found.verdict, found.items_counted), (
-        "a file counts as a function"
-    )
+    as_function = (found.verdict, found.items_counted)
+    assert (growing.verdict, growing.decided_after) == as_function, "a file counts as a function"
     for wrong in ({"predict": False}, {"target": "population"}, {"baseline": OLD.get, "items": list(OLD)}):
         with pytest.raises(UsageError, match="history requires"):
             surest.gate(**{"baseline": OLD, "candidate": NEW.get, "history": OLDER, **wrong})
@@ -338,8 +334,7 @@ def test_a_baseline_that_is_completed_later_has_said_nothing_that_it_would_not_s
         known = {item: value for k, (item, value) in enumerate(in_order("b", OLD, N).items()) if k < N - gap}
         found = surest.gate(known, part, 0.1, seed="b", items=list(OLD), predict=share < 1)
         whole = surest.gate(OLD, part, 0.1, seed="b", predict=share < 1)
-        assert found.share == share
-        assert found.features == ()
+        assert (found.share, found.features) == (share, ())
         assert 0 < whole.decided_after <= (found.decided_after or N)
         assert whole.interval[0] >= found.interval[0]
 
@@ -384,9 +379,8 @@ def test_a_control_whose_row_is_known_is_not_evaluated() -> None:
     arms = {"old": OLD, "new": lambda item: calls.append(item) or NEW[item], "worse": WORSE.get}
     found = surest.evaluate(arms, items, control="old", margin=0.05, seed=1)
     assert found.pulls_per_arm[0] == 0
-    assert (
-        found.verdicts == surest.evaluate({**arms, "old": OLD.get}, items, control="old", margin=0.05, seed=1).verdicts
-    )
+    called = surest.evaluate({**arms, "old": OLD.get}, items, control="old", margin=0.05, seed=1)
+    assert found.verdicts == called.verdicts
     listed = surest.evaluate({**arms, "old": list(OLD.values())}, items, control="old", margin=0.05, seed=1)
     assert listed.evaluations == found.evaluations
     older = [[row[item] for item in items] for row in OLDER.values()]

@@ -3,8 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from calling import ran
 from simulated_workers import Workers
 from surest import open_study
 from surest.errors import RewardError, Stop
@@ -59,12 +58,10 @@ def test_an_interrupt_starts_nothing_more_and_tells_what_ends() -> None:
     steps = loop(SessionDesk(session), 3)
     first = next(steps).start
     step = steps.throw(KeyboardInterrupt())
-    assert step == ([], True)
-    assert steps.send(outcomes(first[:1])) == ([], True)
+    assert (step, steps.send(outcomes(first[:1]))) == (([], True), ([], True))
     with pytest.raises(KeyboardInterrupt):
         steps.send([*outcomes(first[1:2]), Outcome(first[2], begun=False)])
-    assert [ticket.id for ticket in session.ask(2)] == [2, 3]
-    assert session.pending == 2
+    assert ([ticket.id for ticket in session.ask(2)], session.pending) == ([2, 3], 2)
 
 
 def test_a_second_interrupt_gives_back_what_runs() -> None:
@@ -74,8 +71,7 @@ def test_a_second_interrupt_gives_back_what_runs() -> None:
     steps.throw(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         steps.throw(KeyboardInterrupt())
-    assert session.pending == 0
-    assert [ticket.id for ticket in session.ask(3)] == [0, 1, 2]
+    assert (session.pending, [ticket.id for ticket in session.ask(3)]) == (0, [0, 1, 2])
 
 
 def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended() -> None:
@@ -144,8 +140,7 @@ def test_ctrl_c_lets_threads_finish_and_the_session_can_go_on(monkeypatch: pytes
 
     with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
         drive(SessionDesk(session), lambda ticket: (arm,), pool, in_flight=4)
-    assert (len(begun), len(told)) == (2, 2)
-    assert session.pending == 0
+    assert (len(begun), len(told), session.pending) == (2, 2, 0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with ThreadPoolExecutor(2) as pool:
         drive(SessionDesk(session), lambda ticket: (lambda: float(ticket.arm == 1),), pool, in_flight=4)
@@ -178,5 +173,5 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize(("times", "said"), [("once", "finished"), ("twice", "broken off")])
 def test_ctrl_c_lets_coroutines_finish_and_a_second_one_does_not(times: str, said: str) -> None:
-    run = subprocess.run([sys.executable, "-c", ASYNC, times], capture_output=True, text=True, timeout=PATIENCE)
-    assert run.stdout.split("\n")[:2] == [said, "interrupted"], run.stderr
+    found = ran("-c", ASYNC, times)
+    assert found.out.split("\n")[:2] == [said, "interrupted"], found.err

@@ -143,8 +143,7 @@ def test_rows_count_once_in_order_and_the_surplus_is_kept() -> None:
     first = session.running.request.total // 2
     rewards = np.random.default_rng(1).random(first + 5).tolist()
     fed = feed(session, [rewards, []])
-    assert fed.used == (first, 0)
-    assert fed.missing == {1: first}
+    assert (fed.used, fed.missing) == ((first, 0), {1: first})
     longer = Session(["a", "b"], 0.1, algorithm="naive-best-arm", record=True)
     fed = feed(longer, [rewards, rewards[::-1]])
     assert fed.used == (first + 5, first + 5)
@@ -193,8 +192,7 @@ def test_a_finished_record_goes_on_where_an_arm_has_no_rows_left(tmp_path: Path,
     """Two close arms with many rows, and a third that its 30 rows refute."""
     rewards = drawn(np.random.default_rng(5), a=(0.5, 20_000), b=(0.47, 20_000), c=(0.1, 30))
     ended, found = (identify(rewards, 0.1, finished=finished, record=True) for finished in (False, True))
-    assert (ended.certified, list(ended.wanted)) == (False, ["c"])
-    assert found.pulls_per_arm.tolist() == [599, 599, 30]
+    assert (ended.certified, list(ended.wanted), found.pulls_per_arm.tolist()) == (False, ["c"], [599, 599, 30])
     assert (found.best, found.certified, found.wanted) == ("a", True, {})
     assert "'c' had no rows left, and the search went on" in found.warnings[0]
     assert "rows" not in found.problem.options
@@ -217,8 +215,7 @@ def test_where_all_is_counted_it_says_what_is_known_and_wanted() -> None:
     rewards = drawn(np.random.default_rng(1), a=(0.9, 300), b=(0.2, 300), c=(0.9, 4))
     found = identify(rewards, finished=True)
     assert (found.certified, found.reason, list(found.wanted)) == (False, "more rewards needed", ["c"])
-    assert set(found.contenders) == {"a", "c"}
-    assert len(identify(rewards).contenders) == 3
+    assert (set(found.contenders), len(identify(rewards).contenders)) == ({"a", "c"}, 3)
     assert (
         identify({"a": [1.0] * 3, "b": [0.0] * 3}, finished=True).wanted
         == identify({"a": [1.0] * 3, "b": [0.0] * 3}).wanted

@@ -43,9 +43,7 @@ def test_a_study_is_made_asked_told_and_deleted(service: Service) -> None:
     assert asked["tickets"] == [{"ticket": 0, "index": 0, "arm": "a"}, {"ticket": 1, "index": 0, "arm": "a"}]
     assert (asked["finished"], asked["paused"], asked["lease_seconds"]) == (False, False, 600.0)
     assert service.post(f"{at}/tell", {"ticket": 0, "reward": 0.25}).json == {"tickets": [0], "rewards": [0.25]}
-    assert service.post(f"{at}/tell", {"tickets": [1, 0], "rewards": [1, 0.25]}).status == 200, (
-        "telling again is harmless"
-    )
+    assert service.post(f"{at}/tell", {"tickets": [1, 0], "rewards": [1, 0.25]}).status == 200, "0 again, harmlessly"
     status = service.get(f"{at}/status").json
     assert (status["told"], status["out"], status["finished"]) == (2, 0, False)
     assert service.get(f"{at}/result").json["certified"] is False
@@ -266,8 +264,7 @@ def test_many_at_once_are_one_transaction(service: Service) -> None:
             assert service.post(f"{at}/tell", {"ticket": ticket["ticket"], "reward": 0.5}).status == 200
 
     together(*[work] * 20)
-    assert sorted(got) == list(range(100))
-    assert service.get(f"{at}/status").json["told"] == 100
+    assert (sorted(got), service.get(f"{at}/status").json["told"]) == (list(range(100)), 100)
 
 
 def test_a_worker_that_leaves_while_it_waits_gets_no_ticket(service: Service) -> None:

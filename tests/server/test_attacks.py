@@ -5,8 +5,6 @@ import json
 import os
 import socket
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 
 import surest
-from calling import in_process
+from calling import in_process, ran
 from surest.server.app import make_app
 from surest.server.events import Moment, watched
 from surest.server.guard import HEADERS
@@ -33,6 +31,7 @@ WORKING = {
     "renew": {"tickets": []},
     "return": {"tickets": []},
 }
+NO_HOSTS = ("[", "]", "[::1")  # what is not a host is no fault of ours
 ADMINISTERING = {"arms": {"labels": ["x"]}, "pause": None, "resume": None}
 
 
@@ -64,9 +63,8 @@ def test_a_wrong_token_is_refused_and_soon_slowed_down(tmp_path: Path, study: Gu
     service, tokens = study
     near = tokens["look"][:-1] + ("a" if tokens["look"][-1] != "a" else "b")
     for wrong in ("x", near, tokens["look"] + "x", tokens["look"].upper(), "é", "surest-", "' OR 1=1 --"):
-        answer = service.call(
-            "GET", "/api/studies", headers={"Authorization": f"Bearer {wrong}".encode().decode("latin-1")}
-        )
+        sent = f"Bearer {wrong}".encode().decode("latin-1")
+        answer = service.get("/api/studies", headers={"Authorization": sent})
         assert answer.status in (401, 429), wrong
         assert wrong not in answer.body.decode()
     statuses = [service.get("/api/studies", token="x").status for _ in range(30)]
@@ -98,12 +96,8 @@ def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service)
     """With a cookie, or without tokens on this machine, a browser can be made to send requests: it says from where."""
     guarded, tokens = study
     cookie = {"Cookie": f"surest_token={tokens['administer']}"}
-    elsewhere = [
-        {"Origin": "https://evil.example"},
-        {"Origin": "http://["},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Origin": "null"},
-    ]
+    elsewhere = [{"Origin": origin} for origin in ("https://evil.example", "http://[", "null")]
+    elsewhere.append({"Sec-Fetch-Site": "cross-site"})
     service.post("/api/studies", {"name": "csrf", "arms": 2})
     for one, path, own in ((guarded, "/api/studies/s/pause", cookie), (service, "/api/studies/csrf/pause", {})):
         for headers in elsewhere:
@@ -118,24 +112,14 @@ def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service)
 
 def test_another_name_for_this_machine_is_refused_without_tokens(service: Service) -> None:
     """A page whose name is made to mean 127.0.0.1 would otherwise be of the same site."""
-    for host in (
-        "evil@localhost",
-        "evil:x@127.0.0.1",
-        "localhost/x",
-        "localhost?",
-        "localhost#",
-        "local host",
-        "localhost\\x",
-    ):
+    odd = "evil@localhost", "evil:x@127.0.0.1", "localhost/x", "localhost?", "localhost#", "local host", "localhost\\x"
+    for host in odd:
         assert service.get("/api/studies", headers={"Host": host}).status in (400, 421), host
-    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", ""):
+    others = "evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", ""
+    for host in (*others, *NO_HOSTS):
         assert service.get("/api/studies", headers={"Host": host}).status == 421, host
     for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
         assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
-    for host in ("[", "]", "[::1"):
-        assert service.get("/api/studies", headers={"Host": host}).status == 421, (
-            "what is not a host is no fault of ours"
-        )
     for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
         assert service.get("/api/studies", headers={"Host": host}).status == 200, host
 
@@ -231,18 +215,13 @@ def test_bodies_that_are_too_large(service: Service) -> None:
             answer = connection.recv(65536)
         except ConnectionResetError:
             answer = b"HTTP/1.1 413"
-    assert answer.split()[1] == b"413"
-    assert service.get("/healthz").status == 200
+    assert (answer.split()[1], service.get("/healthz").status) == (b"413", 200)
 
 
 def test_only_this_machine_is_served_without_a_token(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "surest", "serve", "--storage", f"sqlite:///{tmp_path}/x.db", "--port", "0"]
-    command += ["--tokens", str(tmp_path / "none.json"), "--host", "0.0.0.0"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={"PYTHONPATH": str(SOURCES), "PATH": ""}, timeout=60
-    )
-    assert done.returncode == 2
-    assert "nobody has a token yet" in done.stderr
+    given = ["--storage", f"sqlite:///{tmp_path}/x.db", "--port", "0", "--tokens", tmp_path / "none.json"]
+    said = ran("-m", "surest", "serve", *given, "--host", "0.0.0.0", env={"PYTHONPATH": str(SOURCES), "PATH": ""})
+    assert (said.status, "nobody has a token yet" in said.err) == (2, True)
 
 
 @pytest.mark.parametrize("proxies", [(), ("--proxy", "127.0.0.1"), ("--proxy", "10.0.0.0/8")])
@@ -439,9 +418,7 @@ def test_every_line_of_the_log_is_json() -> None:
         "import threading, warnings; from surest.server.logs import set_up; set_up()\n"
         "warnings.warn('one\\ntwo'); thread = threading.Thread(target=int, args=('x',)); thread.start(); thread.join()"
     )
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
-    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, env=environment, check=True)
-    first, second = map(json.loads, done.stderr.splitlines())
+    first, second = map(json.loads, ran("-c", said, env={**os.environ, "PYTHONPATH": str(SOURCES)}).err.splitlines())
     assert "one\ntwo" in first["event"]
     assert (second["event"], "ValueError" in second["traceback"]) == ("fault", True)
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,24 +29,20 @@ def seen(request: pytest.FixtureRequest) -> Iterator[Browser]:
 def workers(site: str, study: str, count: int = 2) -> Iterator[None]:
     """So many workers at a study, over HTTP."""
     start, stop = threading.Barrier(count), threading.Event()
-    threads = [
-        threading.Thread(target=work, args=(site, study, f"worker {k}", REWARDS, start, stop)) for k in range(count)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(count) as pool:
+        working = [pool.submit(work, site, study, f"worker {k}", REWARDS, start, stop) for k in range(count)]
+        try:
+            yield
+        finally:
+            stop.set()
+        for worker in working:
+            worker.result()
 
 
 def check_page(seen: Browser) -> None:
     """Nothing is wider than the screen, nothing is forbidden or faulty, and nobody is kept out."""
     assert not seen.is_too_wide
-    assert seen.barriers() == []
-    assert seen.complaints() == []
+    assert (seen.barriers(), seen.complaints()) == ([], [])
 
 
 def test_a_study_from_its_making_to_its_verdict(site: str, seen: Browser) -> None:
@@ -54,9 +51,8 @@ def test_a_study_from_its_making_to_its_verdict(site: str, seen: Browser) -> Non
     seen.open(site)
     check_page(seen)
     seen.press("New study")
-    shown = (
-        "return [...document.querySelectorAll('[data-with]')].filter(one => !one.hidden).map(one => one.dataset.with)"
-    )
+    fields = "[...document.querySelectorAll('[data-with]')]"
+    shown = f"return {fields}.filter(one => !one.hidden).map(one => one.dataset.with)"
     assert seen.script(shown) == []  # fields of other questions
     seen.find("#question option[value=top]").click()
     assert seen.script(shown) == ["top"]
@@ -225,9 +221,8 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
         seen.wait(lambda: f"closed {seen.size}" in seen.text("h1"), "the study")
         check_page(seen)
         assert "Delete" not in seen.text()
-        assert seen.script("return document.querySelector('.top').offsetHeight") < 120, (
-            "words of the bar are not broken"
-        )
+        bar = seen.script("return document.querySelector('.top').offsetHeight")
+        assert bar < 120, "its words are not broken"
         assert seen.script("return document.cookie") == ""
         connected = "return document.querySelector('[data-live]').dataset.connected"
         seen.wait(lambda: seen.script(connected) == "yes", "the stream takes the cookie")

@@ -130,8 +130,7 @@ def test_arms_that_come_later(service: Service) -> None:
     study.add_arms(["c"])
     assert study.labels == ("a", "b", "c")
     answered(other, lambda ticket: ticket.arm / 2, 7)
-    assert other.labels == ("a", "b", "c")
-    assert other.result().best == "c"
+    assert (other.labels, other.result().best) == (("a", "b", "c"), "c")
 
 
 def test_commands(service: Service, tmp_path: Path) -> None:
@@ -327,8 +326,7 @@ def test_an_answer_that_is_cut_inside_its_head_is_asked_for_again(service: Servi
     listening.shutdown(socket.SHUT_RDWR)
     listening.close()
     thread.join()
-    assert left == [0]
-    assert study.status().told == 1
+    assert (left, study.status().told) == ([0], 1)
 
 
 def test_duels_over_http_by_several_workers(service: Service) -> None:

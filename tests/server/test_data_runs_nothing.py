@@ -124,26 +124,12 @@ def hostile(trap: Trap) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             document = trap.documents["queues" if "queues" in self.path else "plain"]
-            labels = [arm["label"] for arm in document["arms"]]
-            facts = {
-                "name": "other",
-                "arms": labels,
-                "items": 0,
-                "settings": document["settings"],
-                "finished": False,
-                "paused": False,
-            }
-            progress = {
-                **document["result"], "told": 1, "out": 2, "waiting": 0, "request_left": 7, "per_second": None,
-                "in_play": None, "health": {}, "finished": False,
-            }  # fmt: skip
-            answers = {
-                "export": document,
-                "result": document["result"],
-                "status": progress,
-                "studies": {"studies": ["plain"]},
-            }
-            answers["ask"] = {"tickets": [], "finished": True, "paused": False}
+            facts = {"name": "other", "arms": [arm["label"] for arm in document["arms"]], "items": 0}
+            facts |= {"settings": document["settings"], "finished": False, "paused": False}
+            progress = {**document["result"], "told": 1, "out": 2, "waiting": 0, "request_left": 7, "health": {}}
+            progress |= {"per_second": None, "in_play": None, "finished": False}
+            answers = {"export": document, "result": document["result"], "status": progress}
+            answers |= {"studies": {"studies": ["plain"]}, "ask": {"tickets": [], "finished": True, "paused": False}}
             body = json.dumps(answers.get(self.path.partition("?")[0].rpartition("/")[2], facts)).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))

@@ -22,17 +22,9 @@ def opened(**settings: object) -> tuple[MemoryStore, surest.Study]:
 def test_what_is_refused_leaves_the_others_alone() -> None:
     _store, study = opened()
     study.ask(4, "ann")
-    calls = [
-        Tell([0], [0.5]),
-        Tell([0], [0.6]),
-        Tell([0], [0.5]),
-        Tell([1, 99], [0.5, 0.5]),
-        Tell([1], [7]),
-        Failure(2, "no", None, "failed", "bob"),
-        Failure(3, "no", None, "failed", "ann"),
-        Tell([2], [1.0]),
-        Ask(1, "bob"),
-    ]
+    calls = [Tell([0], [0.5]), Tell([0], [0.6]), Tell([0], [0.5]), Tell([1, 99], [0.5, 0.5]), Tell([1], [7])]
+    calls += [Failure(2, "no", None, "failed", "bob"), Failure(3, "no", None, "failed", "ann")]
+    calls += [Tell([2], [1.0]), Ask(1, "bob")]
     outcomes = carry_out(study, calls)
     kinds = [type(outcome) for outcome in outcomes]
     none = type(None)

@@ -51,14 +51,14 @@ def test_a_worker(guarded: tuple[Service, dict[str, str]], tmp_path: Path, name:
         body["settings"]["batch"] = 4  # type: ignore[index]
     assert service.post("/api/studies", body, token=tokens["administer"]).status == 201
     words = [service.url if word == "URL" else study if word == "STUDY" else word for word in command]
-    done = subprocess.run(
-        words, env={**os.environ, "SUREST_TOKEN": tokens["work"]}, capture_output=True, text=True, timeout=60
+    done, wrong = (
+        subprocess.run(
+            words, env={**os.environ, "SUREST_TOKEN": tokens[role]}, capture_output=True, text=True, timeout=60
+        )
+        for role in ("work", "look")
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     result = service.get(f"/api/studies/{study}/result", token=tokens["look"]).json
     assert (result["arm"], result["certified"]) == ("good", True)
-    wrong = subprocess.run(
-        words, env={**os.environ, "SUREST_TOKEN": tokens["look"]}, capture_output=True, text=True, timeout=60
-    )
     assert wrong.returncode != 0
     assert "may work" in wrong.stderr + wrong.stdout

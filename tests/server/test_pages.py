@@ -2,10 +2,7 @@
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,10 +12,12 @@ import pytest
 
 import surest
 import surest_verify
+from asking import answered
 from surest.server.pages.forms import settings_of
 from surest.server.tokens import Tokens
 from surest.study.log import Event
 from surest.study.study import Study
+from transcripts import in_shell
 from visiting import Visitor, call, serving
 
 EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>{{7*7}}"
@@ -148,14 +147,9 @@ def test_other_questions_and_lists_have_pages(storage: str, visitor: Visitor) ->
 
 def test_a_list_of_which_all_is_known_says_what_holds_for_further_items(storage: str, visitor: Visitor) -> None:
     study = surest.open_study(storage, "whole", ["a", "b"], items=[f"q{k}" for k in range(30)], seed=1)
-    while tickets := study.ask(5):
-        for ticket in tickets:
-            study.tell(ticket.id, float(int(str(ticket.item).lstrip("q")) % 3 == 0))
+    answered(study, lambda ticket: float(int(str(ticket.item).lstrip("q")) % 3 == 0), 5)
     page = visitor.get("/studies/whole")
-    assert (
-        "have the same mean on these 30 items, up to rounding, and it is the best: this is exact, no other arm is better"
-        in page.words
-    )
+    assert "have the same mean on these 30 items, up to rounding, and it is the best: this is exact" in page.words
     assert "Both arms may still be the best on further items like these." in page.words
     assert "evaluations; upwards the share of the evidence needed" in page.words
     drawn = page.text.partition("Lead of a over each other arm")[2].partition("</svg>")[0]
@@ -182,12 +176,7 @@ def test_the_log_is_paged(storage: str, visitor: Visitor, monkeypatch: pytest.Mo
     rows: list[int] = []
     monkeypatch.setattr("surest.study.sql.Event", lambda *row: rows.append(row[0]) or Event(*row))
     last = visitor.get(f"{path('paged')}/log?show=events&page=3").words
-    assert ("reason 48." in last, "reason 49." in last, "out of memory" in last, "Page 3 of 3" in last) == (
-        True,
-        False,
-        True,
-        True,
-    )
+    assert [words in last for words in ("reason 48.", "reason 49.", "out of memory", "Page 3 of 3")] == [1, 0, 1, 1]
     assert len(rows) == 50, "no more is read than is shown"
     for odd in ("0", "-1", "x", "999999999", "9" * 50, "²"):
         assert visitor.get(f"{path('paged')}/log?page={quote(odd)}").status == 200
@@ -207,10 +196,8 @@ def test_items_come_by_upload(storage: str, visitor: Visitor) -> None:
     lines = b'{"id": "q1", "text": "2 + 2?"}\n{"id": "q2", "text": "3 + 3?"}\n'
     visitor.upload("/new", "/new", ("items_file", "q.jsonl", lines), name="uploaded", arms="a\nb")
     items = surest.open_study(storage, "uploaded").items
-    assert [(item.key, json.loads(item.payload or "null")["text"]) for item in items] == [
-        ("q1", "2 + 2?"),
-        ("q2", "3 + 3?"),
-    ]
+    texts = {item.key: json.loads(item.payload or "null")["text"] for item in items}
+    assert texts == {"q1": "2 + 2?", "q2": "3 + 3?"}
     refused = visitor.upload("/new", "/new", ("items_file", "q.jsonl", b"not JSON"), name="uploaded too", arms="a\nb")
     assert refused.status == 400
     assert "the file 'q.jsonl', line 1: not JSON" in refused.words
@@ -286,16 +273,10 @@ def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
     assert held.number == number
     assert f"evaluate arm {study.labels[held.arm]} on item" in re.sub(r"\s+", " ", page.words)
     assert ("How much is 2 + 2?" if held.item == 0 else "text 3?") in page.words
-    assert 'type="number"' not in page.text, (
-        "where it is not the decimal mark, browsers leave out a comma: 0,5 would be 5"
-    )
+    assert 'type="number"' not in page.text, "some browsers leave out a comma: 0,5 would be 5"
     assert f'name="ticket" value="{number}"' in visitor.get(here).text  # a reload shows the same one
-    for wrong, said in (
-        ("7", "from 0 to 1"),
-        ("x", "the reward is 'x'"),
-        ("0,5", "the reward is '0,5'"),
-        ("nan", "nan"),
-    ):
+    mistakes = {"7": "from 0 to 1", "x": "the reward is 'x'", "0,5": "the reward is '0,5'", "nan": "nan"}
+    for wrong, said in mistakes.items():
         refused = visitor.send(f"{path('by hand')}/tell", here, ticket=str(number), reward=wrong)
         assert refused.status in (400, 422)
         assert said in refused.words
@@ -336,8 +317,7 @@ def test_deleting_is_asked_twice(storage: str, visitor: Visitor) -> None:
     told(made(storage, "to go"), 3)
     here = f"{path('to go')}/delete"
     assert "all that was told to it (3 rewards)" in visitor.get(here).words
-    assert visitor.send(here, here, again="to stay").status == 400
-    assert visitor.get(path("to go")).status == 200
+    assert (visitor.send(here, here, again="to stay").status, visitor.get(path("to go")).status) == (400, 200)
     assert "to go" not in visitor.send(here, here, again="to go").words
     assert visitor.get(path("to go")).status == 404
 
@@ -381,17 +361,7 @@ def test_the_commands_of_a_page_run(storage: str, visitor: Visitor, tmp_path: Pa
     work, _, _, result, again = map(unescape, found)
     (tmp_path / "evaluate").write_text("#!/bin/sh\necho $1\n")
     (tmp_path / "evaluate").chmod(0o755)
-    sources = Path(surest.__file__).parents[1]
-    lines = f'surest() {{ PYTHONPATH={sources} "$PYTHON" -m surest "$@"; }}\n{work} && {result} && {again}'
-    done = subprocess.run(
-        ["bash", "-c", lines],
-        env={**os.environ, "PYTHON": sys.executable},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Arm 0.9 is the best") == 2
+    assert in_shell(f"{work} && {result} && {again}", tmp_path).count("Arm 0.9 is the best") == 2
     assert surest.open_study(storage, f"{name}-again").labels == ("0.2", "0.9")
 
 
@@ -401,13 +371,10 @@ def test_the_commands_of_a_page_run(storage: str, visitor: Visitor, tmp_path: Pa
 def test_forms_need_the_token_of_their_page(storage: str, site: str, visitor: Visitor) -> None:
     made(storage, "guarded")
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    targets = [
-        "/new",
-        *(f"{path('guarded')}/{verb}" for verb in ("pause", "resume", "arms", "delete", "ask", "tell", "leave")),
-    ]
+    verbs = ("pause", "resume", "arms", "delete", "ask", "tell", "leave", "tickets/0/fail")
     other = Visitor(site).csrf("/new")
     visitor.get("/new")
-    for target in [*targets, f"{path('guarded')}/tickets/0/fail", "/login"]:
+    for target in ["/new", *(f"{path('guarded')}/{verb}" for verb in verbs), "/login"]:
         for body in (b"", b"csrf=", f"csrf={other}".encode(), b"csrf=%00&csrf=x"):
             assert visitor.request("POST", target, body, headers).status == 403, target
         assert Visitor(site).request("POST", target, f"csrf={other}".encode(), headers).status == 403

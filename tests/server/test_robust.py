@@ -141,8 +141,7 @@ def test_sigterm_finishes_what_is_in_hand(tmp_path: Path) -> None:
         assert b"event: change" in watches.result()
     assert service.events()[-1]["event"] == "ended"
     service = Service(f"sqlite:///{tmp_path}/s.db", tmp_path).start()
-    assert service.get("/healthz").status == 200
-    assert service.stop(signal.SIGINT) == 0
+    assert (service.get("/healthz").status, service.stop(signal.SIGINT)) == (200, 0)
 
 
 def begun(folder: Path) -> int:
@@ -180,8 +179,7 @@ def test_reports_keep_nobody_waiting_but_who_asks_for_them(tmp_path: Path) -> No
         assert begun(tmp_path) == 1, "one is made at a time for a token"
         others = asked_for(service, "/studies/s/report.md", bob)
         until(lambda: begun(tmp_path) == 2)
-        assert service.get("/healthz").status == 200
-        assert service.get("/studies/s", token=ann).status == 200
+        assert (service.get("/healthz").status, service.get("/studies/s", token=ann).status) == (200, 200)
         assert service.get("/api/studies/s/status", token=bob).status == 200
         for name in ("s", "other"):
             (ticket,) = service.post(f"/api/studies/{name}/ask", {}, token=worker).json["tickets"]

@@ -1,6 +1,5 @@
 """A ledger of gates: levels are spent when a gate begins, whoever writes, whatever is killed; the same order is the same gate."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import surest
+from calling import ran
 from surest.errors import UsageError
 from surest.study.ledger import Ledger, share
 
@@ -43,8 +43,7 @@ def test_a_gate_that_is_killed_has_spent_its_level(tmp_path: Path) -> None:
         "def die(item):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
         "surest.gate([1.0] * 50, die, 0.1, seed='a', ledger='team.db')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, timeout=100)
-    assert done.returncode == -signal.SIGKILL
+    assert ran("-c", code, cwd=tmp_path).status == -signal.SIGKILL
     book = Ledger(tmp_path / "team.db")
     assert [(row.number, row.verdict, row.counted) for row in book.rows()] == [(1, "undecided", 0)]
     with pytest.raises(UsageError, match="another seed"):  # evaluated anew, in an order that is known by now
@@ -84,11 +83,9 @@ def test_a_pass_needs_the_level_and_a_failure_delta(tmp_path: Path) -> None:
     assert f"wrong with probability at most {booked.level:.4g}" in str(booked)
     assert booked.notes[-1].startswith(f"gate 1 of {storage}: it passes at level 0.0247")
     assert booked.write_decision(tmp_path / "d.jsonl")
-    assert subprocess.run([sys.executable, "-m", "surest_verify", str(tmp_path / "d.jsonl")]).returncode == 0
+    assert ran("-m", "surest_verify", tmp_path / "d.jsonl").status == 0
     worse = dict.fromkeys(OLD, 0.0)
-    assert (
-        surest.gate(OLD, worse.get, 0.1, seed="f", ledger=storage).items_counted
-        == surest.gate(OLD, worse.get, 0.1, seed="f").items_counted
-    )
+    alone, booked = (surest.gate(OLD, worse.get, 0.1, seed="f", ledger=ledger) for ledger in (None, storage))
+    assert booked.items_counted == alone.items_counted
     assert [row.verdict for row in Ledger(storage).rows()] == ["pass", "fail"]
     assert surest.open_study(storage, "s").status().told == 0

@@ -6,8 +6,6 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calling import ran
 from surest.algorithms import REGISTRY, Entry, Task
 from surest.core.protocol import Answer, Procedure, Pull, Statistic
 from surest.errors import RewardError, StorageError, TicketError, TranscriptError, UsageError
@@ -76,8 +75,7 @@ def test_it_runs_to_the_same_end_as_a_session(storage: str) -> None:
     assert session.finished
     result = study.result()
     assert (result.best, result.certified, result.pulls) == ("b", True, 16)
-    assert result.pulls_per_arm.tolist() == session.result().pulls_per_arm.tolist()
-    assert result.health == {}
+    assert (result.pulls_per_arm.tolist(), result.health) == (session.result().pulls_per_arm.tolist(), {})
     assert study.ask() == []
 
 
@@ -86,7 +84,7 @@ def test_rewards_are_told_by_number_from_another_process(storage: str) -> None:
     (ticket,) = study.ask()
     # The toy algorithm is unknown there: telling needs none.
     code = f"import surest; surest.open_study({storage!r}, 's').tell({ticket.id}, 0.25)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert ran("-c", code).status == 0
     assert study.status().told == 1
     study.tell(ticket.id, 0.25)  # again, and harmless
     with pytest.raises(TicketError, match=r"already told 0.25 .* cannot become 0.5"):
@@ -149,8 +147,7 @@ def test_what_is_a_reward_is_kept_to_the_bit(storage: str, reward: Any) -> None:
     (ticket,) = study.ask()
     study.tell(np.int64(ticket.id), reward)
     kept = open_study(storage, "s").export()["tickets"][0][1]
-    assert kept == float(reward)
-    assert np.signbit(kept) == 0
+    assert (kept, np.signbit(kept)) == (float(reward), 0)
 
 
 @pytest.mark.parametrize("ticket", [-1, 1, 2**63, 10**400, "0", 0.0, None])
@@ -377,8 +374,7 @@ def test_retries_count_failures_and_not_leases(storage: str) -> None:
     assert study.status().told == 0  # handed out four times, failed once
     assert study.ask() == [ticket]
     study.fail(ticket.id, "twice")
-    assert study.export()["tickets"][0][1:3] == [0.0, 5]
-    assert study.export()["tickets"][0][5] == 2
+    assert (study.export()["tickets"][0][1:3], study.export()["tickets"][0][5]) == ([0.0, 5], 2)
 
 
 def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
@@ -395,8 +391,7 @@ def test_only_who_holds_a_ticket_can_fail_it(storage: str) -> None:
     ):
         with pytest.raises(TicketError, match="only who holds a ticket can fail it"):
             call()
-    assert study.status().told == 0
-    assert study.health() == {"a": {"expired": 1, "retried": 1}}
+    assert (study.status().told, study.health()) == (0, {"a": {"expired": 1, "retried": 1}})
     present.tell(ticket.id, 0.75)
     assert study.export()["tickets"][0][1] == 0.75
     (other,) = study.ask(1, "named")
@@ -411,8 +406,7 @@ def test_health_of_an_object_that_was_opened_before_arms_were_added(storage: str
     answer(study, 4)
     added = study.ask(6)[-1]
     study.fail(added.id, "no")
-    assert old.health() == {"c": {"failed": 1}}
-    assert old.status().health == {"c": {"failed": 1}}
+    assert (old.health(), old.status().health) == ({"c": {"failed": 1}}, {"c": {"failed": 1}})
     assert old.labels == ("a", "b", "c")
 
 
@@ -480,8 +474,7 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> 
             os._exit(2)
     leave.set()
     thread.join()
-    assert os.waitpid(child, 0)[1] == 0
-    assert study.status().told == 3
+    assert (os.waitpid(child, 0)[1], study.status().told) == (0, 3)
 
 
 def test_a_fork_uses_connections_of_its_own(storage: str) -> None:
@@ -500,8 +493,7 @@ def test_to_ask_and_tell_imports_little(storage: str) -> None:
         "(t,) = s.ask(); s.tell(t.id, 0.5)\n"
         "print([name for name in ('asyncio', 'psycopg', 'surest.report', 'surest.study.transfer') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert ran("-c", code).out == "[]\n"
 
 
 @pytest.mark.parametrize("worker", ["", "two\nlines", "\0", "\ud800", "x" * 501, 5])

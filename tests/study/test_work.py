@@ -59,8 +59,7 @@ def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypa
     with ThreadPoolExecutor(2) as pool:
         work_on(study, lambda ticket: (arm, ticket), pool, in_flight=2)
     assert [0] in renewed
-    assert study.health() == {}
-    assert study.result().best == "b"
+    assert (study.health(), study.result().best) == ({}, "b")
 
 
 def test_the_tickets_of_ended_processes_are_handed_out_at_once_and_those_of_others_are_not(study: Study) -> None:
