@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from surest.arms.finite import EXACT, Draws, bernoulli, finite_arms, recorded
+from surest.arms.finite import EXACT, Draws, _counts, _mean_of, bernoulli, finite_arms, recorded
 from surest.core.protocol import Pull, Statistic
 from surest.errors import RewardError, SourceError
 from surest.lab.continuous import CHUNK, ContinuousArms
@@ -65,35 +65,29 @@ def half_squares(rewards: np.ndarray) -> float:
     return key(((early - late) ** 2).mean() / 2)
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("times", [1, 2, 4])
-def test_means_have_their_exact_law(name: str, times: int) -> None:
-    replies = drawn(name, times, Statistic.MEAN, 1)
-    check_law([key(reply[0]) for reply in replies], enumerated(LAWS[name], times, lambda rewards: key(rewards.mean())))
+def multiset(reply) -> tuple[float, ...]:
+    assert (np.diff(reply.values) > 0).all()
+    assert (reply.counts > 0).all()
+    assert reply.start.tolist() == [0, len(reply.values)]
+    return tuple(np.repeat(reply.values, reply.counts))
+
+
+OF = {
+    Statistic.MEAN: (1, lambda reply: key(reply[0]), lambda rewards: key(rewards.mean())),
+    Statistic.PAIRS: (2, lambda reply: key(reply[0]), half_squares),
+    Statistic.ATOMS: (3, multiset, lambda rewards: tuple(np.sort(rewards))),
+    Statistic.REWARDS: (4, tuple, tuple),
+}
+"""A seed, what is seen of a reply, and the same of the rewards themselves."""
+TIMES = {Statistic.MEAN: (1, 2, 4), Statistic.PAIRS: (2, 4), Statistic.ATOMS: (1, 3, 5), Statistic.REWARDS: (3,)}
+"""Of "five" there are more atoms than draws, and as many."""
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("times", [2, 4])
-def test_pairs_have_their_exact_law(name: str, times: int) -> None:
-    replies = drawn(name, times, Statistic.PAIRS, 2)
-    check_law([key(reply[0]) for reply in replies], enumerated(LAWS[name], times, half_squares))
-
-
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("times", [1, 3, 5])  # fewer than the atoms of "five", and as many
-def test_atoms_have_their_exact_law(name: str, times: int) -> None:
-    found = []
-    for reply in drawn(name, times, Statistic.ATOMS, 3):
-        assert (np.diff(reply.values) > 0).all()
-        assert (reply.counts > 0).all()
-        assert reply.start.tolist() == [0, len(reply.values)]
-        found.append(tuple(np.repeat(reply.values, reply.counts)))
-    check_law(found, enumerated(LAWS[name], times, lambda rewards: tuple(np.sort(rewards))))
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_rewards_are_independent_draws(name: str) -> None:
-    check_law([tuple(reply) for reply in drawn(name, 3, Statistic.REWARDS, 4)], enumerated(LAWS[name], 3, tuple))
+@pytest.mark.parametrize(("statistic", "times"), [(kind, times) for kind in TIMES for times in TIMES[kind]])
+def test_every_statistic_has_its_exact_law(name: str, statistic: Statistic, times: int) -> None:
+    seed, seen, of_rewards = OF[statistic]
+    check_law([seen(reply) for reply in drawn(name, times, statistic, seed)], enumerated(LAWS[name], times, of_rewards))
 
 
 @pytest.mark.parametrize("statistic", [Statistic.MEAN, Statistic.PAIRS, Statistic.REWARDS])
@@ -250,3 +244,14 @@ def test_bernoulli_arms_are_finite_arms() -> None:
     with pytest.raises(SourceError, match="2 arms but 1 labels"):
         bernoulli([0.5, 0.4], ["a"])
     assert len(bernoulli([])) == 0
+
+
+@pytest.mark.parametrize("times", [1, 7, 10**6, 10**13, EXACT, EXACT + 5])
+@pytest.mark.parametrize("values", [[0.0, 1.0], [0.125, 0.75], [0.1, 0.3, 0.9], [0.4]])
+def test_the_short_way_to_a_mean_is_the_long_way(times: int, values: list[float]) -> None:
+    probabilities = np.arange(1.0, len(values) + 1) / np.arange(1.0, len(values) + 1).sum()
+    for seed in range(5):
+        counts = _counts(np.random.default_rng(seed), times, probabilities)
+        assert counts.sum() == times
+        mean = _mean_of(np.random.default_rng(seed), times, np.array(values), probabilities)
+        assert mean == pytest.approx(counts @ np.array(values) / times, rel=1e-14)

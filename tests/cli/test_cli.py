@@ -10,7 +10,7 @@ import pytest
 import surest
 from calling import Run
 from surest.algorithms import REGISTRY
-from surest.cli import COMMANDS
+from surest.cli import COMMANDS, doctor
 
 NAIVE = "--algorithm naive-best-arm --quiet"
 
@@ -147,3 +147,18 @@ def test_public_names_are_there_and_no_others() -> None:
     assert public - modules - {"TYPE_CHECKING"} <= set(surest.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = surest.nothing
+
+
+def test_doctor_tells_what_is_there(run: Run) -> None:
+    assert f"surest {surest.__version__}" in run("doctor").out
+    found = run("doctor --json").json
+    assert found["needed"]["numpy"]
+    assert found["writable"]["temporary files"]
+
+
+def test_doctor_misses_what_is_not_there_and_shows_no_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "NEEDED", ("numpy", "no-such-package"))
+    monkeypatch.setenv("SUREST_STORAGE", "postgresql://bob:s3cret@db/x")
+    said = run("doctor")
+    assert (said.status, "s3cret" in said.out + said.err) == (1, False)
+    assert "MISSING: pip install no-such-package" in said.out

@@ -1,15 +1,24 @@
 """What pages say of options, keys and figures is so."""
 
+import csv
 import re
+import shlex
 from importlib import import_module
 
 import click
 
 import surest
+from statistical.test_fastest import IN_MANY_RUNS
 from surest.cli import cli
 from surest.core.problem import SETTINGS
 from surest.core.question import KINDS
-from transcripts import ROOT
+from surest.server import guard, server
+from surest.server.limits import Limits
+from surest.server.tokens import ROLES
+from surest.speed.cli import fastest
+from transcripts import ROOT, blocks
+
+PAPER = (ROOT / "docs" / "paper.md").read_text() + (ROOT / "docs" / "data" / "paper-evidence.csv").read_text()
 
 
 def page(name: str) -> str:
@@ -56,3 +65,59 @@ def test_the_figures_of_the_examples_are_those_that_the_examples_print() -> None
     """What the examples print is pinned in test_examples.py."""
     for figure in ("83 of 1,600 answers", "376 of 3,000 runs"):
         assert figure in re.sub(r"\s+", " ", page("items"))
+
+
+def test_the_options_of_fastest_are_those_of_the_command() -> None:
+    known = {name for parameter in fastest.params for name in parameter.opts if name.startswith("-")}
+    part = page("fastest").split("## Options")[1].split("- Missing:")[0]
+    named = set(re.findall(r"`(--[a-z][a-z-]+)`", part))
+    assert len(named) >= 9
+    assert named <= known
+    for line in blocks(ROOT / "docs" / "fastest.md", "sh")[0].splitlines():
+        words = shlex.split(line)
+        assert words[:2] == ["surest", "fastest"]
+        assert {word for word in words if word.startswith("-")} <= known
+
+
+def test_the_figures_of_fastest_are_those_that_are_pinned() -> None:
+    _, *rows = csv.reader((ROOT / "docs" / "data" / "fastest-errors.csv").read_text(encoding="utf-8").splitlines())
+    assert [tuple(int(cell.split()[0]) for cell in row[1:]) for row in rows] == list(IN_MANY_RUNS.values())
+
+
+def test_every_test_that_the_page_on_the_paper_names_exists() -> None:
+    sources = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*paper*.py"))
+    defined = set(re.findall(r"def ((?:test|check)_\w+)", sources))
+    named = re.findall(r"`((?:test|check)_\w+)(…?)", PAPER)
+    assert len(named) > 20
+    for name, shortened in named:
+        if not name.startswith("test_paper"):  # these are files
+            assert name in defined or (shortened and any(test.startswith(name) for test in defined)), name
+
+
+def test_every_file_that_the_page_on_the_paper_names_exists() -> None:
+    places = [
+        ROOT / name for name in ("src/surest", "src/surest/algorithms/paper", "tests/agreement", "tests/statistical")
+    ]
+    for name in re.findall(r"`([\w/]+\.py)`", PAPER):
+        assert any((place / name).exists() for place in [ROOT, *places]), name
+    for name in re.findall(r"\]\((img/[\w.-]+)\)", PAPER):
+        assert (ROOT / "docs" / name).exists(), name
+
+
+def test_limits_and_roles_of_the_service_are_those_of_the_code() -> None:
+    limits, service = Limits(), page("service")
+    table = service[service.index("## Limits") : service.index("## Logs")]
+    figures = {
+        "a request's body": f"{limits.body >> 20} MiB; {limits.upload >> 20} MiB",
+        "headers; an address": f"{guard.LARGEST_HEADERS:,} bytes; {guard.LONGEST_PATH:,} characters",
+        "time for the head": f"{limits.header_seconds:g} s; {limits.body_seconds:g} s",
+        "requests a second": f"{limits.rate:,.0f}",
+        "requests a second without a token": f"{limits.stranger_rate:g}, ",
+        "connections": f"{limits.connections:,}, ",
+        "a connection without a request": f"{server.KEEP_ALIVE_SECONDS} s; {server.STRANGERS_SECONDS} s",
+        "browsers that watch": f"{limits.listeners}; {limits.listeners_each} ",
+        "`ask` that waits": f"{limits.wait:g} s",
+    }
+    for what, figure in figures.items():
+        assert re.search(rf"^\| {re.escape(what)}.*\| {re.escape(figure)}", table, re.MULTILINE), what
+    assert (50 * limits.wrong_tokens, [role for role in ROLES if f"| `{role}` |" not in service]) == (10, [])

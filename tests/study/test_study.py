@@ -515,3 +515,21 @@ def test_options_that_somebody_else_stored_are_checked_too(workers: object) -> N
         log.add_study(f"stored {workers}", json.dumps(settings), ["a", "b"], [])
     with pytest.raises(UsageError, match="workers"):
         open_study("memory:stored", f"stored {workers}").status()
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("items", [None, 5])
+def test_a_paused_study_hands_out_nothing_whoever_asks(kind: str, items: int | None, tmp_path: Path) -> None:
+    storage = f"memory:pause {items}" if kind == "memory" else f"sqlite:///{tmp_path}/s.db"
+    study = open_study(storage, "s", ["a", "b"], 0.1, items=items)
+    other = open_study(storage, "s")
+    (ticket,) = study.ask()
+    other.pause()
+    assert study.paused
+    assert study.ask(3) == []
+    assert not study.finished
+    study.tell(ticket.id, 0.5)
+    assert study.status().told == 1, "what is out may be told"
+    study.resume()
+    assert not other.paused
+    assert other.ask()
