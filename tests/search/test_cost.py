@@ -155,7 +155,11 @@ def test_json_and_reports_have_costs(tmp_path: Path) -> None:
     again = read_report((tmp_path / "r.json").read_bytes()).result
     assert (again.cost, again.cost_of_all, again.problem.cost) == (found.cost, found.cost_of_all, PRICES)
     found.report(tmp_path / "r.md")
-    assert f"${found.cost:.2f} of about $6.20" in (tmp_path / "r.md").read_text().replace("\\$", "$")
+    text = (tmp_path / "r.md").read_text().replace("\\$", "$")
+    assert (f", ${found.cost:.2f}\n" in text, "without stopping early: 400 evaluations, about $6.20" in text) == (
+        True,
+        True,
+    )
     session = surest.Session(["a", "b"], cost=2, cost_unit="tokens", budget_cost=100)
     session.tell(session.ask()[0].id, 1)
     running: Running[Any] = session.running
