@@ -97,7 +97,7 @@ EVALUATE: list[tuple[Any, ...]] = [
     *(([[0.5, 2.0], [0.1, 0.2]],), ([1.0, 2.0],), ([[1, "x"], [0, 1]],), ("no-such-file.csv",), (TWICE,), (FAR,)),
     *(({"a": lambda i: 7.0, "b": lambda i: 0.0}, [1]), ({"a": float, "b": float}, "abc")),
     *(({"a": float, "b": float}, {"q": 1}), ({"a": float, "b": float}, {1}), ({"a": float, "b": float}, 100)),
-    ({"a": lambda item: 1.0, "b": lambda item: 0.0},),
+    *(({"a": lambda item: 1.0, "b": lambda item: 0.0},), ({"a": lambda x, y: 1.0, "b": lambda x, y: 0.0}, [1])),
 ]
 ON_LISTS: list[dict[str, Any]] = [
     *({"score": len}, {"storage": "memory:"}, {"group": [1, 2]}, {"on_failure": 7.0}),

@@ -242,7 +242,7 @@ def _scores_of_rows(file: CsvFile, columns: Columns | None) -> dict[Hashable, fl
             if value == value and lines.setdefault(name, line) != line:
                 raise SourceError(
                     f"{file.path}, line {line}: item {name!r} has a value in line {lines[name]} already; an item has one value "
-                    "(take the mean of repeated evaluations first)"
+                    "(take the mean of repeated evaluations first; two arms of one file: --baseline A --candidate B)"
                 )
             if value == value or name not in found:  # a gap may be filled further down
                 found[name] = value

@@ -272,7 +272,21 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
             hint = "await surest.aevaluate(…)" if not asynchronous else "surest.evaluate(…)"
             kind = "not an async function" if asynchronous else "an async function"
             raise UsageError(f"arm {label!r} is {kind}; use {hint} instead")
+        _check_takes(function, "an arm and an item" if score is not None else "an item")
     return labels, functions
+
+
+def _check_takes(function: Callable[..., Any], given: str) -> None:
+    """Refuse a function that cannot take what it is called with, before anything is evaluated."""
+    try:
+        takes = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C say nothing
+        return
+    try:
+        takes.bind(None)
+    except TypeError as error:
+        name = getattr(getattr(function, "func", function), "__name__", "a function")
+        raise UsageError(f"{name} is called with {given}, and cannot take that: {error}") from None
 
 
 def _known_control(
