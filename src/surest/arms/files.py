@@ -213,7 +213,7 @@ def _wanted(path: Path, names: list[str], needed: tuple[str, ...], optional: tup
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
         return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
     may = f" and may have {' and '.join(optional)}" if optional else ""
-    option = "--column {}=".format if "first" in needed else "--{}-column".format
+    option = "--column {}=…".format if "first" in needed else "--{}-column …".format
     told = ", ".join(f"{name!r}: …" for name in needed)
     elsewhere = ""
     if needed == ("arm", "value"):
@@ -224,7 +224,7 @@ def _wanted(path: Path, names: list[str], needed: tuple[str, ...], optional: tup
         elsewhere = ". Rewards without items are for surest identify"
     return (
         f"Here a file needs {','.join(needed)}{may}; other names can be given as columns={{{told}}}, "
-        f"on the command line {' '.join(f'{option(name)} …' for name in needed)}{elsewhere}"
+        f"on the command line {' '.join(map(option, needed))}{elsewhere}"
     )
 
 
