@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 STEPS = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8")
 COPY, TRY = re.findall(r"```sh\n(.*?)```", STEPS, re.DOTALL)
 (LINE,) = re.findall(r"```python\n(.*?)```", STEPS, re.DOTALL)
-IN_COPY = "src docs examples tests/algorithms tests/agreement tests/evidence tests/statistical tests/calling.py tests/one_pair.py"
+IN_COPY = """src docs examples tests/algorithms tests/agreement tests/evidence tests/statistical
+tests/calling.py tests/waiting.py tests/one_pair.py"""
 LEFT = shutil.ignore_patterns("__pycache__", "*.png", "*.svg", Path(__file__).name)
 
 
@@ -57,7 +58,7 @@ def test_the_steps_pass(copy: Path) -> None:
 
 
 LEFT_OUT = {  # what is forgotten, and the words that say so
-    "field": ["missing 1 required keyword-only argument: 'standing'"],
+    "field": ["missing 1 required positional argument: 'standing'"],
     "facts": [
         "my-algorithm: its entry has no summary that is a sentence",
         "no page proves it: name it in docs/rivals.md or write docs/algorithms/my-algorithm.md",

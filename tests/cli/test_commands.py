@@ -131,9 +131,9 @@ def a():
 arms = {"a": a, "b": lambda: 1}
 """
 WAITING = {
-    # what the other worker evaluates ahead meanwhile does not decide it
+    # what is evaluated until the stop is noticed does not decide it
     "commands": ["--command=b=echo 1", f"--command=a=sh -c {shlex.quote(COMMAND)}", "--delta=1e-60", "--workers=2"],
-    "functions": ["slow_arms.py:arms", "--study=identify"],
+    "functions": ["slow_arms.py:arms", "--study=identify", "--delta=1e-60"],
 }
 
 

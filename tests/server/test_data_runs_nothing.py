@@ -179,7 +179,7 @@ def test_who_names_the_file_runs_it(trap: Trap, run: Run, monkeypatch: pytest.Mo
     ):
         code, _, err = run(*line)
         assert (code, trap.caught()) == (2, False), line
-        assert f"runs only where you name it: if you trust that file, give --algorithm {trap.named}" in err
+        assert f"runs only if you name it: if you trust that file, give --algorithm {trap.named}" in err
         assert run(*line, f"--algorithm={os.path.basename(trap.named)}")[0] == 2, "that is not what the study names"
         assert not trap.caught(), line
         assert run(*line, f"--algorithm={trap.named}")[0] == 0
@@ -196,7 +196,7 @@ def test_python(trap: Trap, hostile: str) -> None:
                     call(study)
                 assert not trap.caught(), (storage, study, what)
     for place in ("memory:trap", f"sqlite:///{trap.mark.parent}/other.db"):
-        with pytest.raises(UsageError, match="runs only where you name it"):
+        with pytest.raises(UsageError, match="runs only if you name it"):
             import_study(place, json.dumps(trap.documents["plain"]))
     assert not trap.caught()
 
