@@ -128,12 +128,12 @@ def a():
         time.sleep(0.01)
     pathlib.Path("end").touch()
     return 0
-arms = {"a": a, "b": lambda: 1}
+arms = {"a": a, "b": lambda: 0}  # never told apart
 """
 WAITING = {
     # what is evaluated until the stop is noticed does not decide it
     "commands": ["--command=b=echo 1", f"--command=a=sh -c {shlex.quote(COMMAND)}", "--delta=1e-60", "--workers=2"],
-    "functions": ["slow_arms.py:arms", "--study=identify", "--delta=1e-60"],
+    "functions": ["slow_arms.py:arms", "--study=identify"],
 }
 
 
