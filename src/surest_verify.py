@@ -161,7 +161,9 @@ PULLS: Line = {
     "addition": {"labels": [str]},
     "conclusion": {"words": str, "claim": CLAIM, "counted": [COUNT], "means": [REAL], "witnesses": [WITNESS]},
 }
-PAIRED: Line = PULLS | {
+STAKES = {"arms": [COUNT], "on": [COUNT], "levels": [PART], "stakes": [(float, 0, 1e9)]}
+PAIRED: Line = PULLS | {"stakes": STAKES}
+IN_GROUPS: Line = PULLS | {  # the paired bets of version 2
     "stakes": {"arms": [COUNT], "on": [COUNT], "stakes": [(float, 0, 0.99)]},
     "nomination": PULLS["nomination"] | {"moved": [PART]},
     "addition": {"labels": [str], "paired": (float, 0, 0.99)},
@@ -235,9 +237,9 @@ class Pulls:
         """Take in a line between the first and the conclusion."""
         require(not self.placed or kind == "rewards", "stakes come right before the rewards that they are on")
         if kind == "stakes":
-            same = len(self.different(line["arms"])) == len(line["on"]) == len(line["stakes"])
-            same = same and all(map(operator.ne, line["arms"], line["on"]))
-            require(same, "stakes on other lists, or on an arm itself")
+            same = len({len(self.different(line["arms"])), *map(len, line.values())}) == 1
+            fits = same and all(map(operator.ne, line["arms"], line["on"]))
+            require(fits, "stakes on other lists, or on an arm itself")
             self.placed = line
         elif kind == "rewards":
             arms, values, (low, high) = self.different(line["arms"]), line["values"], self.header["bounds"]
@@ -265,31 +267,51 @@ class Pulls:
             require(self.header.get("reserve", 0) > 1e-9, "nothing of δ was kept for arms that come later")
             self.added.append(at)
             part = self.header["reserve"] / (len(self.added) * (len(self.added) + 1))
-            self.add(line["labels"], part, line.get("paired", 0.0))
+            self.add(line["labels"], part, line["paired"] if "paired" in line else self.header.get("paired", 0.0))
 
     def settle(self, at: int, arms: list[int]) -> None:
-        """Let the paired bets win or lose on the rewards of a line, in their order."""
+        """Let the paired bets win or lose on the rewards of a line."""
         in_order = dict[int, list[float]]()
         for arm in {*self.placed["arms"], *self.placed["on"]}:
             require(arm in arms, "stakes on other arms than the rewards are of")
             _, rewards, times = self.seen[arm][-1]
-            Work.spend(10 * sum(times))
+            require(len(rewards) > 0, "stakes on an arm without rewards")
+            Work.spend(20 * len(arms) * sum(times))
             every = [reward for reward, often in zip(rewards, times, strict=True) for _ in range(often)]
             in_order[arm] = [abs(reward - self.worst) / self.width for reward in every]
-        for arm, other, stake in zip(*(self.placed[name] for name in ("arms", "on", "stakes")), strict=True):
+        levels = self.placed.get("levels", [None] * len(self.placed["arms"]))
+        for arm, other, level, stake in zip(
+            self.placed["arms"], self.placed["on"], levels, self.placed["stakes"], strict=True
+        ):
             own, its = in_order[arm], in_order[other]
-            groups = min(len(own), len(its))
-
-            def mean(of: list[float], g: int, groups: int = groups) -> float:
-                some = of[g * len(of) // groups : (g + 1) * len(of) // groups]
-                return math.fsum(some) / len(some)
-
-            won = [stake * (mean(its, g) - mean(own, g)) for g in range(groups)]
+            won = self.in_groups(own, its, stake) if level is None else self.at_level(own, its, level, stake)
             logs = [*map(math.log1p, won)]
             _, account, rounded = self.accounts[arm][-1]
-            more = math.fsum(map(abs, logs)) + 10 * math.fsum(map(abs, won)) + abs(account) + groups  # won ≥ −0.99
+            # what is won is off by 4·U·most, and both stakes at a level are in proportion but for 2·U
+            most = 1 + stake * max(1.0, len(own) / len(its))
+            more = (
+                most * (math.fsum(1 / (1 + one) for one in won) + len(own)) + math.fsum(map(abs, logs)) + abs(account)
+            )
             self.accounts[arm].append((at, account + math.fsum(logs), rounded + 8 * U * more))
         self.placed = {}
+
+    @staticmethod
+    def at_level(own: list[float], its: list[float], level: float, stake: float) -> list[float]:
+        """What the stakes at a level win on each reward of an arm and of its opponent."""
+        on_it = stake * len(own) / len(its)
+        require(stake * (1 - level) <= 0.99 and on_it * level <= 0.99, "a stake is too large")
+        return [stake * (level - reward) for reward in own] + [on_it * (reward - level) for reward in its]
+
+    @staticmethod
+    def in_groups(own: list[float], its: list[float], stake: float) -> list[float]:
+        """The same of version 2: what a stake wins on each pair of groups of rewards, in their order."""
+        groups = min(len(own), len(its))
+
+        def mean(of: list[float], g: int) -> float:
+            some = of[g * len(of) // groups : (g + 1) * len(of) // groups]
+            return math.fsum(some) / len(some)
+
+        return [stake * (mean(its, g) - mean(own, g)) for g in range(groups)]
 
     def move(self, at: int, nomination: Line) -> dict[int, float]:
         """Move a part of each account to the slot of a nomination, but of the nominee's; what was moved (log)."""
@@ -409,7 +431,8 @@ class Pulls:
 
 CHECKERS: dict[Any, tuple[Any, Line, Line]] = {
     "wager": (Pulls, {"reserve": (float, 0, 0.99)}, PULLS),
-    ("wager", 2): (Pulls, {"reserve": (float, 0, 0.99), "version": (int, 2, 2), "paired": (float, 0, 0.99)}, PAIRED),
+    ("wager", 2): (Pulls, {"reserve": (float, 0, 0.99), "version": (int, 2, 2), "paired": (float, 0, 0.99)}, IN_GROUPS),
+    ("wager", 3): (Pulls, {"reserve": (float, 0, 0.99), "version": (int, 3, 3), "paired": (float, 0, 0.99)}, PAIRED),
     "wager-top": (Pulls, {"top": COUNT}, PULLS),
 }
 """What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
@@ -481,7 +504,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
                 if line.get("algorithm") == "duels":
                     CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third
                 name = line.get("algorithm")
-                name = ("wager", 2) if (name, line.get("version")) == ("wager", 2) else name
+                name = (name, line["version"]) if name == "wager" and line.get("version") in (2, 3) else name
                 known = kind == "surest decision" and name in [*CHECKERS]
                 require(known, "this is not a decision file, or its algorithm is not known here")
                 make, more, kinds = CHECKERS[name]

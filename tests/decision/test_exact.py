@@ -38,17 +38,12 @@ def exact_account(lines: list[dict[str, Any]], j: int) -> mpf:
     """The account of paired bets against an arm."""
     account = mpf(lines[0]["paired"])
     for at, line in enumerate(lines):
-        if line["kind"] == "nomination":
-            account *= 1 - mpf(line["moved"][j])
         if line["kind"] == "rewards" and lines[at - 1]["kind"] == "stakes" and j in lines[at - 1]["arms"]:
             placed, of = lines[at - 1], dict(zip(line["arms"], line["values"], strict=True))
             k = placed["arms"].index(j)
-            own, its = of[j], of[placed["on"][k]]
-            groups = min(len(own), len(its))
-            for g in range(groups):
-                parts = [some[g * len(some) // groups : (g + 1) * len(some) // groups] for some in (its, own)]
-                own_mean, its_mean = (mpmath.fsum(part) / len(part) for part in parts[::-1])
-                account *= 1 + mpf(placed["stakes"][k]) * (its_mean - own_mean)
+            own, its, level, stake = of[j], of[placed["on"][k]], placed["levels"][k], mpf(placed["stakes"][k])
+            account *= mpmath.fprod(1 - stake * (mpf(reward) - level) for reward in own)
+            account *= mpmath.fprod(1 + stake * len(own) / len(its) * (mpf(reward) - level) for reward in its)
     return account
 
 

@@ -1,7 +1,8 @@
 """A log that an earlier version of Wager wrote is followed: its requests are not those that Wager would make now.
 
 `fixtures/wager-1.json` was written by the first release: 100 rewards of three arms, and a ticket that is out. From ticket 16 on
-that release pulled other arms than later ones do.
+that release pulled other arms than later ones do. `wager-2.json`, 60 rewards, is of the first version with paired bets, which
+pulled all arms equally often.
 """
 
 import json
@@ -28,8 +29,13 @@ def reward(ticket: int, label: str) -> float:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> str:
-    storage = f"sqlite:///{tmp_path}/old.db"
-    import_study(storage, DOCUMENT)
+    return stored(tmp_path, DOCUMENT)
+
+
+def stored(folder: Path, document: bytes) -> str:
+    """The storage into which a study was imported."""
+    storage = f"sqlite:///{folder}/old.db"
+    import_study(storage, document)
     return storage
 
 
@@ -55,7 +61,9 @@ def test_every_recorded_reward_counts(storage: str) -> None:
     assert np.allclose(progress.result.means, [np.mean([v for arm, v in told if arm == i]) for i in range(3)])
 
 
-def test_two_workers_go_on_with_it_and_a_third_sees_what_they_see(storage: str) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_two_workers_go_on_with_it_and_a_third_sees_what_they_see(tmp_path: Path, version: int) -> None:
+    storage = stored(tmp_path, (Path(__file__).parent / "fixtures" / f"wager-{version}.json").read_bytes())
     workers = [open_study(storage, "old") for _ in range(2)]
     turn = 0
     while not workers[0].finished:

@@ -14,7 +14,7 @@ from surest.arms.instances import example1
 from surest.core.question import BEST, Question
 from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
-from surest.kernels import bets, certificates, crowds, differences, digests, lists, philox, sampling
+from surest.kernels import bets, certificates, crowds, differences, digests, lists, pairs, philox, sampling
 from surest.kernels.constants import STEPS
 from surest.lab.kernels import divergence, rivals, rules
 from surest.lab.kernels.constants import ASKED
@@ -79,6 +79,10 @@ def wager(seed: int) -> None:
     rejected = rng.random((len(inside), n)) < 0.3
     outside = np.delete(np.arange(n), inside)
     tell(sampling.plan_pairs, inside, outside, *(x.copy() for x in seen), rejected, book.epsilon, rng.random(30))
+    sums, times = book.empirical * book.counts, rng.integers(1, 5, n)
+    bets_placed = tell(pairs.place, np.arange(n), times, book.counts, sums, book.squares, rng.random(n) < 0.8)
+    tell(pairs.settle, np.zeros(n), np.arange(n), times, *bets_placed, rng.random(int(times.sum())))
+    tell(pairs.leader_ratio, a, int(a == 0), n - 1, book.counts, sums, book.squares)
     evidence = book._evidence().kernel()
     todo = np.flatnonzero(np.arange(n) != book.nominees[-1])
     for x in rng.random(5):

@@ -147,14 +147,14 @@ def test_failed_tickets_of_announced_requests_are_handed_out_again() -> None:
     first = session.ask(100)
     session.tell_all(first[:8], [1.0] * 8)
     later = session.ask(100)
-    assert len(later) == 8 <= window(4, 8)  # two rounds of four arms
+    assert 4 < len(later) <= window(4, 8)  # a round of four arms, the leader twice
     session.fail(later[-1].id)
     assert session.pending == len(later) - 1
     for ticket in later[:-1]:
         session.tell(ticket.id, reward(ticket, 3))
     assert later[-1] in session.ask(100)
     session.tell(later[-1].id, 1.0)
-    assert session.evaluations == 8 + 8
+    assert session.evaluations == 8 + len(later)
 
 
 def test_what_was_announced_must_follow() -> None:
@@ -178,7 +178,7 @@ def test_a_study_hands_out_what_was_announced_and_counts_the_same(tmp_path: Path
     first = study.ask(100)
     study.tell_all(first, [reward(ticket, 3) for ticket in first])
     later = study.ask(100)
-    assert len(later) == 8 <= window(4, 8)  # two rounds of four arms
+    assert 4 < len(later) <= window(4, 8)  # a round of four arms, the leader twice
     study.tell_all(later[1:], [reward(ticket, 3) for ticket in later[1:]])  # the first request waits
     further = study.ask(100)  # as many as there are workers: one is out
     assert len(further) == 3

@@ -92,7 +92,7 @@ class _Writer:
         self.events = Counter[str]()
         more = {"top": question.top} if self.sets is not None else {"reserve": reserve}
         if self.book.paired:
-            more |= {"version": 2, "paired": PAIRED}
+            more |= {"version": 3, "paired": PAIRED}
         self.header = header_of(problem, self.labels[:start]) | more
         self.chain.add("surest decision", **self.header)
         self.chain.add("bets", **_bets())
@@ -103,28 +103,18 @@ class _Writer:
         self.book.grow(more)
         self.before += [Counter[float]() for _ in range(more)]
         self.since += [Counter[float]() for _ in range(more)]
-        self.chain.add(
-            "addition", labels=self.labels[known : known + more], **self._part("paired", self._paired_part(known))
-        )
+        self.chain.add("addition", labels=self.labels[known : known + more])
         self.slot = None
-
-    def _part(self, name: str, value: Any) -> dict[str, Any]:
-        """A field that lines have where there are paired bets."""
-        return {name: value} if "paired" in self.header else {}
-
-    def _paired_part(self, arm: int) -> float:
-        """The part of the prior that paired bets against an arm have."""
-        return PAIRED if self.book.accounts[arm] > -math.inf else 0.0
 
     def stake(self, request: Pull) -> None:
         """Write the paired bets on a request, if there are any."""
-        if not self.book.paired:
+        if not self.book.paired or request.statistic is not Statistic.REWARDS:
             return
-        opponents, stakes = self.book.stakes(request.arms, request.times)
+        opponents, levels, stakes = self.book.stakes(request.arms, request.times)
         placed = stakes > 0
         if placed.any():
-            on, often = opponents[placed].tolist(), stakes[placed].tolist()
-            self.chain.add("stakes", arms=request.arms[placed].tolist(), on=on, stakes=often)
+            on, at, often = (given[placed].tolist() for given in (opponents, levels, stakes))
+            self.chain.add("stakes", arms=request.arms[placed].tolist(), on=on, levels=at, stakes=often)
 
     def note(self, events: Iterable[Event]) -> None:
         """Write down what was imputed or retried among the rewards that come next."""
@@ -160,8 +150,7 @@ class _Writer:
         arms = [book.nominees[-1]] if nominated is None else nominated.tolist()
         on, against = (book.guesses_nominee, book.guesses) if sets is None else (sets.guesses_nominee, sets.guesses)
         self.slot = Slot(number, arms, np.atleast_2d(on).tolist(), np.atleast_2d(against).tolist())
-        moved = self._part("moved", self.book.moved(arms[0]).tolist())
-        self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against, **moved)
+        self.chain.add("nomination", slot=number, arms=arms, on=self.slot.on, against=self.slot.against)
         for before, since in zip(self.before, self.since, strict=True):
             before.update(since)
             since.clear()
@@ -180,16 +169,17 @@ class _Writer:
             key = (i if self.sets is not None else ANY, j)
             if j not in slot.arms and key not in found:
                 witness = self._witness(slot, i, j, at, self.problem.epsilon)
-                if not 0 < goal + book.prices[j] + self._level_part(j) - witness["nats"] < ROUNDED:
+                if not 0 < goal + book.prices[j] + self._level_part - witness["nats"] < ROUNDED:
                     found[key] = witness  # else the next rewards will do
 
-    def _level_part(self, arm: int) -> float:
-        """The logarithm of the part of the prior that levels have against an arm: the unit of the ledger's accounts."""
-        return math.log1p(-self._paired_part(arm))
+    @property
+    def _level_part(self) -> float:
+        """The logarithm of the part of the prior that levels have: the unit of the ledger's accounts."""
+        return math.log1p(-PAIRED) if self.book.paired else 0.0
 
     def _by_account(self, j: int, at: int) -> dict[str, Any]:
         """What shows that paired bets alone refute an arm."""
-        nats = float(self.book.accounts[j]) + self._level_part(j)
+        nats = float(self.book.accounts[j]) + self._level_part
         said = {"arms": [int(j == 0), j], "slot": 0, "line": at, "levels": []}
         return {**said, "bets": 1, "accuracy": 0.0, "nats": nats}
 
@@ -214,11 +204,10 @@ class _Writer:
             np.array([slot.on[row][j]]),
             np.array([slot.against[row][j]]),
             float(len(slot.arms)),
-            carried=book.carried[[j]],
         )
         starts = book.minimisers if self.sets is None else self.sets.minimisers[row]
         levels, nats = witness_of(evidence, float(starts[j]), accuracy / self.problem.scale.width)
-        nats = log_sum(nats, float(book.accounts[j])) + self._level_part(j)
+        nats = log_sum(nats, float(book.accounts[j])) + self._level_part
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
 

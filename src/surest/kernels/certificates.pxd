@@ -10,7 +10,7 @@ cdef double[:, ::1] JOINT
 
 cdef class Evidence:
     cdef Py_ssize_t nominee
-    cdef double[::1] prices, base, guesses_nominee, guesses, accounts, carried
+    cdef double[::1] prices, base, guesses_nominee, guesses, accounts
     cdef int64_t[::1] bets
     cdef Rows before, since
     cdef double share, among

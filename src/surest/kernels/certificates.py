@@ -43,13 +43,11 @@ class Evidence:
         guesses: FloatArray,
         among: float = 1.0,
         accounts: FloatArray | None = None,
-        carried: FloatArray | None = None,
     ) -> None:
         self.nominee, self.prices, self.before, self.since, self.bets = nominee, prices, before, since, bets
         self.base, self.share, self.guesses_nominee, self.guesses = base, share, guesses_nominee, guesses
         self.among = among
         self.accounts = np.full(len(prices), -np.inf) if accounts is None else accounts
-        self.carried = np.zeros(len(prices)) if carried is None else carried
         self.work = np.empty((6, JOINT_BETS))
 
 
@@ -73,7 +71,7 @@ def log_value(x: float, epsilon: float, evidence: Evidence, j: int) -> tuple[flo
     before, since, nominee = evidence.before, evidence.since, evidence.nominee
     y = x + epsilon
     # B^before and B, by one pass over the bets
-    early_top, early, early_slope, early_doubt = libm.log(WAIT + evidence.carried[j]), 1.0, 0.0, 0.0
+    early_top, early, early_slope, early_doubt = libm.log(WAIT), 1.0, 0.0, 0.0
     full_top, full, full_slope, full_doubt = libm.log(WAIT), 1.0, 0.0, 0.0
     log_share, alpha = libm.log((1.0 - WAIT) * (1.0 - DECAY) / evidence.among), ALPHA
     log_decay = libm.log(DECAY)

@@ -42,15 +42,22 @@ JOINT = _joint_weights()
 
 # --- paired bets: kernels/pairs.py ---------------------------------------------------------------------------------------
 
-LARGEST_STAKE = 0.9  # below 1, so that no single pair of rewards can ruin
-POOLED = 4.0  # an arm's variance is estimated as if it had so many rewards more, of the variance of all arms together
+LARGEST_STAKE = 0.9
+"""The part of an account that a single reward can take, at most."""
+LEAST_LEVEL = 1e-6
+"""Levels are so far from 0 and 1."""
+POOLED, POOLED_LONG = 4.0, 40.0
+"""An arm's variance is estimated as if it had so many rewards more, of the variance of all arms together: where stakes are
+placed, and where it is settled how often the leader is pulled. There, mistakes of the first few rewards would cost more."""
 MANY_GAPS = 27
 GAPS = 2.0 ** (-np.arange(MANY_GAPS) / 2)
-"""Gaps between two means, in standard deviations of the difference of two rewards …"""
-LIKELIEST, SMALLER, LARGER = 0.1, 0.75, 2.0
-"""… of which this is the likeliest; smaller and larger ones are less likely by these powers."""
-GAP_PRIOR = -np.where(GAPS < LIKELIEST, -SMALLER, LARGER) * np.log(GAPS / LIKELIEST)
-ROUNDED = 2.0**-50  # a bound of what each step adds to a sum of logarithms by rounding, as a part of it
+"""Gaps between two means, in standard deviations of the difference of two rewards, …"""
+GAP_PRIOR = np.interp(np.log(GAPS), np.log([1e-4, 0.01, 0.1, 0.4, 1.0]), [-15.5, -1.7, 0.0, -2.0, -3.8])
+"""… and the logarithms of how likely they are: most are about 0.1, few below 0.01."""
+LEAST_RATIO, RATIOS = 0.125, 13
+"""How many times as often as each of the others the leader is pulled: an eighth, or √2 times as much, …, 8."""
+ROUNDED = 2.0**-50
+"""A bound of what each step adds to a sum of logarithms by rounding, as a part of it."""
 
 # --- bars and differences: evidence/bars.py, evidence/apart.py -----------------------------------------------------------
 

@@ -1,34 +1,51 @@
 """Paired bets: an account against every arm, which wins when another arm does better in the same request.
 
-Before a request each of its arms j gets an opponent o, another arm of it, and a stake λ. The rewards of both, in the order in
-which they were asked for, are cut into as many groups as the arm of fewer pulls has pulls, and j's account is multiplied by
+Before a request each of its arms j gets an opponent o, another arm of it, a level x and two stakes A and B. With m_o and m_j
+pulls of both in the request, m_o·A = m_j·B, and j's account is multiplied by
 
-    1 + λ·(mean of o's group − mean of j's group)
+    1 + A·(X − x)  for each reward X of o,    1 − B·(Y − x)  for each reward Y of j.
 
-for each. While no arm is better than j, nobody can expect to win. docs/wager.md has the proof.
+While no arm is better than j, nobody can expect to win, wherever x is. docs/wager.md has the proof.
 """
 
 import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.kernels import libm
-from surest.kernels.constants import GAP_PRIOR, GAPS, LARGEST_STAKE, MANY_GAPS, POOLED, ROUNDED
+from surest.kernels.constants import (
+    GAP_PRIOR,
+    GAPS,
+    LARGEST_STAKE,
+    LEAST_LEVEL,
+    LEAST_RATIO,
+    MANY_GAPS,
+    POOLED,
+    POOLED_LONG,
+    RATIOS,
+    RHO,
+    ROUNDED,
+)
 
 
 def place(
     arms: IntArray, times: IntArray, counts: FloatArray, sums: FloatArray, squares: FloatArray, is_open: BoolArray
-) -> tuple[IntArray, FloatArray]:
-    """The opponents of the arms of a request, and the stakes against them; none (0) against arms that are not open.
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The opponents of the arms of a request, the levels and the stakes B; no stake (0) against arms that are not open.
 
     All follows from the rewards before the request. The opponent is the arm of the largest mean among the others. The gap
     between both may be any of `GAPS`, more or less likely by their means; the stake suits these gaps as likely as they are.
 
     >>> arms, sums = np.arange(3), np.array([35.0, 30.0, 10.0])
-    >>> place(arms, np.ones(3, np.int64), np.full(3, 50.0), sums, sums, np.ones(3, bool))
-    (array([1, 0, 0]), array([0.06481686, 0.11744577, 0.76611859]))
+    >>> opponents, levels, stakes = place(arms, np.ones(3, np.int64), np.full(3, 50.0), sums, sums, np.ones(3, bool))
+    >>> opponents, levels.round(2), stakes.round(2)
+    (array([1, 0, 0]), array([0.65, 0.65, 0.45]), array([0.08, 0.14, 0.89]))
     """
-    opponents_made, stakes_made = np.full(len(arms), -1, np.int64), np.zeros(len(arms))
-    opponents, stakes = opponents_made, stakes_made
+    opponents_made, levels_made, stakes_made = (
+        np.full(len(arms), -1, np.int64),
+        np.zeros(len(arms)),
+        np.zeros(len(arms)),
+    )
+    opponents, levels, stakes = opponents_made, levels_made, stakes_made
     first, second = -1, -1
     for k in range(len(arms)):
         a = arms[k]
@@ -39,31 +56,87 @@ def place(
         elif second < 0 or sums[a] / counts[a] > sums[arms[second]] / counts[arms[second]]:
             second = k
     if second < 0:
-        return opponents_made, stakes_made
-    scatter, freedom = 0.25, 1.0  # with a pseudo-reward that is half 0, half 1
-    for i in range(len(counts)):
-        if counts[i] > 0.0:
-            scatter += scattered(counts[i], sums[i], squares[i])
-            freedom += counts[i] - 1.0
-    pooled = POOLED * scatter / freedom
+        return opponents_made, levels_made, stakes_made
+    common = common_variance(counts, sums, squares)
     for k in range(len(arms)):
         other = second if k == first else first
         j, o = arms[k], arms[other]
         if counts[j] == 0.0 or not is_open[j]:
             continue
-        groups = min(times[k], times[other])
-        own = (scattered(counts[j], sums[j], squares[j]) + pooled) / (counts[j] + POOLED)
-        its = (scattered(counts[o], sums[o], squares[o]) + pooled) / (counts[o] + POOLED)
-        gap, error = sums[o] / counts[o] - sums[j] / counts[j], own / counts[j] + its / counts[o]
-        mean, square = likely_gap(gap, error, libm.sqrt(own + its))
-        variance = groups * (own / times[k] + its / times[other])
-        opponents[k], stakes[k] = o, min(mean / (variance + square), LARGEST_STAKE)
-    return opponents_made, stakes_made
+        own = variance(counts[j], sums[j], squares[j], common, POOLED)
+        its = variance(counts[o], sums[o], squares[o], common, POOLED)
+        rivals = 0.0  # how many others might as well lead: the largest of several means is often a lucky one
+        for place_of in range(len(arms)):
+            i = arms[place_of]
+            if counts[i] > 0.0 and i != o and i != j:
+                ahead = sums[o] / counts[o] - sums[i] / counts[i]
+                spread = its / counts[o] + variance(counts[i], sums[i], squares[i], common, POOLED) / counts[i]
+                rivals += libm.exp(-0.5 * ahead * ahead / spread)
+        error = (own / counts[j] + its / counts[o]) * (1.0 + libm.log1p(rivals))
+        gap, square = likely_gap(sums[o] / counts[o] - sums[j] / counts[j], error, libm.sqrt(own + its))
+        ratio = 1.0 * times[other] / times[k]
+        level = inside((sums[o] / counts[o] + ratio * (sums[j] / counts[j])) / (1.0 + ratio))
+        opponents[k], levels[k], stakes[k] = o, level, suited(gap, square, its, own, ratio, level)
+    return opponents_made, levels_made, stakes_made
 
 
-def scattered(count: float, total: float, squares: float) -> float:
-    """Σ (X − mean)² of an arm."""
-    return max(squares - total * total / count, 0.0)
+def suited(gap: float, square: float, its: float, own: float, ratio: float, level: float) -> float:
+    """The stake B against an arm of variance `own`, where its opponent is pulled `ratio` times as often."""
+    best = gap / (its / ratio + own + square / (1.0 + ratio))
+    return min(best, min(LARGEST_STAKE / (1.0 - level), ratio * LARGEST_STAKE / level))
+
+
+def leader_ratio(
+    leader: int, closest: int, others: int, counts: FloatArray, sums: FloatArray, squares: FloatArray
+) -> float:
+    """How many times as often as each of the others to pull the leader: what tells it from the closest one soonest.
+
+    >>> counts, ones = np.full(2, 50.0), np.array([49.0, 45.0])
+    >>> round(leader_ratio(0, 1, 1, counts, ones, ones), 2), round(leader_ratio(0, 1, 1, counts, ones, ones**2 / 50), 2)
+    (0.71, 5.66)
+    """
+    common = common_variance(counts, sums, squares)
+    own = variance(counts[closest], sums[closest], squares[closest], common, POOLED)
+    its = variance(counts[leader], sums[leader], squares[leader], common, POOLED)
+    low, high = sums[closest] / counts[closest], sums[leader] / counts[leader]
+    gap, square = likely_gap(high - low, own / counts[closest] + its / counts[leader], libm.sqrt(own + its))
+    own = variance(counts[closest], sums[closest], squares[closest], common, POOLED_LONG)
+    its = variance(counts[leader], sums[leader], squares[leader], common, POOLED_LONG)
+    ratio, best, found = LEAST_RATIO, -libm.inf, 1.0
+    for _ in range(RATIOS):
+        above, below = gap * ratio / (1.0 + ratio), gap / (1.0 + ratio)
+        stake = suited(gap, square, its, own, ratio, inside(0.5 * (low + high + gap) - above))
+        rate = ratio * grown(stake / ratio, above, its) + grown(stake, below, own)
+        if rate / (ratio + others) > best:
+            best, found = rate / (ratio + others), ratio
+        ratio *= RHO
+    return found
+
+
+def grown(stake: float, ahead: float, spread: float) -> float:
+    """Roughly the nats that a stake wins on a reward that is ahead of the level by so much, with such a variance."""
+    factor = 1.0 + stake * ahead
+    return libm.log(factor) - 0.5 * (stake / factor) * (stake / factor) * spread
+
+
+def inside(level: float) -> float:
+    """A level that is not at an end, where no stake has room."""
+    return min(max(level, LEAST_LEVEL), 1.0 - LEAST_LEVEL)
+
+
+def common_variance(counts: FloatArray, sums: FloatArray, squares: FloatArray) -> float:
+    """The variance of all arms' rewards around their arms' means, with a pseudo-reward that is half 0, half 1."""
+    scatter, freedom = 0.25, 1.0
+    for i in range(len(counts)):
+        if counts[i] > 0.0:
+            scatter += max(squares[i] - sums[i] * sums[i] / counts[i], 0.0)
+            freedom += counts[i] - 1.0
+    return scatter / freedom
+
+
+def variance(count: float, total: float, squares: float, common: float, weight: float) -> float:
+    """An arm's variance, as if it had `weight` rewards more, of the variance that is common to all arms."""
+    return (max(squares - total * total / count, 0.0) + weight * common) / (count + weight)
 
 
 def likely_gap(gap: float, error: float, unit: float) -> tuple[float, float]:
@@ -83,9 +156,15 @@ def likely_gap(gap: float, error: float, unit: float) -> tuple[float, float]:
 
 
 def settle(
-    accounts: FloatArray, arms: IntArray, times: IntArray, opponents: IntArray, stakes: FloatArray, rewards: FloatArray
+    accounts: FloatArray,
+    arms: IntArray,
+    times: IntArray,
+    opponents: IntArray,
+    levels: FloatArray,
+    stakes: FloatArray,
+    rewards: FloatArray,
 ) -> None:
-    """Pay out, into the logarithms of the accounts: `rewards` are those of a request, arm after arm, as they were asked for.
+    """Pay out, into the logarithms of the accounts: `rewards` are those of a request, arm after arm.
 
     What rounding may have added is taken off.
     """
@@ -96,23 +175,21 @@ def settle(
             while arms[other] != opponents[k]:
                 its_begin += times[other]
                 other += 1
-            groups, log, moved = min(times[k], times[other]), 0.0, 0.0
-            for g in range(groups):
-                won = stakes[k] * (
-                    group_mean(rewards, its_begin, times[other], g, groups)
-                    - group_mean(rewards, begin, times[k], g, groups)
-                )
-                step = libm.log1p(won)
-                log += step
-                moved += abs(step) + abs(won)
-            accounts[arms[k]] += log - ROUNDED * (groups * moved + abs(accounts[arms[k]]))
+            many = times[k] + times[other]
+            on_it = stakes[k] * times[k] / times[other]
+            log, moved = paid(rewards, begin, times[k], -stakes[k], levels[k])
+            more, more_moved = paid(rewards, its_begin, times[other], on_it, levels[k])
+            moved += more_moved + stakes[k]  # that both stakes are in proportion is rounded, too
+            accounts[arms[k]] += log + more - ROUNDED * (many * moved + abs(accounts[arms[k]]))
         begin += times[k]
 
 
-def group_mean(rewards: FloatArray, begin: int, many: int, g: int, groups: int) -> float:
-    """The mean of the g-th of so many groups of neighbouring rewards, of sizes that differ by one at most."""
-    low, high = begin + g * many // groups, begin + (g + 1) * many // groups
-    total = 0.0
-    for p in range(low, high):
-        total += rewards[p]
-    return total / (high - low)
+def paid(rewards: FloatArray, begin: int, many: int, stake: float, level: float) -> tuple[float, float]:
+    """Σ log(1 + stake·(X − level)) over some rewards, and the sum that bounds its rounding."""
+    log, moved = 0.0, 0.0
+    for p in range(begin, begin + many):
+        won = stake * (rewards[p] - level)
+        step = libm.log1p(won)
+        log += step
+        moved += abs(step) + abs(won) / (1.0 + won)
+    return log, moved

@@ -19,7 +19,7 @@ from surest.evidence.pulls.digest import Digests
 from surest.kernels.bets import wide_bets
 from surest.kernels.certificates import most_reached, raise_certificates, raise_weakest, smallest_epsilon
 from surest.kernels.constants import ALPHA, NARROWEST
-from surest.kernels.pairs import place, settle
+from surest.kernels.pairs import leader_ratio, place, settle
 from surest.kernels.sampling import best_bets, separations, update_optimistic
 
 W = 0.95
@@ -48,13 +48,13 @@ FIRST_SHARE, SECOND_SHARE = 0.88, 0.09
 NEAR, NEAR_ARMS = 1.0, 20
 """The end is near when every open arm may be within so many nats of being refuted, and so few are open."""
 FEW = 6
-"""Up to so many arms there are paired bets, and all arms in play are pulled equally often."""
-PAIRED = 0.95
+"""A search that begins with so many arms at most has paired bets; while there are no more, each request has all arms in play."""
+PAIRED = 0.98
 """The part of the prior that paired bets have then; the rest is Wager's levels'."""
-MOVED = 0.9
-"""The part of an account that a nomination moves to its slot where both arms are narrow: there levels serve better than pairs."""
 MOST_ROUNDS = 2**15
-"""Rounds of one request, at most: rewards of paired bets come one by one."""
+"""Pulls of one arm in one request, at most: rewards of paired bets come one by one."""
+DOUBT = 0.5
+"""Refuted arms have e^(−DOUBT·separation) of the leader's pulls, at least: a false refutation is found out soon."""
 MANY = 2_000
 """Beyond so many arms in play that are not alike, a look at the status leaves certificates as they are."""
 
@@ -94,7 +94,8 @@ class Ledger:
         self.costs = NO_COSTS
         """What a pull of each arm costs, where sampling is to heed it."""
         self.delta, self.epsilon, self.reserve = delta, epsilon, reserve
-        self.may_pair = may_pair and epsilon == 0 and n <= FEW
+        self.paired = may_pair and epsilon == 0 and n <= FEW
+        """Whether there are paired bets on what is pulled."""
         self.prices, self.accounts = np.zeros(0), np.zeros(0)
         self._price(n, -math.log(1 - reserve))
         self.additions = 0
@@ -105,7 +106,7 @@ class Ledger:
         self.minimisers = np.full(n, 0.5)
         self.nominees: list[int] = []
         self.shares = np.zeros(n)  # Σ π_k over an arm's own slots
-        self.guesses_nominee, self.guesses, self.assumed, self.carried = np.zeros((4, n))
+        self.guesses_nominee, self.guesses, self.assumed = np.zeros((3, n))
         self.optimistic = np.ones(n)
         self.leader = 0
         self.rounds = 0
@@ -121,11 +122,6 @@ class Ledger:
     def is_crowd(self) -> bool:
         """Whether there are so many arms that those in the same state are treated together."""
         return len(self.counts) >= CROWD
-
-    @property
-    def paired(self) -> bool:
-        """Whether there are paired bets on what is pulled next."""
-        return self.may_pair and len(self.certified) <= FEW
 
     @property
     def statistic(self) -> Statistic:
@@ -151,13 +147,12 @@ class Ledger:
 
         Both are in units of what Wager's levels begin with, which is all of the prior where there are no paired bets.
         """
-        paired = self.may_pair and len(self.prices) + more <= FEW
-        account = math.log(PAIRED / (1 - PAIRED)) if paired else -np.inf
-        self.prices = np.append(self.prices, np.full(more, price - (math.log(1 - PAIRED) if paired else 0.0)))
+        account = math.log(PAIRED / (1 - PAIRED)) if self.paired else -np.inf
+        self.prices = np.append(self.prices, np.full(more, price - (math.log(1 - PAIRED) if self.paired else 0.0)))
         self.accounts = np.append(self.accounts, np.full(more, account))
 
-    def stakes(self, arms: IntArray, times: IntArray) -> tuple[IntArray, FloatArray]:
-        """The paired bets on a request to come: the opponent of each of its arms, and the stake; none against refuted ones."""
+    def stakes(self, arms: IntArray, times: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The paired bets on a request to come: of each arm the opponent, the level and the stake; none against refuted ones."""
         sums = self.before.sums + self.since.sums
         return place(arms, times, self.counts, sums, self.squares, self.certified < self.goal)
 
@@ -202,7 +197,6 @@ class Ledger:
             ("guesses_nominee", 0.0),
             ("guesses", 0.0),
             ("assumed", 0.0),
-            ("carried", 0.0),
             ("optimistic", 1.0),
         ):
             setattr(self, name, np.append(getattr(self, name), np.full(more, value)))
@@ -246,7 +240,8 @@ class Ledger:
             due = bool(((self.certified < self.goal) & (self.assumed > MISJUDGED * self.gaps(a))).any())
         else:
             due = self.counts[a] >= LEAST_PULLS and self._is_clear(a)
-            due = due or (not self.nominees and self.counts[a] >= LONG)
+            most = self.counts.max() if self.paired else self.counts[a]
+            due = due or (not self.nominees and most >= LONG)
         if due:
             self.nominate(a)
 
@@ -262,24 +257,8 @@ class Ledger:
         self.shares[arm] += slot_share(len(self.nominees))
         self.before.take(self.since)
         self._place_bets(arm)
-        self._carry(arm)
         if self.is_crowd:
             self.settled = self._evidence().settled()
-
-    def moved(self, arm: int) -> FloatArray:
-        """The parts of all accounts that a nomination moves to its slot: nearly all where both arms are narrow.
-
-        All of it where arms were added until there are too many for paired bets."""
-        narrow = np.minimum(self.spreads, self.spreads[arm]) > NARROWEST
-        parts = np.where(narrow, MOVED, 0.0) if self.paired else np.ones(len(narrow))
-        parts[arm] = 0.0
-        return parts
-
-    def _carry(self, arm: int) -> None:
-        parts = self.moved(arm)
-        with np.errstate(divide="ignore"):
-            self.carried = parts * np.exp(self.accounts) / (W * slot_share(len(self.nominees)))
-            self.accounts += np.log1p(-parts)
 
     def gaps(self, a: int) -> FloatArray:
         """An arm's lead over each other, or the standard error of it where that is larger."""
@@ -356,8 +335,7 @@ class Ledger:
             W * slot_share(used),
             self.guesses_nominee,
             self.guesses,
-            accounts=self.accounts if self.may_pair else None,
-            carried=self.carried if self.may_pair else None,
+            accounts=self.accounts if self.paired else None,
         )
 
     def _seen(self, pending: IntArray | None = None) -> Seen:
@@ -374,7 +352,7 @@ class Ledger:
 
     def next_batch(self, rng: np.random.Generator, size: int, pending: IntArray) -> IntArray:
         """How often to pull each arm in the next `size` pulls, after those that are still pending."""
-        if self.paired:
+        if self.paired and len(self.counts) <= FEW:
             return self._rounds(size, pending)
         leader = int(self.optimistic.argmax())
         if self.epsilon > 0 and self.leader == self.nominee:
@@ -387,13 +365,18 @@ class Ledger:
         return plan_many(self.states[0], *given) if self.is_crowd else plan(*given, self.costs)
 
     def _rounds(self, size: int, pending: IntArray) -> IntArray:
-        """The same with paired bets: all arms in play equally often, and the leader. Refuted ones, which may be better than
-        they looked, are pulled so often that they have as large a part of the leader's pulls as they are likely to be better."""
-        playing = self.in_play
-        rounds = min(-(-size // int(playing.sum())), MOST_ROUNDS)
+        """The same with paired bets: the leader as often as tells it soonest from the closest arm in play, for each pull of all
+        that are in play. Refuted ones are pulled as far as they have too few pulls for how far they are separated."""
+        open_ones = self.in_play
+        open_ones[self.leader] = False
+        others, closest = int(open_ones.sum()), int(np.where(open_ones, self.empirical, -np.inf).argmax())
+        ratio = leader_ratio(self.leader, closest, others, self.counts, self.empirical * self.counts, self.squares)
+        rounds = math.ceil(min(max(size / (ratio + others), 1 / ratio), MOST_ROUNDS / max(ratio, 1.0)))
         planned = self.counts + pending
-        lacking = planned[self.leader] * np.exp(-self.apart) - planned
-        return np.where(playing, rounds, np.clip(lacking, 0, rounds)).astype(np.int64)
+        lacking = planned[self.leader] * np.exp(-DOUBT * self.apart) - planned
+        times: IntArray = np.where(open_ones, rounds, np.clip(lacking, 0, rounds)).astype(np.int64)
+        times[self.leader] = int(ratio * rounds + 0.5)
+        return times
 
     def weakest(self) -> tuple[float, float]:
         """The evidence, in nats, where it is weakest, and how much a decision needs: what a status says of them, no more."""

@@ -66,10 +66,10 @@ def wager(
             ledger.grow(more)
             arms = np.append(arms, arms.max() + 1 + np.arange(more))
             planned = [np.where(ledger.counts == 0, FIRST, 0)]
-        pulled, often = script[k][:2] if k < len(script) else _sparse(planned[0])
+        pulled, often, statistic = script[k] if k < len(script) else (*_sparse(planned[0]), ledger.statistic)
         k += 1
         ahead = [Pull(arms[others], times, ledger.statistic) for others, times in map(_sparse, planned[1:])]
-        reply = yield Pull(arms[pulled], often, ledger.statistic, ledger.status, ahead, ledger.weakest)
+        reply = yield Pull(arms[pulled], often, Statistic(statistic), ledger.status, ahead, ledger.weakest)
         ledger.count(pulled, reply, often)
         ledger.nominate_if_due()
         ledger.refute()

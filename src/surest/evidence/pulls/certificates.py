@@ -44,8 +44,7 @@ class Evidence(NamedTuple):
     among: float = 1.0
     """How many arms share the wide mixture: 1 where the best arm is asked for, m where the m best are."""
     accounts: FloatArray | None = None
-    """The logarithms of the accounts of paired bets against each arm, where there are any, …"""
-    carried: FloatArray | None = None  # … and what the nomination moved from them to its slot, as a part of w·π_k
+    """The logarithms of the accounts of paired bets against each arm, where there are any."""
 
     def kernel(self) -> certificates.Evidence:
         """The same as kernels take it."""
@@ -56,8 +55,7 @@ class Evidence(NamedTuple):
         """What does not change until the next nomination: equal numbers for arms in which all of that is equal."""
         own = np.where(self.before.size > FEW_ATOMS, np.arange(len(self.base)), -1)
         every = np.arange(len(self.base))
-        paired = [column for column in (self.accounts, self.carried) if column is not None]
-        bets = (self.prices, self.base, self.guesses_nominee, self.guesses, *paired)
+        bets = (self.prices, self.base, self.guesses_nominee, self.guesses)
         return kinds_of(own, *_atoms(self.before, every), *bets)[0]
 
 
@@ -86,7 +84,8 @@ def pair_kinds(arms: IntArray, evidence: Evidence, settled: IntArray) -> tuple[I
     """
     if max(int(digests.size[arms].max(initial=0)) for digests in (evidence.before, evidence.since)) > FEW_ATOMS:
         return np.arange(len(arms)), np.arange(len(arms))
-    return kinds_of(settled[arms], evidence.bets[arms], *_atoms(evidence.since, arms))
+    accounts = [] if evidence.accounts is None else [evidence.accounts[arms]]
+    return kinds_of(settled[arms], evidence.bets[arms], *accounts, *_atoms(evidence.since, arms))
 
 
 def _atoms(digests: Digests, arms: IntArray) -> FloatArray:
