@@ -224,6 +224,8 @@ def test_the_leader_is_pulled_more_often_where_its_rewards_say_less() -> None:
     coins = np.array([200.0, 180.0])
     assert leader_ratio(0, 1, 1, counts, coins, coins) == pytest.approx(1)
     assert leader_ratio(0, 1, 5, counts, coins, coins) == pytest.approx(2)  # it serves five
+    dear, cheap = (leader_ratio(0, 1, price, counts, coins, coins) for price in (0.1, 10.0))
+    assert dear < 0.5 < 2 < cheap
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ cpdef double suited(double gap, double square, double its, double own, double ra
 @cython.locals(common=double, own=double, its=double, low=double, high=double, gap=double, square=double, ratio=double,
     best=double, found=double, above=double, below=double, stake=double, rate=double)
 cpdef double leader_ratio(
-    Py_ssize_t leader, Py_ssize_t closest, Py_ssize_t others, double[::1] counts, double[::1] sums, double[::1] squares
+    Py_ssize_t leader, Py_ssize_t closest, double others, double[::1] counts, double[::1] sums, double[::1] squares
 ) noexcept
 @cython.locals(factor=double)
 cpdef double grown(double stake, double ahead, double spread) noexcept

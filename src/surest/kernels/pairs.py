@@ -87,9 +87,11 @@ def suited(gap: float, square: float, its: float, own: float, ratio: float, leve
 
 
 def leader_ratio(
-    leader: int, closest: int, others: int, counts: FloatArray, sums: FloatArray, squares: FloatArray
+    leader: int, closest: int, others: float, counts: FloatArray, sums: FloatArray, squares: FloatArray
 ) -> float:
     """How many times as often as each of the others to pull the leader: what tells it from the closest one soonest.
+
+    `others` is what a pull of each of them costs together, in pulls of the leader: their number, where all cost the same.
 
     >>> counts, ones = np.full(2, 50.0), np.array([49.0, 45.0])
     >>> round(leader_ratio(0, 1, 1, counts, ones, ones), 2), round(leader_ratio(0, 1, 1, counts, ones, ones**2 / 50), 2)

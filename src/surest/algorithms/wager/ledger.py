@@ -370,7 +370,8 @@ class Ledger:
         open_ones = self.in_play
         open_ones[self.leader] = False
         others, closest = int(open_ones.sum()), int(np.where(open_ones, self.empirical, -np.inf).argmax())
-        ratio = leader_ratio(self.leader, closest, others, self.counts, self.empirical * self.counts, self.squares)
+        price = self.costs[open_ones].sum() / self.costs[self.leader] if len(self.costs) else others
+        ratio = leader_ratio(self.leader, closest, price, self.counts, self.empirical * self.counts, self.squares)
         rounds = math.ceil(min(max(size / (ratio + others), 1 / ratio), MOST_ROUNDS / max(ratio, 1.0)))
         planned = self.counts + pending
         lacking = planned[self.leader] * np.exp(-DOUBT * self.apart) - planned

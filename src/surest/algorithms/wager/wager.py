@@ -39,7 +39,7 @@ def wager(
     nobody waits for the slowest evaluation. `reserve` is the part of δ kept for arms that may be added later; `arrivals`
     then says how many each addition brings, and is looked at before each request. `script` says what the first requests are
     to be: those of a recorded search, whose rewards count as any do. After them, no plans are made ahead. `costs` of a pull of
-    each arm make it sample by evidence per cost, where arms are not compared in pairs.
+    each arm make it sample by evidence per cost.
     `rows` says how many rewards each arm can give in all, known before any is seen: an arm that has given them is not asked any
     more, whatever is pulled instead, and stays a contender unless evidence refutes it.
     """
