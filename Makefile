@@ -63,4 +63,5 @@ lock:
 	  --python-version 3.12 --python-platform linux --no-header --no-annotate --no-emit-index-url --upgrade -o requirements.lock
 
 clean:
-	rm -rf run.html $(VENV) dist build site src/surest/kernels/*.so src/surest/lab/kernels/*.so src/surest/kernels/*.c
+	rm -rf run.html $(VENV) dist build site src/surest/kernels/*.c
+	find src -name '*.so' -delete

@@ -1,4 +1,4 @@
-"""Build the kernels: src/surest/kernels/*.py, and the rivals' in lab, with their types in *.pxd, by Cython and a C compiler.
+"""Build the kernels: the modules in src/surest/kernels, with their types in *.pxd, by Cython and a C compiler.
 
 Where there is no C compiler, or there are no headers of Python, the build goes on without: then they run as plain Python.
 """
@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
 
-FOLDERS = [Path("src/surest/kernels"), Path("src/surest/lab/kernels")]
+FOLDER = Path("src/surest/kernels")
 SHARED = "surest.kernels._shared"
 # The same bits on every machine and as plain Python: no fused multiplications, nothing that reorders sums.
 FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-g0"]
@@ -30,7 +30,7 @@ DIRECTIVES = {
 
 def extensions() -> list[Extension]:
     """An extension for each module that has a .pxd file, and one for what Cython needs in all of them."""
-    sources = [path.with_suffix(".py") for folder in FOLDERS for path in sorted(folder.glob("*.pxd"))]
+    sources = [path.with_suffix(".py") for path in sorted(FOLDER.rglob("*.pxd"))]
     names = {".".join(path.with_suffix("").parts[1:]): str(path) for path in sources}
     made = [
         Extension(name, [path], extra_compile_args=FLAGS)
@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
         if not name.endswith((".__init__", ".libm"))
     ]
     # By itself half of the work, and of no weight at run time.
-    return [Extension(SHARED, [f"{FOLDERS[0]}/_shared.c"], extra_compile_args=["-O1", "-g0"]), *made]
+    return [Extension(SHARED, [f"{FOLDER}/_shared.c"], extra_compile_args=["-O1", "-g0"]), *made]
 
 
 class BuildIfPossible(build_ext):

@@ -2,13 +2,12 @@
 
     python benchmarks/wager.py --data ../shared/data [--runs-factor 1] [--workers 2]
 
-Takes about six minutes on two cores. Every figure between the page's markers comes from here, but for the speed, which
-is measured by wager_speed.py.
+Takes about six minutes on two cores. Writes docs/data/wager-pulls.csv and wager-shares.csv.
 """
 
 import argparse
+import csv
 import os
-import re
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from surest.lab.bench.suites import instances_of
 from surest.lab.characteristic import characteristic
 from surest.search.identify import identify
 
-PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
+TABLES = Path(__file__).parents[1] / "docs" / "data"
 FIRST_SEED = 30_000_000
 """Seeds from here on were used for no choice of a constant."""
 
@@ -84,15 +83,10 @@ def several(job: tuple[str, Path, float, range]) -> list[tuple[int, bool, list[f
     return [one(arms, delta, seed) for seed in seeds]
 
 
-def tables(data: Path, factor: float, pool: ProcessPoolExecutor) -> dict[str, str]:
-    lines = [
-        "| instance | δ | runs | mean pulls | max | wrong | over lower bound | at most | aim |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    allocations = [
-        "| instance | best arm: ideal | actual | second: ideal | actual |",
-        "|---|---|---|---|---|",
-    ]
+def tables(data: Path, factor: float, pool: ProcessPoolExecutor) -> dict[str, list[list[str]]]:
+    """The rows of both files by their names."""
+    lines = [["instance", "δ", "runs", "mean pulls", "max", "wrong", "over lower bound", "at most", "aim"]]
+    allocations = [["instance", "best arm: ideal", "actual", "second: ideal", "actual"]]
     for name, delta, usual, most, aim in ROWS:
         runs, arms = max(10, int(usual * factor)), arms_of(name, data)
         seeds = range(FIRST_SEED, FIRST_SEED + runs)
@@ -104,19 +98,28 @@ def tables(data: Path, factor: float, pool: ProcessPoolExecutor) -> dict[str, st
         pulls = np.array([p for p, _, _ in found])
         ideal = characteristic(arms)
         error = pulls.std(ddof=1) / np.sqrt(runs)
+        wrong = sum(not right for _, right, _ in found)
+        ratio = pulls.mean() / ideal.lower_bound(delta)
         lines.append(
-            f"| {label(name)} | {delta:g} | {runs:,} | {pulls.mean():,.0f} ± {error:,.0f} | {pulls.max():,} "
-            f"| {sum(not right for _, right, _ in found)} | {pulls.mean() / ideal.lower_bound(delta):.2f} | {most:,} | {aim:,} |"
+            [
+                label(name),
+                f"{delta:g}",
+                f"{runs:,}",
+                f"{pulls.mean():,.0f} ± {error:,.0f}",
+                f"{pulls.max():,}",
+                str(wrong),
+                f"{ratio:.2f}",
+                f"{most:,}",
+                f"{aim:,}",
+            ]
         )
-        print(lines[-1], flush=True)
-        if len(allocations) < 9:  # those of small variance come first
+        print(*lines[-1], sep=" | ", flush=True)
+        if len(allocations) < 8:  # those of small variance come first
             first, second = np.argsort(-arms.means)[:2]
             actual = np.mean([shares for _, _, shares in found], axis=0)
-            allocations.append(
-                f"| {label(name)} | {ideal.weights[first]:.2f} | {actual[first]:.2f} "
-                f"| {ideal.weights[second]:.2f} | {actual[second]:.2f} |"
-            )
-    return {"pulls": "\n".join(lines), "shares": "\n".join(allocations)}
+            shares = (ideal.weights[first], actual[first], ideal.weights[second], actual[second])
+            allocations.append([label(name), *(f"{share:.2f}" for share in shares)])
+    return {"wager-pulls": lines, "wager-shares": allocations}
 
 
 def main() -> None:
@@ -127,10 +130,9 @@ def main() -> None:
     options = parser.parse_args()
     with ProcessPoolExecutor(options.workers) as pool:
         found = tables(options.data, options.runs_factor, pool)
-    page = PAGE.read_text()
-    for name, text in found.items():
-        page = re.sub(f"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m, t=text: f"{m[1]}{t}\n{m[2]}", page, flags=re.S)
-    PAGE.write_text(page)
+    for name, rows in found.items():
+        with (TABLES / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

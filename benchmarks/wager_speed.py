@@ -1,4 +1,4 @@
-"""Measure how fast Wager is among n arms and write the table of docs/wager.md.
+"""Measure how fast Wager is among n arms and write docs/data/wager-speed.csv, a table of docs/wager.md.
 
     python benchmarks/wager_speed.py [--most 1000000]
 
@@ -6,7 +6,7 @@ Two minutes of one core, and 2 GB at n = 10^6. Times are processor time, so that
 """
 
 import argparse
-import re
+import csv
 import resource
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer
 from surest.search.watching import history
 
-PAGE = Path(__file__).parents[1] / "docs" / "wager.md"
+TABLE = Path(__file__).parents[1] / "docs" / "data" / "wager-speed.csv"
 
 
 def measured(arms: FiniteArms, delta: float) -> tuple[Running[Answer], float, float, float]:
@@ -53,24 +53,28 @@ def main() -> None:
     options = parser.parse_args()
     for n in (10, 2_000, 2_000):  # load machine code first
         measured(parse_source(f"bernoulli:0.5,0.3x{n - 1}"), 0.05)
-    lines = [
-        "| instance | δ | n | pulls | seconds | pulls a second | drawing | looking | memory so far |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    head = "instance,δ,n,pulls,seconds,pulls a second,drawing,looking,memory so far"
+    lines = [head.split(",")]
     for name, n, arms, delta in instances(options.most):
         running, seconds, drawing, looking = measured(arms, delta)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         lines.append(
-            f"| {name} | {delta:g} | {n:,} | {running.pulls:,} | {seconds:.2f} | {running.pulls / seconds:,.0f} "
-            f"| {drawing:.0%} | {looking:.0%} | {memory:.1f} GB |"
+            [
+                name,
+                f"{delta:g}",
+                f"{n:,}",
+                f"{running.pulls:,}",
+                f"{seconds:.2f}",
+                f"{running.pulls / seconds:,.0f}",
+                f"{drawing:.0%}",
+                f"{looking:.0%}",
+                f"{memory:.1f} GB",
+            ]
         )
-        print(lines[-1], flush=True)
+        print(*lines[-1], sep=" | ", flush=True)
     if options.most >= 1_000_000:
-        text = "\n".join(lines)
-        page = re.sub(
-            "(<!-- speed -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{text}\n{m[2]}", PAGE.read_text(), flags=re.S
-        )
-        PAGE.write_text(page)
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(lines)
 
 
 if __name__ == "__main__":

@@ -208,8 +208,8 @@ def tabled(text: str, folder: Path) -> str:
 
 
 def _short(cell: str) -> str:
-    """A long number with four digits."""
-    return f"{float(cell):.4g}" if re.fullmatch(r"\d+\.\d{5,}|\d{8,}(\.\d+)?", cell) else cell
+    """A long number with four digits; a bar in a cell does not end it."""
+    return f"{float(cell):.4g}" if re.fullmatch(r"\d+\.\d{5,}|\d{8,}(\.\d+)?", cell) else cell.replace("|", "\\|")
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

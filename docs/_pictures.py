@@ -151,13 +151,9 @@ def language_models(folder: Path, names: dict[str, Any]) -> None:
 
 
 def judges(folder: Path, names: dict[str, Any]) -> None:
-    """The report on the duels."""
+    """The report on the duels, and the table of wins of the engines."""
     names["result"].report(folder / "page.html")
     photograph(folder / "page.html", IMG / "tutorial-judges.png", 420, 640)
-
-
-def games(folder: Path, names: dict[str, Any]) -> None:
-    """The table of wins."""
     _save(surest.duel(folder / "games.pgn", rank=True).plot().figure, "tutorial-games.png")
 
 
@@ -253,7 +249,6 @@ def _told(study: surest.Study, means: dict[str, float], rewards: int) -> None:
 PAGES: dict[str, Callable[[Path], None]] = {"front": front, "readme": readme, "service": service}
 PICTURES: dict[str, Callable[[Path, dict[str, Any]], None]] = {
     "judges": judges,
-    "games": games,
     "notebook": notebook,
     "shell": shell,
     "language-models": language_models,

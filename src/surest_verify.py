@@ -124,6 +124,8 @@ def surely(header: Line, claim: Line) -> str:
     what, imputed = "scores" if "items" in header else "rewards", claim["events"].get("imputed")
     low, high = (repr(end).removesuffix(".0") for end in header["bounds"])
     more = f"; {imputed} of them were imputed, not measured" if imputed else ""
+    if "spread" in header:
+        more += f"; this rests on the statement that two arms differ by at most {header['spread']!r} on every item"
     return f"{sure}; {what} are from {low} to {high}{more}"
 
 
@@ -499,7 +501,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
             require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
             kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
             if at == 1:
-                if line.get("algorithm") in ["race", "race-top", "race-cheapest", "wager-cheapest", "gate"]:
+                if line.get("algorithm") in ["race", "race-top", "race-cheapest", "wager-cheapest", "gate", "champion"]:
                     CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
                 if line.get("algorithm") == "duels":
                     CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third

@@ -1,4 +1,5 @@
-"""The part of surest_verify.py for lists of items: the best arm, the m best, the cheapest that is good enough, and the gate.
+"""The part of surest_verify.py for lists of items: the best arm, the m best, the cheapest that is good enough, the gate, and
+challenges of a champion.
 
 All arms in play go through the items in one random order, which follows from the seed. Stakes are not in the file: they follow
 from earlier items by the rules of docs/verify.md, and are computed here anew. So a file cannot have bets that knew too much.
@@ -10,6 +11,7 @@ doubles; a factor is at least 0.1, so it and the product have a relative error o
 import hashlib
 import math
 import operator
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -64,9 +66,9 @@ def random_order(entropy: list[int], count: int) -> list[int]:
     return order
 
 
-def odds(left: int, have: int, now: int) -> tuple[float, float]:
-    """1 + m and D − m for m = −have/left and D = `now`: the most that a bet on D can lose, and what it wins."""
-    return (left * UNIT - have) / (left * UNIT), (now * left + have) / (left * UNIT)
+def odds(left: int, have: int, now: int, spread: int = UNIT) -> tuple[float, float]:
+    """1 + m and D − m for m = −have/left and D = `now`, over the spread: the most that a bet can lose, and what it wins."""
+    return (left * spread - have) / (left * spread), (now * left + have) / (left * spread)
 
 
 def factors(first: float, room: float, surprise: float) -> list[float]:
@@ -86,9 +88,11 @@ def mixed(wealth: list[float], first: float, t: int) -> float:
 
 def bets_above(
     pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool,
-    told: list[tuple[float, int, float]] | None = None, share: float = 1.0,
+    told: list[tuple[float, int, float]] | None = None, share: float = 1.0, spread: float = 1.0,
 ) -> Iterator[float]:  # fmt: skip
     """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`. `total` is 0 for a population.
+
+    `spread` is the most by which x and y differ on any item.
 
     `share` of it bets on x − y, the rest on what remains beside a prediction: `told` has, for each item, the prediction, the
     exact sum of those for it and all later items, and the most that x − y may fall short of it.
@@ -99,7 +103,7 @@ def bets_above(
         yield share * mixed(wealth, first, t) + (1 - share) * mixed(beside, first, t) * bool(rows)
         left, d = total - t if total else 1, units(x) - units(y)
         have = ahead - (total or 1) * units(level)
-        room, surprise = odds(left, have, d)
+        room, surprise = odds(left, have, d, units(spread))
         if 1e-9 * total < room * left < 2 * left:
             stake = staked(seen, squares, 1 - room, room, t, level, lean)
             wealth = paid(wealth, factors(1 + stake * surprise, room, surprise))
@@ -112,7 +116,8 @@ def bets_above(
                 stake = staked(rest + t * mean, errors, have / (left * UNIT), room, t, level, lean)
                 beside = paid(beside, factors(1 + stake * surprise, room, surprise))
             rest, errors = rest + apart, errors + apart**2
-        ahead, seen, squares = ahead + d * bool(total), seen + x - y, squares + (x - y) ** 2
+        apart = (x - y) / spread
+        ahead, seen, squares = ahead + d * bool(total), seen + apart, squares + apart**2
     yield share * mixed(wealth, first, len(pairs)) + (1 - share) * mixed(beside, first, len(pairs)) * bool(rows)
 
 
@@ -126,20 +131,23 @@ def staked(seen: float, squares: float, sure: float, room: float, t: int, level:
 
 
 def predicted(
-    scores: list[float], baseline: list[float], more: list[list[float]]
+    apart: list[float], known: list[float | None], more: list[list[float]]
 ) -> list[tuple[float, int, float, float]]:
-    """What was expected of each of the first `scores`, from those before it alone: a ridge regression, anew after 8 or more.
+    """What was expected of the first differences from a first arm, from those before each alone: a ridge regression, made anew
+    after 8 items or more.
 
-    `baseline` and `more` are of all items, in their order. A row: the score expected less the baseline's, the exact sum of these
-    for it and all later items, and the most and the least score that is expected of any of these.
+    `known` has the first arm's scores that were known beforehand and `more` further features, of all items in their order. A
+    row: the difference expected, the exact sum of these for it and all later items, and by how much a difference or its negative
+    can at most fall short of what is expected, on any of these.
     """
-    inputs, found = [[1.0, 2 * b - 1, *own] for b, own in zip(baseline, more, strict=True)], list[Any]()
-    size, total = len(inputs[0]), len(baseline)
-    every = max(8, total // 1000)
+    total = len(known)
+    inputs = [[1.0, 0.0 if b is None else 2 * b - 1, *own] for b, own in zip(known, more, strict=True)]
+    most, least = [1.0 if b is None else b for b in known], [0.0 if b is None else b for b in known]
+    size, every, found = len(inputs[0]), max(8, total // 1000), list[Any]()
     sums = [[4.0 * (i == k) for k in range(size)] + [0.0] for i in range(size)]
-    for start in range(0, len(scores), every):
+    for start in range(0, len(apart), every):
         for s in range(max(start - every, 0), start):
-            row = [*inputs[s], scores[s] - baseline[s]]
+            row = [*inputs[s], apart[s]]
             sums = [[a + row[i] * b for a, b in zip(sums[i], row, strict=True)] for i in range(size)]
         left = [*map(list, sums)]
         for i in range(size):
@@ -153,18 +161,15 @@ def predicted(
                 rest -= left[i][k] * parts[k]
             parts[i] = rest / left[i][i]
         Work.spend(5 * (total - start) * (size + 5))
-        later, most, least, block = 0, 0.0, 1.0, list[Any]()
+        later, up, down, block = 0, 0.0, 0.0, list[Any]()
         for s in range(total - 1, start - 1, -1):
-            score = baseline[s]
-            for x, part in zip(inputs[s], parts, strict=True):
-                score += x * part
-            score = min(max(score, 0.0), 1.0)
-            guess = score - baseline[s]
-            later, most, least = later + units(guess), max(most, score), min(least, score)
+            guess = sum(map(operator.mul, inputs[s], parts))
+            guess = min(max(guess, -most[s]), 1 - least[s])
+            later, up, down = later + units(guess), max(up, guess + most[s]), max(down, 1 - least[s] - guess)
             if s < start + every:
-                block.append((guess, later, most, least))
+                block.append((guess, later, up, down))
         found += reversed(block)
-    return found[: len(scores)]
+    return found[: len(apart)]
 
 
 def gate_sentence(header: Line, claim: Line) -> str:
@@ -184,6 +189,21 @@ def gate_sentence(header: Line, claim: Line) -> str:
     return f"the mean of {new} is {'not ' * passed}{than}{more}{where(header)}; {sure}"
 
 
+def challenge_sentence(header: Line, claim: Line) -> str:
+    """The claim of a challenge in words."""
+    old, new = (quoted(header["labels"], [arm]) for arm in (0, 1))
+    promoted, at = claim["verdict"] == "promoted", header["level"]
+    sure = surely(header, claim | {"delta": at if promoted else header["delta"]})
+    than = f"{'smaller' if header['minimise'] else 'larger'} than that of {old}"
+    more = f" by more than {header['epsilon']!r}" if header["epsilon"] else ""
+    if claim["verdict"] == "undecided":
+        return f"it is not known whether the mean of {new} is {than}{where(header)}; {sure.partition('; ')[2]}"
+    if promoted:
+        return f"the mean of {new} is {than}{where(header)}; {sure}; level of challenge {header['number']}: {at!r}"
+    more += ", up to 1e-9 of the range" * claim["exact"]
+    return f"the mean of {new} is not {than}{where(header)}{more}; {sure}"
+
+
 class Items:
     """Scores of arms on a list of items, which count one after another in the order of the seed."""
 
@@ -196,8 +216,11 @@ class Items:
         self.low, self.high = header["bounds"]
         self.worst, self.best = (self.high, self.low) if header["minimise"] else (self.low, self.high)
         self.within = header["epsilon"] / (self.high - self.low)
+        self.spread = min(header.get("spread", math.inf) / (self.high - self.low), 1.0)
+        self.unit = units(self.spread)  # the most by which two arms differ on an item
         require(self.within <= 1, "epsilon is more than the range of the scores")
         self.columns = [array("d") for _ in self.play]  # the scores of each arm, in order
+        self.scaled = [array("d") for _ in self.play]  # the same above the item's least, over the spread: for stakes
         self.sums, self.exact = [0.0] * self.n, [0] * self.n
 
     def ordered(self) -> list[int]:
@@ -215,12 +238,15 @@ class Items:
     def count(self, at: int, line: Line) -> None:
         """Let the scores of a line count."""
         row = self.row(line)
-        now = {j: units(score) for j, score in row.items()}
+        now, least = {j: units(score) for j, score in row.items()}, min(row.values()) if self.spread < 1 else 0.0
+        beyond = max(now.values()) - min(now.values()) - self.unit
+        require(beyond * 10**9 <= self.unit, "two scores are further apart than the stated spread")
         self.bet(now)
         self.t += 1
         for j, score in row.items():
             self.columns[j].append(score)
-            self.sums[j], self.exact[j] = self.sums[j] + score, self.exact[j] + now[j]
+            self.scaled[j].append((score - least) / self.spread)
+            self.sums[j], self.exact[j] = self.sums[j] + self.scaled[j][-1], self.exact[j] + now[j]
         self.judge(at)
 
     def row(self, line: Line) -> dict[int, float]:
@@ -238,7 +264,7 @@ class Items:
 
     def lead(self, x: int, y: int) -> float:
         """By how much the mean of x is beyond what y can still reach, whatever the scores to come are."""
-        by = (self.exact[x] - self.exact[y]) / UNIT - (self.total - self.t)
+        by = (self.exact[x] - self.exact[y]) / self.unit - (self.total - self.t)
         return by / self.total if self.finite else -math.inf
 
     def agreed(self, line: Line, words: str, exact: bool, decided: list[list[float]]) -> None:
@@ -284,7 +310,7 @@ class Race(Items):
         at, value = self.products.get((x, y), (0, 0.0))
         if at < self.t:
             Work.spend(10 + (self.t - at) // 2)
-            value += sum(map(operator.mul, self.columns[x][at:], self.columns[y][at:]))
+            value += sum(map(operator.mul, self.scaled[x][at:], self.scaled[y][at:]))
             self.products[x, y] = self.products[y, x] = self.t, value
         return value
 
@@ -311,7 +337,7 @@ class Race(Items):
 
     def pays(self, j: int, stakes: dict[int, float], now: dict[int, int]) -> list[float]:
         """What bets on others against j pay."""
-        found = [(stake, *odds(*self.terms(o, j), now[o] - now[j])) for o, stake in stakes.items()]
+        found = [(stake, *odds(*self.terms(o, j), now[o] - now[j], self.unit)) for o, stake in stakes.items()]
         first = math.fsum([1.0, *(stake * surprise for stake, _, surprise in found)])
         return factors(first, *found[0][1:]) if found else [1.0] * 9
 
@@ -334,7 +360,7 @@ class Race(Items):
         """The stakes s ≥ 0 on others against j maximise g's − s'Ms/2, and lose 0.9 of the wealth at most."""
         t, left, product, chosen = self.t, self.total - self.t, self.product, list[tuple[int, float, float, float]]()
         for o in others:
-            ahead, (room, _) = self.sums[o] - self.sums[j], odds(*self.terms(o, j), 0)
+            ahead, (room, _) = self.sums[o] - self.sums[j], odds(*self.terms(o, j), 0, self.unit)
             gain = ahead / (t + self.shrink) + (ahead / left if self.finite else 0.0)
             closed = self.finite and (-ahead >= left or left - ahead <= 1e-9 * self.total)
             if closed or room <= 0 or (chosen and gain <= 0):
@@ -374,8 +400,8 @@ class Race(Items):
 
     def reaches(self, i: int, j: int, within: float = 0.0, rounded: bool = True) -> bool:
         """Whether j cannot be better than i by more than `within`, whatever the scores to come are; if `rounded`, up to 1e-9."""
-        lack = (self.total - self.t) * UNIT - self.exact[i] + self.exact[j] - self.total * units(within)
-        return self.finite and lack * 10**9 <= self.total * UNIT * rounded
+        lack = (self.total - self.t) * self.unit - self.exact[i] + self.exact[j] - self.total * units(within)
+        return self.finite and lack * 10**9 <= self.total * self.unit * rounded
 
     def near(self, i: int, j: int, some: frozenset[int]) -> bool:
         """Whether i may be named though a set with j instead is left: it is certified that j is not better by more than ε."""
@@ -386,7 +412,8 @@ class Race(Items):
         if (i, j) not in self.pairs:
             Work.spend(150 * self.t)
             scores = [*zip(self.columns[i], self.columns[j], strict=True)]
-            self.pairs[i, j] = [*bets_above(scores, self.total * self.finite, -self.within, 0.9, False)]
+            given = scores, self.total * self.finite, -self.within, 0.9, False
+            self.pairs[i, j] = [*bets_above(*given, spread=self.spread)]
         both = zip(reversed(self.against), reversed(self.pairs[i, j]), strict=False)
         return any(one[some] + part * other >= 1 / self.header["delta"] for one, other in both)
 
@@ -539,22 +566,68 @@ class Cheapest(Items):
         return [f"{sum(map(len, self.columns))} rewards of {self.n} arms in {self.t} rounds", put]
 
 
-class Gate(Items):
+class Two(Items):
+    """The mean difference of a second arm from a first, some or all of whose scores may be known beforehand."""
+
+    def __init__(self, header: Line, known: dict[int, float], more: list[list[float]], share: float) -> None:
+        super().__init__(header)
+        require(self.n == 2, "two arms are compared")
+        self.beforehand, self.more, self.share = known, more, share if known else 1.0
+        self.level = float(header.get("level") or header["delta"])
+        fits = all(0 <= item < self.total and self.low <= score <= self.high for item, score in known.items())
+        fits = fits and (not known or (self.finite and len(more) == self.total)) and len({*map(len, more)}) < 2
+        require(fits and 0 < self.level <= header["delta"], "known scores, features or the level do not fit the list")
+        Work.spend(40 * self.total * max(map(len, more), default=0))
+
+    def row(self, line: Line) -> dict[int, float]:
+        """Scores on [0, 1]; the first arm's are those that were known beforehand."""
+        found, first = super().row(line), line["values"][0]
+        require(self.beforehand.get(line["item"], first) == first, "a score is not the one that the first line has")
+        return found
+
+    def drawn(self, key: bytes) -> list[int]:
+        """The random order that 16 bytes stand for."""
+        return random_order([int.from_bytes(key, "big")], self.total)
+
+    def refuted(self, up: bool, level: float, error: float) -> list[float]:
+        """After how many items "the mean difference (negated, unless `up`) is at most `level`" was refuted, and the evidence."""
+        first, second = self.columns
+        pairs, told = [*zip(self.columns[up], self.columns[1 - up], strict=True)], None
+        if self.beforehand:
+            width = self.best - self.worst
+            known = {item: (score - self.worst) / width for item, score in self.beforehand.items()}
+            given = [known.get(item) for item in self.order], [self.more[item] for item in self.order]
+            rows = predicted([*map(operator.sub, second, first)], *given)
+            told = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
+        Work.spend(300 * len(pairs))
+        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, told, self.share)
+        return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
+
+    def certain(self, known: dict[int, int]) -> tuple[float, float]:
+        """The least and the largest mean difference, whatever scores are missing; some may be known beside those that count."""
+        missing, seen = self.total - self.t - len(known), self.exact[1] - self.exact[0] + sum(known.values())
+        low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
+        return (low, high) if self.finite else (-1.0, 1.0)
+
+    def found(self, claimed: bool, after: float | None, low: float, high: float) -> list[str]:
+        """What was found, in words."""
+        said = "bets do not suffice for a verdict" if after is None else f"bets suffice after {after} items"
+        said, width = said if claimed else "no verdict is claimed", self.high - self.low
+        told = ", with predictions by scores known beforehand and earlier items" * bool(self.beforehand)
+        by = f"by {low * width:.6g} to {high * width:.6g}"
+        return self.checked(f"{said}{told}; for certain, the mean of the second arm is better {by}")
+
+
+class Gate(Two):
     """Whether a candidate (arm 1) is worse than a baseline (arm 0) by more than a margin, ε (docs/gate.md)."""
 
     def __init__(self, header: Line) -> None:
-        super().__init__(header)
-        require(self.n == 2, "a gate compares two arms")
+        baseline, predicts = header.get("baseline", []), header.get("predicted", False)
+        super().__init__(header, dict(enumerate(baseline)), header.get("features", []), 0.3)
+        self.share, self.same = 0.3 if predicts else 1.0, bool(header.get("equivalent"))
+        require(not baseline or (predicts and len(baseline) == self.total), "the baseline does not fit the list")
         self.known: dict[int, int] = {}  # differences on items that do not come next: they count for what is certain
-        self.later, self.level = set[int](), float(header.get("level") or header["delta"])
-        self.baseline, self.more = header.get("baseline", []), header.get("features", [])
-        share = 0.3 if header.get("predicted") else 1.0
-        self.share, self.same = share, bool(header.get("equivalent"))
-        fits = not self.baseline or (share < 1 and self.finite and len(self.baseline) == len(self.more) == self.total)
-        fits = fits and all(self.low <= x <= self.high for x in self.baseline) and len({*map(len, self.more)}) < 2
-        fits = fits and 0 < self.level <= header["delta"]
-        require(fits, "the baseline, the features or the level do not fit the list")
-        Work.spend(40 * self.total * max(map(len, self.more), default=0))
+        self.later = set[int]()
 
     def ordered(self) -> list[int]:
         """The order of the items: as they stand where no seed is stated; else shuffled, in version 1 after sorting by name."""
@@ -562,15 +635,7 @@ class Gate(Items):
         if seed and self.header["version"] == 1:
             places.sort(key=lambda place: str(self.header["items"][place]))
         digest = hashlib.sha256(seed.encode(errors="replace")).digest()[:16]
-        return [places[k] for k in random_order([int.from_bytes(digest, "big")], self.total)] if seed else places
-
-    def row(self, line: Line) -> dict[int, float]:
-        """Scores on [0, 1]; the baseline's are those that were known beforehand."""
-        found = super().row(line)
-        item = line["item"]
-        known = not self.baseline or (0 <= item < self.total and line["values"][0] == self.baseline[item])
-        require(known, "the baseline's score is not the one that the first line has")
-        return found
+        return [places[k] for k in self.drawn(digest)] if seed else places
 
     def take(self, at: int, kind: str, line: Line) -> None:
         """The scores of both arms on an item."""
@@ -582,25 +647,11 @@ class Gate(Items):
         require(item in self.later and item not in self.known, f"item {item} is not on the list, or comes twice")
         self.known[item] = units(row[1]) - units(row[0])
 
-    def refuted(self, up: bool, level: float, error: float) -> list[float]:
-        """After how many items "the mean difference (negated, unless `up`) is at most `level`" was refuted, and the evidence."""
-        pairs, told = [*zip(self.columns[up], self.columns[1 - up], strict=True)], None
-        if self.baseline:
-            width = self.best - self.worst
-            known = [(self.baseline[item] - self.worst) / width for item in self.order]
-            rows = predicted([*self.columns[1]], known, [self.more[item] for item in self.order])
-            told = [(g, s, most) if up else (-g, -s, 1 - least) for g, s, most, least in rows]
-        Work.spend(300 * len(pairs))
-        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, told, self.share)
-        return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
-
     def conclude(self, line: Line) -> list[str]:
         """Check what the file concludes; what was checked, in words."""
         claim, margin, delta = line["claim"], self.within, self.header["delta"]
         passed, failed = (claim["verdict"] == verdict for verdict in ("pass", "fail"))
-        missing, seen = self.total - self.t - len(self.known), self.exact[1] - self.exact[0] + sum(self.known.values())
-        low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
-        low, high = (low, high) if self.finite else (-1.0, 1.0)
+        low, high = self.certain(self.known)
         bets = [self.refuted(up, -margin, self.level) for up in (True, False)[: 1 + self.same]] if passed else []
         if failed:
             bets = [self.refuted(up, 0.0, delta / (1 + self.same)) for up in (False, True)[: 1 + self.same]]
@@ -612,12 +663,43 @@ class Gate(Items):
         holds = claim["verdict"] == "undecided" or exact or suffices or surely_not
         require(bool(holds), "the evidence does not suffice for the verdict")
         self.agreed(line, gate_sentence(self.header, claim), exact, reached if suffices else [])
-        after = (max if passed else min)(bet[0] for bet in reached) if suffices and reached else 0
-        said = f"bets suffice after {after} items" if suffices else "bets do not suffice for a verdict"
-        said, width = said if passed or failed else "no verdict is claimed", self.high - self.low
-        by = f"by {low * width:.6g} to {high * width:.6g}"
-        told = ", with predictions by the baseline and earlier items" * bool(self.baseline)
-        return self.checked(f"{said}{told}; for certain, the mean of the second arm is better {by}")
+        after = (max if passed else min)(bet[0] for bet in reached) if suffices and reached else None
+        return self.found(passed or failed, after, low, high)
+
+
+class Challenge(Two):
+    """Whether a challenger (arm 1) is better than a champion (arm 0), or not by more than ε (docs/champion.md)."""
+
+    def __init__(self, header: Line) -> None:
+        pairs = header["known"]
+        require(all(len(pair) == 2 for pair in pairs), "a known score is not an item and a score")
+        super().__init__(header, {int(item): score for item, score in pairs}, [[] for _ in header["items"]], 0.3)
+        require([*map(list, self.beforehand.items())] == pairs, "an item is known twice, or is not a whole number")
+        number = header["number"]
+        require(self.finite and number > 0, "a challenge is on a list of items, and numbered from 1")
+        gamma = 1 / (2.11 * (number + 1) * math.log(number + 1) ** 2)
+        before = self.level / (header["delta"] * gamma) - 1  # promotions: the ledger itself is not in the file
+        right = -1e-9 < before < number - 1 + 1e-9 and abs(before - round(before)) < 1e-9 * number
+        require(right, f"no ledger gives challenge {number} this level")
+
+    def ordered(self) -> list[int]:
+        """The order of the items, from a key of this challenge."""
+        seed = self.header["seed"]
+        require(re.fullmatch("[0-9a-f]{32}", seed) is not None, "the seed is not a key of 32 hexadecimal digits")
+        return self.drawn(bytes.fromhex(seed))
+
+    def conclude(self, line: Line) -> list[str]:
+        """Check what the file concludes; what was checked, in words."""
+        claim, worth = line["claim"], self.within
+        promoted, rejected = (claim["verdict"] == verdict for verdict in ("promoted", "rejected"))
+        low, high = self.certain({})
+        bet = self.refuted(True, 0.0, self.level) if promoted else list[float]()
+        bet = self.refuted(False, -worth, self.header["delta"]) if rejected else bet
+        exact = (promoted and low > 0) or (rejected and high <= worth + 1e-9)
+        holds = claim["verdict"] == "undecided" or exact or bet != []
+        require(holds, "the evidence does not suffice for the verdict")
+        self.agreed(line, challenge_sentence(self.header, claim), exact, [bet] if bet else [])
+        return self.found(promoted or rejected, bet[0] if bet else None, low, high)
 
 
 LISTED = {"items": [str], "target": str}
@@ -638,10 +720,16 @@ def gate_header(line: Line) -> Line:
     return LISTED | {"version": (int, 1, 3)} | (THIRD if line.get("version") == 3 else {})
 
 
+def race_header(line: Line) -> Line:
+    """The fields of a race's first line: in version 2, a spread, too."""
+    return LISTED | ({"version": (int, 2, 2), "spread": (float, 1e-15, 1e15)} if line.get("version") == 2 else {})
+
+
 CHECKERS: dict[str, tuple[Any, Any, Line]] = {
-    "race": (Race, LISTED, RACE),
+    "race": (Race, race_header, RACE),
     "race-top": (Race, LISTED | {"top": COUNT}, RACE),
     "race-cheapest": (Cheapest, LISTED | PRICED, {"scores": SCORES, "conclusion": CHEAPEST}),
     "wager-cheapest": (Cheapest, PRICED, {"scores": ROUND, "conclusion": CHEAPEST}),
     "gate": (Gate, gate_header, GATE | {"known": SCORES}),
+    "champion": (Challenge, LISTED | {"known": [[REAL]], "level": PART, "number": COUNT}, GATE),
 }

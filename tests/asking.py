@@ -1,8 +1,11 @@
 """Ask and tell until a search is over; and what was asked and answered on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from surest.core.procedure import Exchange
+from surest.core.protocol import Procedure, R, Request
+from surest.errors import TranscriptError
 from surest.search.session import Session, Ticket
 from surest.study.study import Study
 
@@ -17,6 +20,27 @@ def answered(asked: Asked, reward: Callable[[Ticket], Any], k: int = 1) -> Asked
     return asked
 
 
+def feed(session: Session, rewards: Any) -> None:
+    """Tell the rewards of the whole current request, none of whose tickets are out."""
+    assert session.running.request is not None
+    assert session.running.request.total == len(rewards)
+    session.tell_all(session.ask(len(rewards)), rewards)
+
+
 def transcript(found: Any) -> list[tuple[object, ...]]:
     """The requests and replies of a result, or of what runs in a session."""
     return [(request.arms.tolist(), request.times.tolist(), reply.tolist()) for request, reply in found.transcript]
+
+
+def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:
+    """Feed recorded replies to a fresh procedure, checking each request; its answer, or the request it now waits on."""
+    try:
+        request: Request = next(procedure)
+        for number, (recorded, reply) in enumerate(transcript):
+            if not request.same_as(recorded):
+                raise TranscriptError(f"exchange {number}: the transcript has {recorded}, the procedure asks {request}")
+            request = procedure.send(reply)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    return request

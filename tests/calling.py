@@ -22,7 +22,7 @@ VOLATILE = {
     r"/tmp/[\w./-]*/": "…/",
     r'("(seconds|version|seed|began)": )[^,}\n]+': r"\1…",
     r"\d{4}-\d\d-\d\d \d\d:\d\d": "…",
-    r"[\d.]+ rewards a second": "… rewards a second",
+    r"[\d.]+ rewards per second": "… rewards per second",
     r"seed \d{6,}": "seed …",
 }
 """What differs from one run to the next, and what stands for it."""

@@ -24,7 +24,7 @@ PUBLISHED = {
 }
 RIVALS = {entry.name: entry for entry in all_entries() if entry.name in PUBLISHED}
 """The published algorithms as they are."""
-SHARED = ("surest.lab.stepwise", "surest.lab.kernels", "surest.kernels.")
+SHARED = ("surest.lab.stepwise", "surest.kernels.lab", "surest.kernels.")
 
 
 BUILT = "surest.kernels._shared"  # by Cython alone

@@ -1,6 +1,6 @@
 """The constants of gap-entropy elimination: what its page derives, counted."""
 
-from math import ceil, floor, log, pi
+from math import pi
 
 import numpy as np
 import pytest
@@ -10,30 +10,6 @@ from surest.core.protocol import Pull, Statistic
 from surest.errors import PullLimitError
 from surest.lab.rivals.gap_entropy import STAGES, _limited, gap_entropy_elimination
 from surest.search.simulate import simulate
-
-
-def outer_share(eta: float, t: int, j: int) -> float:
-    """The pulls of the Mean and Fraction calls of a stage's rounds, as printed, as a share of B."""
-    b = 100.0**t
-    rounds = max(0, floor(log(b / (log(1 / eta) + log(t + 1))) / log(4)) - j)
-    pulls = 0
-    for r in range(1, rounds + 1):
-        alpha, d = eta / (50 * t**2 * r**2), 1 / (10 * (rounds + 1 - r) ** 2)
-        pulls += ceil(128 * 4**r * log(2 / alpha))
-        pulls += ceil(36 * d**-2 * log(2 / alpha)) * ceil(2 * (5 / 16) ** -2 * 4**r * log(12 / d))
-    return pulls / b
-
-
-def test_sixteen_is_the_least_j() -> None:
-    grid = [(10.0**-x, t) for x in (2, 3, 5, 10, 30, 100) for t in range(1, 60)]
-    assert max(outer_share(*point, 16) for point in grid) == pytest.approx(0.0069, rel=0.01)
-    assert max(outer_share(*point, 15) for point in grid) > 0.01
-
-
-def test_the_series_behind_j() -> None:
-    total = sum(4.0**-s * (128 + 73_728 * s**4 * log(120 * s**2)) for s in range(1, 60))
-    assert 16 * total * 4.0**-16 < 0.01
-    assert total == pytest.approx(2.47e6, rel=0.01)
 
 
 def test_all_errors_together_are_less_than_delta() -> None:

@@ -188,7 +188,7 @@ def test_history_takes_less_than_a_tenth_of_a_long_run() -> None:
     looks.show = lambda *_: now.__setitem__(0, now[0] + 0.05)
 
     class Growing:
-        pulls, request = 100, None
+        pulls, request, status = 100, None, None
 
     for _ in range(2_000):
         now[0] += 0.01

@@ -81,6 +81,9 @@ def test_an_algorithm_lacks_no_fact(name: str) -> None:
     assert not missing, f"{name}: " + "; ".join(missing)
 
 
+PROOFS = ("rivals.md", "data/rivals-constants.csv", "data/rivals-fixed-budget.csv", "paper.md")
+
+
 def lacking_proof(entry: Entry) -> list[str]:
     """A proof, or what is known of one, is on a page: the one that the entry refers to, its own, Rivals or The paper."""
     docs = ROOT / "docs"
@@ -88,13 +91,18 @@ def lacking_proof(entry: Entry) -> list[str]:
         return []
     if entry.reference.startswith("docs/"):
         return [] if (ROOT / entry.reference).exists() else [f"there is no page {entry.reference}"]
-    if any(f"`{entry.name}`" in (docs / page).read_text(encoding="utf-8") for page in ("rivals.md", "paper.md")):
+    if any(f"`{entry.name}`" in (docs / page).read_text(encoding="utf-8") for page in PROOFS):
         return []
     return [f"no page proves it: name it in docs/rivals.md or write docs/algorithms/{entry.name}.md"]
 
 
 def lacking_tests(name: str) -> list[str]:
-    files = [path for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name]
+    files = [
+        path
+        for kind in ("py", "toml")
+        for path in (ROOT / "tests").rglob(f"*.{kind}")
+        if path.name != Path(__file__).name
+    ]
     if not any(f'"{name}"' in path.read_text(encoding="utf-8") for path in files):
         return [f"no test names it: write tests/algorithms/test_{MODULES[name].rpartition('.')[2]}.py"]
     return []

@@ -17,10 +17,9 @@ from surest.errors import UsageError
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.certificates import raise_certificates
 from surest.kernels.constants import HALF
+from surest.kernels.lab.divergence import k_inf
 from surest.kernels.sampling import divergence, key_of, narrow_key, narrow_pairs, separation, transport
-from surest.lab.kernels.divergence import k_inf
 from surest.report.page import Report, to_html
-from surest.result.making import status_of
 from surest.text import GUESS, guessed
 
 
@@ -75,7 +74,7 @@ def test_a_forecast_is_told_as_a_range_that_holds_more_often_than_not() -> None:
         looks: list[tuple[int, float]] = []
 
         def look(running: Any, looks: list[tuple[int, float]] = looks) -> None:
-            status = status_of(running)
+            status = running.status
             if running.pulls and status is not None and status.forecast is not None:
                 looks.append((running.pulls, status.forecast))
 

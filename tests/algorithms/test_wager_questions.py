@@ -6,6 +6,7 @@ from math import inf, isfinite, log, log2
 import numpy as np
 import pytest
 
+from asking import replay
 from one_pair import digest_of, exceeds
 from surest.algorithms import start
 from surest.algorithms.questions.wager_top import SetLedger, largest
@@ -21,7 +22,7 @@ from surest.kernels.bets import terms
 from surest.kernels.constants import REJECTED
 from surest.kernels.differences import compare
 from surest.kernels.sampling import pair_separations, plan_pairs, separation
-from surest.search.simulate import replay, simulate
+from surest.search.simulate import simulate
 
 MIXED = finite_arms([([0.0, 0.25, 1.0], [0.2, 0.5, 0.3]), ([0.1, 0.9], [0.3, 0.7]), ([0.4], [1.0])])
 FOUR = bernoulli([0.3, 0.9, 0.75, 0.1])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from surest.arms.finite import EXACT, Draws, _counts, _mean_of, bernoulli, finite_arms, recorded
+from surest.arms.finite import EXACT, Draws, bernoulli, finite_arms
 from surest.core.protocol import Pull, Statistic
 from surest.errors import RewardError, SourceError
 from surest.lab.continuous import CHUNK, ContinuousArms
@@ -169,12 +169,6 @@ def test_the_order_of_arms_makes_no_difference(order: list[int], statistic: Stat
             assert reply.tolist() == in_order[[arm]].tolist()
 
 
-def test_moments_by_hand_and_recorded_rewards() -> None:
-    arms = recorded({"a": [1, 0, 1, 1], "b": [0.5, 0.5], "c": 0.25})
-    assert (arms.labels, arms.means.tolist()) == (("a", "b", "c"), [0.75, 0.5, 0.25])
-    assert (arms.variances.tolist(), len(arms.law(1)[0])) == ([0.1875, 0, 0], 1)
-
-
 @given(st.lists(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1e300)), max_size=5), max_size=5))
 @settings(max_examples=150, deadline=None)
 def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, float]]]) -> None:
@@ -244,14 +238,3 @@ def test_bernoulli_arms_are_finite_arms() -> None:
     with pytest.raises(SourceError, match="2 arms but 1 labels"):
         bernoulli([0.5, 0.4], ["a"])
     assert len(bernoulli([])) == 0
-
-
-@pytest.mark.parametrize("times", [1, 7, 10**6, 10**13, EXACT, EXACT + 5])
-@pytest.mark.parametrize("values", [[0.0, 1.0], [0.125, 0.75], [0.1, 0.3, 0.9], [0.4]])
-def test_the_short_way_to_a_mean_is_the_long_way(times: int, values: list[float]) -> None:
-    probabilities = np.arange(1.0, len(values) + 1) / np.arange(1.0, len(values) + 1).sum()
-    for seed in range(5):
-        counts = _counts(np.random.default_rng(seed), times, probabilities)
-        assert counts.sum() == times
-        mean = _mean_of(np.random.default_rng(seed), times, np.array(values), probabilities)
-        assert mean == pytest.approx(counts @ np.array(values) / times, rel=1e-14)

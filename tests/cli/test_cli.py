@@ -138,17 +138,6 @@ def test_help_is_quick_beside_python_itself() -> None:
     assert least("-m", "surest", "--help") < 25 * least("-c", "pass")
 
 
-def test_public_names_are_there_and_no_others() -> None:
-    assert surest.__all__ == sorted(surest.__all__)
-    for name in surest.__all__:
-        assert getattr(surest, name) is not None
-    public = {name for name in vars(surest) if not name.startswith("_") and not hasattr(vars(surest)[name], "__path__")}
-    modules = {name for name in public if type(vars(surest)[name]).__name__ == "module"}
-    assert public - modules - {"TYPE_CHECKING"} <= set(surest.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = surest.nothing
-
-
 def test_doctor_tells_what_is_there(run: Run) -> None:
     assert f"surest {surest.__version__}" in run("doctor").out
     found = run("doctor --json").json

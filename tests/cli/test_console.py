@@ -21,7 +21,8 @@ HARM = set("\x1b\x07\r\x9b\u2028")
 DATA: dict[str, Any] = {"label": "δ é 😀 \ud800", "value": 1.5}
 PROGRAM = r"""
 import json, os, sys, click
-from surest.cli.console import Output, print_json, say, standard_output
+from surest.cli.console import Output
+from surest.cli.streams import print_json, say, standard_output
 from surest.errors import SurestError
 what = sys.argv[1]
 try:

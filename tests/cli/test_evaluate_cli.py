@@ -58,21 +58,6 @@ def test_a_complete_table_is_decided(run: Run, tmp_path: Path) -> None:
     assert "items" in out
 
 
-def test_columns_units_and_other_settings(run: Run, tmp_path: Path) -> None:
-    seconds = {cell: 60 * (1 - value) for cell, value in CELLS.items()}
-    table = write(tmp_path / "t.csv", seconds, "solver,instance,seconds")
-    names = ["--arm-column=solver", "--item-column=instance", "--value-column=seconds"]
-    status, out, _ = run(
-        table, *names, "--minimise", "--bounds=0,60", "--seed=1", "--json", "--epsilon=3", "--delta=.1"
-    )
-    found = json.loads(out)
-    assert (status, found["arm"], found["epsilon"], found["delta"]) == (0, "kind", 3.0, 0.1)
-    status, out, _ = run(table, *names, "--minimise", "--bounds=0,60", "--seed=1", "--json", "--budget=6", "--simulate")
-    assert (status, json.loads(out)["reason"]) == (3, "budget spent")
-    status, out, _ = run(table, *names, "--minimise", "--bounds=0,60", "--json", "--target=population")
-    assert json.loads(out)["target"] == "population"
-
-
 def test_following_suggestions_leads_to_the_answer_of_the_complete_table(run: Run, tmp_path: Path) -> None:
     complete = json.loads(run(write(tmp_path / "all.csv", CELLS), "--json", "--simulate")[1])
     known: dict[tuple[str, str], Any] = dict.fromkeys(CELLS, "")

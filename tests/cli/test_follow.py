@@ -10,9 +10,6 @@ import pytest
 from calling import Run, Said
 from surest import identify
 from surest.cli import Terminated, following
-from surest.errors import SourceError
-from surest.search.recorded import Feeding, feed
-from surest.search.session import Session
 
 
 def rows(count: int, seed: int = 3) -> list[tuple[str, int]]:
@@ -122,26 +119,3 @@ def test_ctrl_c_ends_with_the_answer_so_far(run: Run, name: str, text: str, monk
     status, out, _ = run(interrupted(), f"{name}.csv", "--follow", "--quiet")
     assert status == 130
     assert "Not decided (interrupted)." in out
-
-
-def test_a_record_fed_in_portions_is_fed_as_a_whole() -> None:
-    whole = [[float(v) for label, v in rows(900) if label == arm] for arm in "abc"]
-    at_once, bit_by_bit = (Session(["a", "b", "c"], delta=1e-9, seed=1) for _ in range(2))
-    told = feed(at_once, whole)
-    feeding = Feeding(bit_by_bit)
-    for length in (0, 3, 4, 90, 91, 400):
-        again = feeding.more([rewards[:length] for rewards in whole])
-    assert (again.used, again.missing) == (told.used, told.missing)
-    assert bit_by_bit.running.means.tolist() == at_once.running.means.tolist()
-
-
-def test_columns_are_named_and_others_ignored(run: Run) -> None:
-    lines = "".join(f"day {k},{arm},{value},7\n" for k, (arm, value) in enumerate(rows(900)))
-    Path("log.csv").write_text(f"date,variant,clicked,counts\n{lines}")
-    said = run(iter(()), "log.csv", "--arm-column=variant", "--value-column=clicked", "--json")
-    columns = {"arm": "variant", "value": "clicked"}
-    assert (said.status, said.json["arm"]) == (0, "a")
-    assert identify("log.csv", columns=columns).pulls == said.json["pulls"]
-    assert identify("log.csv", columns=columns, resample=True, seed=1).resampled
-    with pytest.raises(SourceError, match="'variants' is missing"):
-        identify("log.csv", columns={"arm": "variants", "value": "clicked"})

@@ -15,7 +15,7 @@ from surest.evidence.lists.units import shares
 from surest.report.notebook import to_fragment
 from surest.report.page import Report, to_html
 from surest.report.report import read_report
-from surest.result.known import known, with_gaps
+from surest.result.known import known
 
 WRONG = 92
 """Random tables before the first that misleads a search."""
@@ -158,12 +158,6 @@ def test_what_gaps_cannot_change_is_right_however_they_are_filled(question: dict
             elif sure:
                 assert counted.verdicts == truth.verdicts
     assert decided > 10, "the test sees answers that gaps do not change"
-
-
-def test_a_gap_decides_nothing_by_itself() -> None:
-    values = np.array([[1.0, np.nan], [1.0, 1.0]])
-    open_ = with_gaps(surest.evaluate(dict(zip("ab", values, strict=True)), seed=1), values)
-    assert not open_.certified
 
 
 WEIGHTS = ([3.0, 1, 1, 1], [1.0, 1, 1], [100.0, 1, 2, 0.5], [1.0, 2, 3, 4])

@@ -2,7 +2,6 @@
 
 import asyncio
 import csv
-import inspect
 import json
 import os
 import random
@@ -20,8 +19,8 @@ import surest
 from calling import Run
 from surest.core.scale import Scale
 from surest.errors import EvaluationError, RewardError
-from surest.result.advice import bounds_too_wide
 from surest.result.json import from_json
+from surest.result.making import bounds_too_wide
 
 ESCAPE = "\x1b[31mred"
 LABELS = ["model[large]", "[/x]", ESCAPE, ":smile:"]
@@ -34,17 +33,6 @@ def command(*arguments: str, env: dict[str, str] | None = None, **how: Any) -> s
 
 
 # --- standard output -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}],
-    ids=["latin-1", "C"],
-)
-def test_the_command_prints_in_any_encoding(environment: dict[str, str]) -> None:
-    done = command("identify", "bernoulli:0.9,0.1", "--seed=1", "--quiet", env=environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert re.search(rb"0\.\d{4} - 0\.\d{4}", done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +59,6 @@ def rows(path: str, labels: list[str]) -> str:
             [label, int(i % 10 < (9 if k == 0 else 2))] for i in range(60) for k, label in enumerate(labels)
         )
     return path
-
-
-@pytest.mark.parametrize("arguments", [["identify"], ["identify", "--resample", "--seed=1", "--quiet"], ["bounds"]])
-def test_labels_are_shown_as_text(run: Run, arguments: list[str]) -> None:
-    status, out, err = run(arguments[0], rows("rows.csv", LABELS), *arguments[1:])
-    assert (status, err) == (0, "")
-    assert "\x1b" not in out
-    for label in ("model[large]", "[/x]", "\ufffd[31mred", ":smile:"):
-        assert label in out
 
 
 def test_labels_and_names_of_studies_are_shown_as_text(run: Run) -> None:
@@ -110,31 +89,6 @@ def test_what_a_command_says_is_shown_as_text(run: Run) -> None:
 # --- secrets ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "mysql://bob:s3cret@db/x",
-        "postgresql:/bob:s3cret@db/x",
-        "postgresql://bob:s3cret@db:99x99/x",
-        "bob:s3cret@h",
-        "sqlite://bob:s3cret@h/x",
-    ],
-)
-def test_no_message_has_a_password(run: Run, url: str) -> None:
-    where = ["--storage", url]
-    commands = ["--command=a=echo 1", "--command=b=echo 0"]
-    for arguments in (
-        ["study", "list"],
-        ["study", "create", "n", "--arms=2"],
-        ["report", "n", "--output=o.md"],
-        ["identify", *commands, "--study=n"],
-    ):
-        status, out, err = run(*arguments, *where)
-        assert status == 2
-        assert "***" in err
-        assert "s3cret" not in out + err
-
-
 def test_no_report_has_a_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUREST_STORAGE", "sqlite:///kept.db?password=s3cret")
     run("study", "create", "n", "--arms=2")
@@ -163,7 +117,7 @@ def test_bounds_that_are_too_wide_are_warned_of() -> None:
     assert "up to about 2,400 times as many" in warning
     assert f"Warning: {warning}" in str(wide)
     assert wide.to_dict()["warnings"] == [warning]
-    assert from_json(json.loads(json.dumps(wide.to_dict())), "it")["warnings"] == (warning,)
+    assert from_json(json.loads(json.dumps(wide.to_dict())), "it").warnings == (warning,)
 
 
 def test_rewards_that_fill_the_bounds_or_do_not_tell_are_not_warned_of() -> None:
@@ -171,15 +125,6 @@ def test_rewards_that_fill_the_bounds_or_do_not_tell_are_not_warned_of() -> None
     assert bounds_too_wide(Scale(0, 60), 1.0, 4.1, 1000) is None
     assert bounds_too_wide(Scale(0, 60), 1.0, 3.9, 19) is None
     assert bounds_too_wide(Scale(0, 1), 0.0, 0.0, 1000) is None  # rare events that have not happened yet
-
-
-def test_a_reward_beyond_stated_bounds_names_a_remedy_that_works(tmp_path: Path) -> None:
-    study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", ["a", "b"], bounds=(0, 60))
-    (ticket,) = study.ask()
-    with pytest.raises(RewardError, match=r"count it as the nearer bound: min\(max\(reward, 0\), 60\)"):
-        study.tell(ticket.id, 85)
-    study.tell(ticket.id, min(max(85, 0), 60))
-    assert study.status().told == 1
 
 
 # --- Python ----------------------------------------------------------------------------------------------------------
@@ -270,12 +215,6 @@ def test_an_item_is_called_by_its_text(run: Run) -> None:
             surest.evaluate({"a": broken, "b": len}, items, seed=1, **kept)
     with pytest.raises(RewardError, match=r"on item '(what is a bandit\?|why\?)'"):
         surest.evaluate({"a": lambda item: 7, "b": lambda item: 8}, items, seed=1)
-
-
-def test_signatures_show_the_usual_algorithm() -> None:
-    usual = {f: inspect.signature(f).parameters["algorithm"].default for f in (surest.evaluate, surest.aevaluate)}
-    assert set(usual.values()) == {"race"}
-    assert inspect.signature(surest.identify).parameters["algorithm"].default == "wager"
 
 
 def test_a_worker_says_that_it_waits(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

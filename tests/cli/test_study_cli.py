@@ -8,8 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from surest.cli import cli
-from surest.errors import UsageError
-from surest.report.report import report_of_study, write_report
 from surest.study.sql import seal
 from surest.study.study import open_study
 from transcripts import ROOT, blocks, environment
@@ -68,25 +66,6 @@ def test_a_status_says_who_leads_once_a_request_is_answered(storage: str) -> Non
     shown = " ".join(run("status", "w").split())
     assert f"Running. Arm safe leads so far. {len(tickets)} rewards told, 0 tickets with workers." in shown
     assert "nothing is certified yet; both arms may still be the best." in shown
-    assert "a decision needs is not known yet." in shown or "more rewards are needed" in shown
-
-
-def test_a_study_of_costs_shows_costs(storage: str, tmp_path: Path) -> None:
-    study = open_study(storage, "times", ["slow", "quick"], 0.2, bounds=(0, 60), minimise=True, seed=1)
-    while tickets := study.ask(20):
-        study.tell_all(tickets, [55 if ticket.label == "slow" else 5 for ticket in tickets])
-    found = json.loads(run("result", "times", "--json"))
-    assert (found["arm"], found["certified"], found["minimise"]) == ("quick", True, True)
-    assert found["means"] == pytest.approx([55, 5])
-    shown = run("status", "times")
-    assert "Arm quick is the best" in shown
-    assert shown.index("quick  ") < shown.index("slow  ")
-    write_report(report_of_study(study), tmp_path / "page.md")
-    text = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| costs | from 0 to 60 |" in text
-    assert " --minimise " in text
-    with pytest.raises(UsageError, match="minimise True, not False"):
-        open_study(storage, "times", minimise=False)
 
 
 def documented_loop() -> str:
@@ -121,16 +100,6 @@ def test_the_documented_loop_with_two_workers(storage: str, tmp_path: Path) -> N
     assert study.status().told > 3
     assert {t[1] for t in study.export()["tickets"]} == {0.1, 0.9}
     assert sum(of.get("failed", 0) for of in study.health().values()) == len(list(tmp_path.rglob("failed once")))
-
-
-def test_a_worker_without_a_loop(storage: str, tmp_path: Path) -> None:
-    run("create", "s", "--arm", "a b", "--arm", "c", "--delta", "0.2", "--budget", "30", "--seed", "1")
-    command = ["sh", "-c", 'echo noise; case "$1" in "a b") echo 0.9;; c) echo 0.1;; *) exit 3;; esac', "x", "{arm}"]
-    out = run("work", "s", "--workers", "2", "--", *command)
-    assert "Arm a b" in out
-    study = open_study(storage, "s")
-    assert study.finished
-    assert {ticket[1] for ticket in study.export()["tickets"]} <= {0.1, 0.9}
 
 
 def test_words_of_a_command_are_filled_once(storage: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import surest
 import surest_verify
 from calling import Run
-from decisions import parsed
+from decision.decisions import lines_of
 from surest_verify import verify
 
 
@@ -90,7 +90,7 @@ def test_what_was_imputed_is_told_where_workers_evaluate_ahead(tmp_path: Path) -
     path = tmp_path / "decision.jsonl"
     result.write_decision(path)
     assert verify(str(path))
-    told = sum(line.get("times", 0) for line in parsed(path.read_bytes().splitlines()) if line["kind"] == "event")
+    told = sum(line.get("times", 0) for line in lines_of(result) if line["kind"] == "event")
     counted = sum(place < result.arms[arm].pulls for _, place, arm, _ in result.events)
     assert 0 < counted == told <= len(result.events)
 
@@ -119,13 +119,16 @@ def test_a_file_that_cannot_be_read_is_not_called_not_valid(
 
 
 def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
-    """The two files in a folder, and a Python that has no packages."""
+    """Its files in a folder, and a Python that has no packages."""
     run("evaluate", "table.csv", "--decision", "decision.jsonl")
-    for name in ("surest_verify.py", "surest_verify_lists.py"):
-        shutil.copy(Path(surest_verify.__file__ or "").with_name(name), tmp_path)
+    surest.duel([("a", "b", 1)] * 30, record=True).write_decision(tmp_path / "duels.jsonl")
+    for path in Path(surest_verify.__file__ or "").parent.glob("surest_verify*.py"):
+        shutil.copy(path, tmp_path)
     command = [sys.executable, "-S", "-I", "surest_verify.py", "decision.jsonl"]
-    done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
-    assert done.stdout.endswith("\nVALID\n"), done.stderr
+    for file in ("duels.jsonl", "decision.jsonl"):
+        command[-1] = file
+        done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)
+        assert done.stdout.endswith("\nVALID\n"), done.stderr
     (tmp_path / "surest_verify_lists.py").unlink()
     shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
     done = subprocess.run(command, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60)

@@ -1,7 +1,6 @@
 """The verifier's evidence is never above the exact value; mistakes are noticed."""
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -9,14 +8,12 @@ import pytest
 from mpmath import mpf
 
 import surest_verify
-from decisions import lines_of, made, parsed
+from decision.decisions import lines_of, made, refusal
 from surest.algorithms.wager import ledger as ledgers
 from surest.algorithms.wager.ledger import Ledger
 from surest.decision import pulls
-from surest.decision.write import decision_of
 from surest.kernels.constants import JOINT
 
-Verdict = Callable[..., str]
 Points = list[tuple[float, float, float]]
 
 
@@ -49,10 +46,10 @@ def exact_account(lines: list[dict[str, Any]], j: int) -> mpf:
 
 @pytest.mark.parametrize(("kind", "seed"), [("few", 1), ("narrow", 2)])
 def test_accounts_are_never_above_the_exact_value(kind: str, seed: int) -> None:
-    lines = [line for line in parsed(lines_of(kind, seed)) if line["kind"] != "event"]
+    lines = [line for line in lines_of(made(kind, seed)) if line["kind"] != "event"]
     checker = surest_verify.Pulls(lines[0])
-    for at, line in enumerate(lines[1:-2], 2):
-        checker.take(at, line["kind"], {name: value for name, value in line.items() if name not in ("prev", "kind")})
+    for at, line in enumerate(lines[1:-1], 2):
+        checker.take(at, line["kind"], {name: value for name, value in line.items() if name != "kind"})
     with mpmath.workdps(40):
         for j in range(len(lines[0]["labels"])):
             exact = mpmath.log(exact_account(lines, j))
@@ -103,13 +100,11 @@ def exact_value(lines: list[dict[str, Any]], witness: dict[str, Any], x: mpf) ->
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("best", 2), ("top", 0), ("epsilon", 1)])
-def test_the_verifier_is_never_above_the_exact_value(
-    kind: str, seed: int, verdict: Verdict, bounds: list[tuple[Points, float]]
-) -> None:
-    assert verdict(lines_of(kind, seed)) == "VALID"
-    lines = parsed(lines_of(kind, seed))
+def test_the_verifier_is_never_above_the_exact_value(kind: str, seed: int, bounds: list[tuple[Points, float]]) -> None:
+    lines = lines_of(made(kind, seed))
+    assert refusal(lines) == ""
     with mpmath.workdps(40):
-        for witness, (points, bound) in list(zip(lines[-2]["witnesses"], bounds, strict=True))[-1:]:
+        for witness, (points, bound) in list(zip(lines[-1]["witnesses"], bounds, strict=True))[-1:]:
             values = [exact_value(lines, witness, mpf(x)) for x, _, _ in points]
             for (_, low, high), value in zip(points, values, strict=True):
                 assert low <= value <= high < low + 1e-9
@@ -118,11 +113,11 @@ def test_the_verifier_is_never_above_the_exact_value(
             assert least - mpf("1e-6") < bound <= least
 
 
-def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
+def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mistakes of tests/statistical/test_wager.py, and others: in the library, the verifier sees them."""
 
     def seen(kind: str = "best") -> bool:
-        return any(verdict(decision_of(made(kind, seed)).lines).startswith("line ") for seed in range(4))
+        return any(refusal(lines_of(made(kind, seed))) for seed in range(4))
 
     def with_old_rewards(ledger: Ledger, arm: int) -> None:
         ledger.since.take(ledger.before)
@@ -149,6 +144,6 @@ def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch, ve
         assert seen("growing")
 
 
-def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
+def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulls, "JOINT", JOINT * 1.1)
-    assert verdict(decision_of(made("best", 0)).lines).startswith("line 2: ")
+    assert refusal(lines_of(made("best", 0))).startswith("line 2: ")

@@ -14,17 +14,20 @@ import pytest
 import surest
 import surest_verify
 import surest_verify_lists as verifier
-from decision.listed import best_of_four, chained, lines_of, refusal, search, table_of
+from decision.decisions import best_of_four, lines_of, refusal, search, table_of
 from evidence import test_list_questions_exact, test_race_exact
-from statistical.race_mutants import mutant, mutant_of, source_of
+from statistical.race_mutants import mistakes_of, mutant, mutant_of, source_of
 from surest.decision.lists import decision_on_items
 from surest.errors import UsageError
 from surest.evidence.lists import scores as item_intervals
 from surest.evidence.lists import top as item_top
+from surest.evidence.lists import verdict as item_verdict
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
+from surest.evidence.lists.verdict import Verdict
 from surest.kernels import lists
+from surest.result.words import KNOWN
 
 ENDS = "certified", "certified ε-optimal", "all items seen", "budget spent"
 KINDS = {(algorithm, reason) for algorithm in ("race", "race-top") for reason in ENDS}
@@ -44,15 +47,15 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_decisions_are_valid(tmp_path: Path) -> None:
-    assert not any(refusal(lines_of(decision_on_items(search(k))), tmp_path / "d.jsonl") for k in range(100, 1100))
+def test_a_thousand_decisions_are_valid() -> None:
+    assert not any(refusal(lines_of(search(k))) for k in range(100, 1100))
 
 
 def test_the_command_says_what_was_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     path = tmp_path / "decision.jsonl.gz"
-    chained(best_of_four()).write(path)
+    best_of_four().write_decision(path)
     monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
     assert surest_verify.main() == 0
     said = capsys.readouterr().out.splitlines()
@@ -74,11 +77,11 @@ def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     assert early[:-2] == late[: len(early) - 2]
 
 
-def test_a_single_arm_is_the_best(tmp_path: Path) -> None:
-    lines = lines_of(decision_on_items(surest.evaluate({"a": {"q": 0.5}}, seed=1)))
-    assert refusal(lines, tmp_path / "decision.jsonl") == ""
+def test_a_single_arm_is_the_best() -> None:
+    lines = lines_of(surest.evaluate({"a": {"q": 0.5}}, seed=1))
+    assert refusal(lines) == ""
     scores = {"kind": "scores", "item": 0, "arms": [0], "values": [0.5]}
-    assert "nothing is left" in refusal([lines[0], scores, lines[1]], tmp_path / "decision.jsonl")
+    assert "nothing is left" in refusal([lines[0], scores, lines[1]])
 
 
 def test_a_result_without_its_scores_is_refused() -> None:
@@ -115,8 +118,8 @@ class Exact(verifier.Race):
         first, fixed = mpmath.mpf(1), []
         for o, stake in self.stakes(j, *others).items():
             left, ahead = self.terms(o, j)
-            m = -mpmath.mpf(ahead) / verifier.UNIT / left
-            surprise = mpmath.mpf(now[o] - now[j]) / verifier.UNIT - m
+            m = -mpmath.mpf(ahead) / self.unit / left
+            surprise = mpmath.mpf(now[o] - now[j]) / self.unit - m
             first += stake * surprise
             fixed = fixed or [1 + mpmath.mpf("0.9") / 2**k / (1 + m) * surprise for k in range(8)]
         return [first, *(fixed or [mpmath.mpf(1)] * 8)]
@@ -139,8 +142,10 @@ def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int)
     n, total, top = int(rng.integers(3, 7)), int(rng.integers(5, 90)), {"top": 2} if seed % 2 else {}
     table, target = table_of(seed % 3, n, total, rng), "population" if seed % 5 == 0 else "items"
     delta = [0.05, 1e-6][seed % 2]
-    found = Exact(header(n, total, delta, target, **top))
-    best = Standings(n, np.ones(total), delta, share=0.99, population=target == "population")
+    spread = 0.3 if seed % 8 < 4 and not top else 1.0
+    table = 0.65 * (1 - spread) + spread * table
+    found = Exact(header(n, total, delta, target, **top, **({"spread": spread} if spread < 1 else {})))
+    best = Verdict.of(n, np.ones(total), delta, 0.0, target == "population", spread=spread)
     several = Top(n, 2, np.ones(total), delta, population=target == "population")
     with mpmath.workdps(50):
         for at, item in enumerate(found.order, 2):
@@ -154,7 +159,7 @@ def test_the_evidence_is_the_librarys_and_never_above_the_exact_value(seed: int)
                 mine, true = verifier.mixed(found.sets[some], 0.98, found.t), found.mixture(some)
                 assert mine <= true
                 assert mpmath.log(true / mine) < 1e-12
-                assert abs(log(mine) - log(of_library(several if top else best, some))) < 1e-9
+                assert abs(log(mine) - log(of_library(several if top else best.standings, some))) < 1e-9
 
 
 def of_library(evidence: Standings | Top, some: frozenset[int]) -> float:
@@ -173,8 +178,10 @@ def test_the_evidence_that_one_arm_is_close_to_another_is_the_librarys(seed: int
     total, epsilon, population = int(rng.integers(5, 90)), float(rng.choice([0.02, 0.2])), seed % 3 == 0
     table = table_of(seed % 3, 2, total, rng)
     pairs, counted = Pairs(0, epsilon, 2), Scores(2, np.ones(total), population)
-    scores = [(x, y) for x, y in table.T.tolist()]
-    mine = list(verifier.bets_above(scores, 0 if population else total, -epsilon, 0.9, False))
+    spread = [1.0, 0.3][seed % 2]
+    scores = [(0.2 + spread * x, 0.2 + spread * y) for x, y in table.T.tolist()]
+    total_or_0 = 0 if population else total
+    mine = list(verifier.bets_above(scores, total_or_0, -epsilon * spread, 0.9, False, spread=spread))
     for t in range(1, total + 1):
         counted.count(np.arange(2), table[:, t - 1])
         true = pairs.extend(np.arange(2), counted)
@@ -183,69 +190,93 @@ def test_the_evidence_that_one_arm_is_close_to_another_is_the_librarys(seed: int
         assert abs(log(mine[t]) - log(true[1])) < 1e-9
 
 
+# --- a spread ------------------------------------------------------------------------------------------------------------
+
+
+def test_decisions_with_a_spread_are_valid_and_say_what_they_rest_on() -> None:
+    kinds: Counter[tuple[str, bool]] = Counter()
+    for seed in range(60):
+        result = search(seed, spreads=True)
+        lines = lines_of(result)
+        assert refusal(lines) == ""
+        rests = f"two arms differ by at most {result.problem.spread!r} on every item"
+        assert (rests in lines[-1]["words"]) == ("spread" in lines[0]) == (not result.reason.startswith(KNOWN))
+        kinds[result.reason, "spread" in lines[0]] += 1
+    assert kinds.keys() >= {(reason, True) for reason in ENDS} | {("exact: all scores known", False)}
+
+
+def test_a_spread_as_wide_as_the_range_is_none() -> None:
+    (first, *_), (other, *_) = lines_of(best_of_four(spread=1.0)), lines_of(best_of_four())
+    assert first == other
+
+
+@pytest.mark.parametrize("more", [0.0, 1e-6])
+def test_an_arm_that_can_still_tie_is_not_out(more: float) -> None:
+    """It is behind by the spread on half of the items; on the others it is ahead by the spread, or by a bit less."""
+    order, table = verifier.random_order([1, 2], 20), np.full((2, 20), 0.3)
+    table[0, order[:10]], table[1, order[10:]] = 0.4 + more, 0.4  # 0.4 - 0.3 is more than 0.1 in doubles
+    result = surest.evaluate(table, seed=1, delta=1e-9, simulate=True, spread=0.1 + more)
+    lines = lines_of(result)
+    assert refusal(lines) == ""
+    assert lines[-1]["claim"]["contenders"] == ([0] if more else [0, 1])
+    assert lines[-1]["counted"] == ([11, 11] if more else [20, 20])
+
+
 # --- a mistake in the library's evidence ---------------------------------------------------------------------------------
 
 
-def decisions(path: Path, count: int, **settings: Any) -> list[str]:
+def decisions(count: int, **settings: Any) -> list[str]:
     """What the verifier says of decisions by the library as it is now."""
     rng, said = np.random.default_rng(8), []
     for seed in range(count):
         table = (rng.random((4, 120)) < np.array([[0.7], [0.6], [0.5], [0.5]])).astype(float)
+        table *= 0.8 * settings["spread"] if "spread" in settings else 1.0
         result = surest.evaluate(table, seed=seed, simulate=True, **settings)
-        said.append(refusal(lines_of(decision_on_items(result)), path))
+        said.append(refusal(lines_of(result)))
     return said
 
 
-RACE_MISTAKES = {
-    "the margin forgets an item": ("margin = -lead / left", "margin = -lead / (left + 1)"),
-    "the fixed bets have too large a prior": (
-        "NEVER =",
-        "WEIGHTS = WEIGHTS + np.append(0.2, np.zeros(STEPS))\nNEVER =",
-    ),
-    "an arm is out too early": ("self.threshold = np.full(n, 1 / delta)", "self.threshold = np.full(n, 0.7 / delta)"),
-}
+RACE_MISTAKES, PAIR_MISTAKES = mistakes_of("race, seen in a decision"), mistakes_of("pairs")
+SPREAD_MISTAKES = mistakes_of("spread")
 
 
 @pytest.mark.parametrize("mistake", [*RACE_MISTAKES, *test_race_exact.MISTAKES])
-def test_a_mistake_in_the_evidence_against_an_arm_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_mistake_in_the_evidence_against_an_arm_is_noticed(mistake: str, monkeypatch: Any) -> None:
     own = RACE_MISTAKES.get(mistake)
-    module = test_race_exact.mistaken(mistake) if own is None else mutant(own)
+    module = test_race_exact.mistaken(mistake) if own is None else mutant(*own)
     monkeypatch.setattr("surest.evidence.lists.verdict.Standings", module.Standings)
-    assert any(decisions(tmp_path / "decision.jsonl", 3))
+    assert any(decisions(3))
 
 
 @pytest.mark.parametrize("mistake", test_list_questions_exact.MISTAKES)
-def test_a_mistake_in_the_evidence_against_a_set_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
-    module = mutant_of(item_top, test_list_questions_exact.MISTAKES[mistake])
+def test_a_mistake_in_the_evidence_against_a_set_is_noticed(mistake: str, monkeypatch: Any) -> None:
+    module = mutant_of(item_top, *test_list_questions_exact.MISTAKES[mistake])
     for user in ("surest.evidence.lists.top", "surest.decision.lists"):
         monkeypatch.setattr(f"{user}.Sets", module.Sets)
-    assert any(decisions(tmp_path / "decision.jsonl", 3, top=2))
-
-
-PAIR_MISTAKES = {
-    "the stake includes the current item": (
-        "gain = plain[j] / (s + MEMORY) + 1 - room",
-        "gain = (plain[j] + d) / (s + 1 + MEMORY) + 1 - room",
-    ),
-    "the margin forgets an item": ("unit = left if", "unit = left + 1 if"),
-    "the prior is too large": ("np.append(0.9,", "np.append(1.5,"),
-}
+    assert any(decisions(3, top=2))
 
 
 @pytest.mark.parametrize("mistake", PAIR_MISTAKES)
-def test_a_mistake_in_the_evidence_of_closeness_is_noticed(mistake: str, tmp_path: Path, monkeypatch: Any) -> None:
-    if PAIR_MISTAKES[mistake][0] in source_of(lists):
-        monkeypatch.setattr(item_intervals, "lists", mutant_of(lists, PAIR_MISTAKES[mistake]))
+def test_a_mistake_in_the_evidence_of_closeness_is_noticed(mistake: str, monkeypatch: Any) -> None:
+    if PAIR_MISTAKES[mistake][0][0] in source_of(lists):
+        monkeypatch.setattr(item_intervals, "lists", mutant_of(lists, *PAIR_MISTAKES[mistake]))
     else:
-        pairs = mutant_of(item_intervals, PAIR_MISTAKES[mistake]).Pairs
+        pairs = mutant_of(item_intervals, *PAIR_MISTAKES[mistake]).Pairs
         monkeypatch.setattr("surest.evidence.lists.verdict.Pairs", pairs)
-    assert any(decisions(tmp_path / "decision.jsonl", 12, epsilon=0.2))
+    assert any(decisions(12, epsilon=0.2))
 
 
-def test_without_a_mistake_these_decisions_are_valid(tmp_path: Path) -> None:
-    path = tmp_path / "decision.jsonl"
-    said = decisions(path, 3) + decisions(path, 3, top=2) + decisions(path, 12, epsilon=0.2)
-    assert not any(said)
+@pytest.mark.parametrize("mistake", SPREAD_MISTAKES)
+def test_a_mistake_with_the_spread_is_noticed(mistake: str, monkeypatch: Any) -> None:
+    module = mutant_of(item_verdict, *SPREAD_MISTAKES[mistake])
+    for user in ("surest.algorithms.race", "surest.decision.lists"):
+        monkeypatch.setattr(f"{user}.Verdict", module.Verdict)
+    assert any(decisions(12, spread=0.5, epsilon=0.1))
+
+
+def test_without_a_mistake_these_decisions_are_valid() -> None:
+    assert not any(decisions(3) + decisions(3, top=2) + decisions(12, epsilon=0.2))
+    assert not any(decisions(12, spread=0.5, epsilon=0.1))
 
 
 # --- what there is no decision file for ----------------------------------------------------------------------------------
@@ -291,23 +322,22 @@ def test_imputed_scores_are_told_alike_whoever_ran_the_search(tmp_path: Path) ->
 # --- what is exact, and what is not --------------------------------------------------------------------------------------
 
 
-def test_an_answer_that_is_right_up_to_rounding_says_so(tmp_path: Path) -> None:
+def test_an_answer_that_is_right_up_to_rounding_says_so() -> None:
     """Far less than the range apart: the search takes these for equal, the exact sums do not."""
     table = {"bad": dict.fromkeys(range(20), 100.0), "good": dict.fromkeys(range(20), 900.0)}
-    result, path = surest.evaluate(table, seed=5, bounds=(0, 1e13), simulate=True), tmp_path / "decision.jsonl"
-    lines = lines_of(decision_on_items(result))
-    assert refusal(lines, path) == ""
+    lines = lines_of(surest.evaluate(table, seed=5, bounds=(0, 1e13), simulate=True))
+    assert refusal(lines) == ""
     assert lines[-1]["words"].startswith('"bad" has a mean within 10000.0 of the largest mean of 2 arms')
     assert 'as good, up to 1e-9 of the range: "good"' in lines[-1]["words"]
     lines[-1]["claim"]["within"] = 0.0
     lines[-1]["words"] = surest_verify.sentence(lines[0], lines[-1]["claim"])
-    assert "within 10000.0 of" in refusal(lines, path)
+    assert "within 10000.0 of" in refusal(lines)
 
 
-def test_an_exact_tie_is_told(tmp_path: Path) -> None:
+def test_an_exact_tie_is_told() -> None:
     table = {"a": dict.fromkeys(range(20), 0.3), "b": dict.fromkeys(range(20), 0.3)}
-    lines = lines_of(decision_on_items(surest.evaluate(table, seed=5)))
-    assert refusal(lines, tmp_path / "d.jsonl") == ""
+    lines = lines_of(surest.evaluate(table, seed=5))
+    assert refusal(lines) == ""
     assert lines[-1]["words"].startswith('"a" has the largest mean of 2 arms on these 20 items; as good, up to 1e-9 of')
 
 

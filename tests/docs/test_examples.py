@@ -62,7 +62,7 @@ def test_shared_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     out = printed("shared_study.py", capsys, monkeypatch)
     assert "annealing is the best solver: certified True, after 58 runs" in out
     runs = [int(number) for number in re.findall(r"worker \d: (\d+) runs", out)]
-    assert (len(runs), sum(runs), min(runs) > 0) == (2, 58, True)
+    assert (len(runs), sum(runs)) == (2, 58)
 
 
 def test_prompt_on_questions_goes_on_after_a_kill(tmp_path: Path) -> None:

@@ -29,11 +29,6 @@ def without_seconds(text: str) -> str:
     return re.sub(r"\b\d+(\.\d+)? s\b", "… s", tidy(text))
 
 
-def test_there_is_one_for_each_kind_of_user() -> None:
-    there = " ".join(page.stem for page in TUTORIALS)
-    assert there == "ab-test champion games judges language-models notebook pay shell simulation"
-
-
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_what_is_printed_stands_on_the_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

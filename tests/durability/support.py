@@ -73,7 +73,9 @@ def rewards_of(study: Study) -> list[float]:
 
 def undisturbed(study: Study, rewards: list[float]) -> Session:
     """A run in memory, told the same rewards one after the other: what a study must come to whatever happened to it."""
-    session = study.settings.session([arm.label for arm in study._arms if arm.added_at == 0], record=True)
+    with study.store.reading() as log:
+        first = [arm.label for arm in log.read_arms(study.id) if arm.added_at == 0]
+    session = study.settings.session(first, record=True)
     for reward in rewards:
         (ticket,) = session.ask()
         session.tell(ticket.id, reward)

@@ -78,14 +78,6 @@ def test_two_workers_go_on_with_it_and_a_third_sees_what_they_see(tmp_path: Path
     assert len(third.result(history=True).history) > 1
 
 
-def test_it_is_exported_and_imported_again(storage: str, tmp_path: Path) -> None:
-    go_on(open_study(storage, "old"), 1)
-    document = json.dumps(open_study(storage, "old").export())
-    other = f"sqlite:///{tmp_path}/other.db"
-    import_study(other, document)
-    assert open_study(other, "old").status().told == 101
-
-
 def test_a_request_that_leaves_arms_out_is_refused(tmp_path: Path) -> None:
     document = json.loads(DOCUMENT)
     document["requests"], document["tickets"] = document["requests"][:1], document["tickets"][:4]

@@ -14,6 +14,7 @@ import pytest
 import support
 from support import reward_at
 
+from asking import feed
 from surest.errors import StorageError, TicketError, UsageError
 from surest.search.call import seed_of, ticket_seed
 from surest.search.session import Session
@@ -36,7 +37,7 @@ def expected() -> list[tuple[str, list[float]]]:
         for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
             rewards += [reward_at(ARMS * place + arm) for place in range(taken[arm], taken[arm] + times)]
             taken[arm] += times
-        session.feed(np.array(rewards))
+        feed(session, np.array(rewards))
     return support.transcript(session)
 
 

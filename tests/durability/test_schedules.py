@@ -11,10 +11,11 @@ import pytest
 import support
 from support import reward_at
 
+from asking import feed
 from surest.errors import TicketError
 from surest.search.session import Session
 from surest.search.tickets import Ticket
-from surest.study import memory
+from surest.study import sql
 from surest.study.memory import MemoryStore
 from surest.study.study import Study, open_study
 from surest.study.telling import Ask, Tell, carry_out
@@ -27,8 +28,9 @@ NAMES = ("ann", "bob", "cid")
 class Schedule:
     """Workers who do anything that is allowed, and what must hold whatever they do."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.chance, self.now = random.Random(seed), 0.0
+        monkeypatch.setattr(sql, "time", SimpleNamespace(time=lambda: self.now))
         self.asked = {"algorithm": support.QUEUES_ENTRY.name, "workers": self.chance.choice([2, 4, 30]), "seed": seed}
         self.store, self.happened = MemoryStore(), Counter[str]()
         self.studies = [open_study(self.store, "s", ARMS, lease_seconds=LEASE, **self.asked)]
@@ -119,14 +121,13 @@ class Schedule:
             for arm in np.repeat(session.running.request.arms, session.running.request.times).tolist():
                 replies.append(rewards[ARMS * counted[arm] + arm])
                 counted[arm] += 1
-            session.feed(np.array(replies))
+            feed(session, np.array(replies))
         return support.transcript(session)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_schedule_counts_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = Schedule(seed)
-    monkeypatch.setattr(memory, "time", SimpleNamespace(time=lambda: schedule.now))
+    schedule = Schedule(seed, monkeypatch)
     while not schedule.studies[-1].finished:
         for _ in range(20):
             schedule.step()

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from asking import feed
 from surest.algorithms import DEFAULT
 from surest.search.session import Session
 from surest.study.following import next_request
@@ -26,7 +27,7 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
             told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
             rows = enumerate(zip(arms.tolist(), told.tolist(), strict=True), position)
             tickets += [StoredTicket(i, arm, None, reward, worker="w", told=2.0) for i, (arm, reward) in rows]
-            session.feed(told)
+            feed(session, told)
             position += len(arms)
         log.add_tickets(study.id, tickets)
     return position

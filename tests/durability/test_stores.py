@@ -2,38 +2,42 @@
 
 from collections.abc import Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from surest.study.log import Event, Store, StoredTicket
-from surest.study.memory import MemoryLog, MemoryStore
+from surest.search.loading import module_of_file
+from surest.study.log import Event, StoredTicket
+from surest.study.memory import MemoryStore as InMemory
 from surest.study.sql import SqlStore
-from surest.study.study import open_study
 from surest.testing.stores import CHECKS, check_store
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "memory_store.py"
+example: Any = module_of_file(str(EXAMPLE), "an example")
+MemoryLog, MemoryStore = example.MemoryLog, example.MemoryStore
 
 
 def test_sql_stores_do_what_a_store_must(storage: str) -> None:
     assert len(check_store(lambda: SqlStore(storage))) == len(CHECKS)
 
 
-def test_the_store_in_memory_does_too() -> None:
-    store = MemoryStore()
+@pytest.mark.parametrize("make", [InMemory, MemoryStore])
+def test_stores_in_memory_do_too(make: Any) -> None:
+    store = make()
     assert len(check_store(lambda: store)) == len(CHECKS)
 
 
-def broken_cells(self: MemoryLog, study: int, tickets: Sequence[StoredTicket]) -> None:
+def broken_cells(self: Any, study: int, tickets: Sequence[StoredTicket]) -> None:
     self._changed(study).cells.clear()
     whole_add(self, study, tickets)
 
 
-def uncounted(self: MemoryLog, study: int, events: Sequence[Event]) -> None:
+def uncounted(self: Any, study: int, events: Sequence[Event]) -> None:
     self._changed(study).events.extend(events)
 
 
-def unexpired(
-    self: MemoryLog, study: int, *some: int, open_by: float | None = None, **given: Any
-) -> list[StoredTicket]:
+def unexpired(self: Any, study: int, *some: int, open_by: float | None = None, **given: Any) -> list[StoredTicket]:
     return whole_read(self, study, *some, open_by=None if open_by is None else inf, **given)
 
 
@@ -57,13 +61,3 @@ def test_a_store_that_breaks_a_promise_is_found_out(
     store = MemoryStore()
     with pytest.raises(AssertionError, match=said):
         check_store(lambda: store)
-
-
-@pytest.mark.parametrize("storage", ["memory:", MemoryStore()])
-def test_a_study_in_memory_runs_to_its_end(storage: str | Store) -> None:
-    study = open_study(storage, "in memory", ["a", "b"], 0.1, seed=1, batch=20)
-    while not study.finished:
-        for ticket in open_study(storage, "in memory").ask(7):
-            study.tell(ticket.id, float(ticket.label == "b"))
-    assert study.result().best == "b"
-    assert study.export()["tickets"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from asking import feed
 from surest.evidence.pulls.apart import shortfalls
 from surest.evidence.pulls.betting import above, below
 from surest.evidence.pulls.digest import Digests
@@ -70,7 +71,7 @@ def test_once_arms_were_added_nothing_is_said_of_all_arms_together() -> None:
     session, rng = Session(["a", "b"], reserve=0.1, seed=1), np.random.default_rng(1)
     for grown in (False, True):
         while session.running.pulls < (400 if grown else 200):
-            session.feed((rng.random(session.running.request.total) < 0.5).astype(float))
+            feed(session, (rng.random(session.running.request.total) < 0.5).astype(float))
         result = session.result()
         assert len(result.contenders or ()) == len(session.labels)
         assert (result.apart is None, result.lead_bounds is None) == (grown, grown)

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from statistical.race_mutants import mutant_of
+from statistical.race_mutants import mistakes_of, mutant_of
 from surest.errors import UsageError
 from surest.evidence.lists import bars as item_bars
 from surest.evidence.lists import top as item_top
@@ -47,28 +47,12 @@ def test_the_mean_wealth_against_a_right_set_is_at_most_one(delta: float) -> Non
     assert max(means) > 0.9  # near the bound: a rule that never bets would pass
 
 
-MISTAKES = {
-    "the opponent is a member": ("while inside[first] == 1:", "while first < 0:"),
-    "the pair is chosen with the item's own scores": (
-        'order = play[np.argsort(-scores.sums[play], kind="stable")]\n        weakest, strongest = self._boundary(order)\n'
-        "        factors",
-        'order = play[np.argsort(-(scores.sums + row)[play], kind="stable")]\n'
-        "        weakest, strongest = self._boundary(order)\n        factors",
-    ),
-    "the margin includes the item": (
-        "lead = scores.sums[o] - scores.sums[j]",
-        "lead = scores.sums[o] + values[o] - scores.sums[j] - values[j]",
-    ),
-    "the stake includes the item": (
-        "gain = (scores.plain[o] - scores.plain[j])",
-        "gain = (scores.plain[o] + values[o] - scores.plain[j] - values[j])",
-    ),
-}
+MISTAKES, BAR_MISTAKES = mistakes_of("the best arms"), mistakes_of("bars")
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_bet_against_a_set_that_knows_too_much_is_noticed(mistake: str) -> None:
-    rng, module = np.random.default_rng(2), mutant_of(item_top, MISTAKES[mistake])
+    rng, module = np.random.default_rng(2), mutant_of(item_top, *MISTAKES[mistake])
     tables = [with_the_best_first(rng.integers(0, 2, (4, 4)).astype(float)) for _ in range(6)]
     assert max(mean_wealth_against_the_first(table, 2, 0.05) for table in tables) <= 1 + 1e-9
     assert max(mean_wealth_against_the_first(table, 2, 0.05, module) for table in tables) > 1.02
@@ -108,17 +92,10 @@ def test_the_mean_wealth_of_a_wrong_claim_is_at_most_one_and_the_largest_so_far_
     assert nearest > 0.9
 
 
-BAR_MISTAKES = {
-    "the margin includes the item": ("(total * bar - sums[j])", "(total * bar - sums[j] - values[j])"),
-    "the stake includes the item": ("((plain[j] - t * bar)", "((plain[j] + values[j] - t * bar)"),
-    "the list is taken for longer than it is": ("- sums[j]) / (total - used)", "- sums[j]) / (total - used + 1)"),
-}
-
-
 @pytest.mark.parametrize("mistake", BAR_MISTAKES)
 def test_a_bet_on_a_claim_that_knows_too_much_is_noticed(mistake: str) -> None:
     values = np.array([[1.0, 0, 1, 0, 0], [1.0, 1, 0, 1, 0]])
-    module = mutant_of(item_bars, BAR_MISTAKES[mistake])
+    module = mutant_of(item_bars, *BAR_MISTAKES[mistake])
     worst = [mean_claims(values[[j]], (values[j].mean(),) * 2, (0.0, 1.0), module)[0].max() for j in range(2)]
     assert max(worst) > 1.02
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from statistical.list_tables import played
-from statistical.race_mutants import mutant
+from statistical.race_mutants import mistakes_of, mutant
 from surest.evidence.lists import race as items
 from surest.evidence.lists.scores import Pairs, Scores
 
@@ -101,29 +101,8 @@ def test_the_mean_wealth_of_a_pair_is_at_most_one_where_the_regret_is_larger_tha
     assert checked > 20
 
 
-MISTAKES = {
-    "the margin includes the current item": (
-        CURRENT_IN_MARGIN,
-        ("lead = sums[o] - sums[j]\n", "lead = sums[o] + now[o] - sums[j] - now[j]\n"),
-    ),
-    "the stake includes the current item": (
-        CURRENT_IN_STAKE,
-        (
-            "gain = (plain[o] - plain[j]) / (t + shrink) - margin",
-            "gain = (plain[o] + now[o] - plain[j] - now[j]) / (t + 1 + shrink) - margin",
-        ),
-    ),
-    "the leader is taken after the item": (
-        LEADER_AFTERWARDS,
-        ("for k in range(len(top)):\n        o = top[k]\n", "for o in leading_now(sums + now):\n        k = 0\n"),
-    ),
-    "the best arm on the item is the opponent": (
-        LEADER_AFTERWARDS,
-        ("for k in range(len(top)):\n        o = top[k]\n", "for o in leading_now(now):\n        k = 0\n"),
-    ),
-}
-
-
+MISTAKES = mistakes_of("race, seen over all orders")
+SHOWN_BY = dict(zip(MISTAKES, [*TABLES, LEADER_AFTERWARDS], strict=True))
 ANY_OPPONENT = (  # cross products with any arm, so that anybody can be an opponent
     ("cross[where[i], opponents[k]]", "all_products[opponents[i], opponents[k]]"),
     ("- cross[where[i], j] - cross[where[k], j]", "- all_products[opponents[i], j] - all_products[opponents[k], j]"),
@@ -136,14 +115,14 @@ def mistaken(mistake: str) -> ModuleType:
         ("def bets_against(\n    j: int,", "def bets_against(\n    now: FloatArray, j: int,"),
         ("bets_against(j, top", "bets_against(values, j, top"),
     )
-    module = mutant(MISTAKES[mistake][1], *known, *ANY_OPPONENT)
+    module = mutant(*MISTAKES[mistake], *known, *ANY_OPPONENT)
     _with_all_products(module)
     return module
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_bet_that_knows_the_item_is_noticed(mistake: str) -> None:
-    table, module, sound = MISTAKES[mistake][0], mistaken(mistake), mutant(*ANY_OPPONENT)
+    table, module, sound = SHOWN_BY[mistake], mistaken(mistake), mutant(*ANY_OPPONENT)
     _with_all_products(sound)
     assert max(best_wealths(table, 0.05, sound)) <= 1 + 1e-9
     assert max(best_wealths(table, 0.05, module)) > 1.02

@@ -131,19 +131,6 @@ def exported(place: Path) -> bytes:
     return json.dumps(study.export()).encode()
 
 
-@slow_ones
-@given(changes=edits)
-def test_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
-    check_export(place, changes)
-
-
-@pytest.mark.slow
-@settings(slow_ones, max_examples=1000)
-@given(changes=edits)
-def test_many_json_exports(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
-    check_export(place, changes)
-
-
 def check_export(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
     storage = f"sqlite:///{place}/imports.db"
     open_study(storage, "other", 2, 0.1, algorithm="naive-best-arm")
@@ -154,6 +141,10 @@ def check_export(place: Path, changes: list[tuple[str, int, bytes]]) -> None:
         assert {study.name for study in list_studies(storage)} == before
     else:
         open_study(storage, name).session()
+
+
+test_json_exports = slow_ones(given(changes=edits)(check_export))
+test_many_json_exports = pytest.mark.slow(settings(slow_ones, max_examples=1000)(given(changes=edits)(check_export)))
 
 
 def documents() -> list[Any]:
@@ -254,19 +245,6 @@ def run(arguments: list[str]) -> tuple[int, str]:
     return int(left.value.code or 0), err.getvalue()
 
 
-@settings(slow_ones, max_examples=100)
-@given(arguments=lines)
-def test_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
-    check_line(place, monkeypatch, arguments)
-
-
-@pytest.mark.slow
-@settings(slow_ones, max_examples=1000)
-@given(arguments=lines)
-def test_many_command_lines(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
-    check_line(place, monkeypatch, arguments)
-
-
 def check_line(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.chdir(place)
     monkeypatch.setenv("SUREST_STORAGE", "sqlite:///lines.db")
@@ -282,3 +260,7 @@ def check_line(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str
         assert errors
         with contextlib.suppress(SurestError):
             assert state(open_study("sqlite:///lines.db", "s")) == before
+
+
+test_command_lines = settings(slow_ones, max_examples=100)(given(arguments=lines)(check_line))
+test_many_command_lines = pytest.mark.slow(settings(slow_ones, max_examples=1000)(given(arguments=lines)(check_line)))

@@ -16,8 +16,8 @@ from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import bets, certificates, crowds, differences, digests, lists, pairs, philox, sampling
 from surest.kernels.constants import STEPS
-from surest.lab.kernels import divergence, rivals, rules
-from surest.lab.kernels.constants import ASKED
+from surest.kernels.lab import divergence, rivals, rules
+from surest.kernels.lab.constants import ASKED
 
 
 def bits(value: Any) -> Any:
@@ -135,7 +135,17 @@ def on_lists(seed: int) -> None:
                 features, room = rng.random((int(total), size)), np.eye(size, size + 1)
                 for start in range(0, 60, 8):
                     given = max(start - 8, 0), start, min(start + 8, 60)
-                    tell(lists.predict, path, *given, baseline, features, room, np.empty((size, size + 1)), told)
+                    tell(
+                        lists.predict,
+                        path,
+                        *given,
+                        baseline,
+                        baseline * rng.integers(0, 2),
+                        features,
+                        room,
+                        np.empty((size, size + 1)),
+                        told,
+                    )
             tell(lists.bet_above, path, told, 0, total, mean, 20.0, lean, 0.3, np.empty(6 + 2 * STEPS))
         tell(lists.interval, np.abs(path), np.ones(60), total, 0.1, np.empty(60))
     n, t = 4, int(rng.integers(1, 30))

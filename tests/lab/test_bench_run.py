@@ -12,7 +12,7 @@ from surest.core.protocol import Answer, Pull, Statistic
 from surest.errors import UsageError
 from surest.lab.bench import run as bench_run
 from surest.lab.bench.record import benchmark, name_of
-from surest.lab.bench.run import PATIENCE, Case, cases, order_of, replicate, replications, seed_of, usual_runs
+from surest.lab.bench.run import PATIENCE, Case, cases, replicate, replications, seed_of, usual_runs
 from surest.lab.bench.suites import Instance, instances_of
 from surest.lab.bench.tables import chance, rows_of
 from surest.search.simulate import simulate
@@ -41,17 +41,6 @@ def test_a_seed_depends_on_all_that_it_should_and_is_pinned():
     seeds = {seed_of(0, base, 0), seed_of(1, base, 0), seed_of(0, base, 1), *(seed_of(0, case, 0) for case in others)}
     assert len(seeds) == 7
     assert seed_of(0, base, 0) == 234221380297293
-
-
-@pytest.mark.parametrize("name", ["lucb", "track-and-stop-heuristic"])
-def test_machine_code_and_generator_agree(name):
-    case = Case(EASY, name, 0.1, budget=3000)
-    done = replicate(case, 5, 0)
-    seed = seed_of(5, case, 0)
-    order = order_of(seed, 3)
-    slow = simulate(bench_run._procedure(case, seed), EASY.arms.reordered(order).simulate(seed), budget=3000)
-    assert (done.pulls, [done.per_arm[i] for i in order]) == (slow.pulls, slow.pulls_per_arm.tolist())
-    assert done.arm == order[slow.value.arm]
 
 
 def test_an_algorithm_that_always_names_its_first_arm_is_right_by_chance_only(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 import surest
 from surest.errors import UsageError
-from surest.report.pictures import heat_map, pictures_of
+from surest.report.pictures import pictures_of
 from surest.result.duels import wins_note
 
 LABELS = ["good", "<b>&bad", "worse"]
@@ -22,11 +22,10 @@ def result() -> surest.Result:
 
 
 def test_the_heat_map_is_in_the_order_found(result: surest.Result) -> None:
-    drawn = heat_map(result)
-    assert [label for _, _, label, _ in drawn.labels] == LABELS
-    assert ([chosen for *_, chosen in drawn.labels], len(drawn.squares)) == ([True, False, False], 6)
-    assert all(square.told for square in drawn.squares)
-    assert drawn.squares[0].won > 0 > drawn.squares[2].won
+    drawn = pictures_of(result)[0].drawn
+    assert (drawn.labels, drawn.chosen) == (LABELS, {LABELS[0]})
+    assert all(told for i, row in enumerate(drawn.cells) for j, (_, told) in enumerate(row) if i != j)
+    assert drawn.cells[0][1].share > 0.5 > drawn.cells[1][0].share
     assert pictures_of(result)[0].heading == "Who beats whom"
     assert "3 of 3 pairs are told apart" in wins_note(result)
 

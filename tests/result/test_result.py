@@ -9,8 +9,6 @@ from rich.console import Console
 
 import surest
 from surest.arms.finite import bernoulli
-from surest.core.protocol import Status
-from surest.core.scale import Scale
 from surest.result.data import Result
 from surest.result.table import ArmRow, ArmTable
 from surest.result.words import at_most
@@ -26,11 +24,6 @@ def test_rich_prints_the_same_words(decided: Result) -> None:
     console.print(decided)
     printed = [line.rstrip() for line in console.export_text().rstrip().splitlines()]
     assert printed == str(decided).splitlines()
-
-
-def test_an_algorithm_without_a_status_claims_nothing() -> None:
-    result = surest.identify(bernoulli([0.5, 0.1]), 0.05, seed=1, budget=10_000, algorithm="naive-best-arm")
-    assert (result.intervals, math.isnan(result.arms[0].low), result.reason) == (None, True, "budget spent")
 
 
 @pytest.mark.parametrize("value", [1e-9, 0.0121, 0.1, 0.9949, 0.996, 12.34, 99.6])
@@ -55,26 +48,6 @@ def test_bounds_change_the_units_and_nothing_else(bounds: tuple[float, float]) -
             assert ours == pytest.approx(low + theirs * (high - low))
         assert result.epsilon_certified == pytest.approx(plain.epsilon_certified * (high - low))
         assert result.achieved_delta == pytest.approx(plain.achieved_delta, rel=1e-6)
-
-
-def test_callables_and_a_session_report_in_units() -> None:
-    rng = np.random.default_rng(1)
-    result = surest.identify([lambda: rng.integers(1, 6), lambda: 1 + (rng.random() < 0.2)], bounds=(1, 5), seed=1)
-    assert result.best == "0"
-    assert 2 < result.means[0] < 4
-    assert all(1 <= row.low <= row.mean <= row.high <= 5 for row in result.arms)
-    session = surest.Session(2, bounds=(1, 5))
-    while not session.finished and session.running.pulls < 400:
-        for ticket in session.ask(8):
-            session.tell(ticket.id, 4 if ticket.arm else 2)
-    status = session.status()
-    assert status.leader == 1
-    assert status.intervals[0][1] > 2.3
-    assert status.epsilon_certified == session.result().epsilon_certified
-
-
-def test_units_leave_what_is_not_known() -> None:
-    assert Scale(2, 4).status(Status(leader=1)) == Status(leader=1)
 
 
 def test_the_table_is_a_sequence(decided: Result) -> None:

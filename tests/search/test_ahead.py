@@ -17,7 +17,7 @@ from surest.core.procedure import Running
 from surest.core.protocol import Pull, Statistic
 from surest.errors import ContractError, TicketError
 from surest.search.call import seed_of
-from surest.search.desk import SessionDesk
+from surest.search.desk import Desk
 from surest.search.executor import keep_busy
 from surest.search.session import Session, Ticket
 from surest.search.tickets import SPARE
@@ -59,7 +59,7 @@ def test_the_transcript_does_not_depend_on_timing_or_on_what_is_evaluated_before
         session = Session(4, 0.05, workers=8, seed=3, record=True)
         rng = np.random.default_rng(order)
         draw = lambda t, rng=rng: (rng.lognormal(0, 1), reward(t, 3))  # noqa: E731
-        Workers(8, draw).work(SessionDesk(session))
+        Workers(8, draw).work(Desk(session))
         found.append(transcript(session.running))
         assert session.evaluations >= session.running.pulls
         assert session.health == {}  # what runs at the end is not needed, and was not interrupted
@@ -78,7 +78,7 @@ def test_idle_workers_evaluate_what_nobody_has_asked_for_and_the_transcript_is_t
         return draws.timed(ticket)
 
     workers = Workers(16, timed)
-    workers.work(SessionDesk(session))
+    workers.work(Desk(session))
     assert workers.utilisation(0.0) == pytest.approx(1)
     assert max(beyond) > 16  # else this has tested nothing
     assert session.evaluations > session.running.pulls
@@ -101,8 +101,6 @@ def test_idle_workers_go_ahead_so_far_and_no_further() -> None:
         session.tell(slowest.id + 2 * 4 * SPARE, 1.0)
     with pytest.raises(TicketError, match=r"was already told 1\.0"):
         session.tell(slowest.id + 2, 0.0)
-    with pytest.raises(TicketError, match="rewards at once"):
-        session.feed(np.ones(4))
     session.tell(slowest.id, 1.0)
     assert session.running.pulls > 50  # what had waited counts at once
 
@@ -138,23 +136,8 @@ def test_without_workers_nothing_is_announced_and_one_worker_is_the_same() -> No
 def test_a_budget_is_not_exceeded_by_what_is_evaluated_beforehand() -> None:
     session = Session(4, 0.001, workers=8, seed=3, budget=100)
     workers = Workers(8, lambda t: (1.0, reward(t, 3)))
-    workers.work(SessionDesk(session))
+    workers.work(Desk(session))
     assert 90 <= session.evaluations == len(workers.busy) <= 100
-
-
-def test_failed_tickets_of_announced_requests_are_handed_out_again() -> None:
-    session = Session(4, 0.05, workers=4, seed=3)
-    first = session.ask(100)
-    session.tell_all(first[:8], [1.0] * 8)
-    later = session.ask(100)
-    assert 4 < len(later) <= window(4, 8)  # a round of four arms, the leader twice
-    session.fail(later[-1].id)
-    assert session.pending == len(later) - 1
-    for ticket in later[:-1]:
-        session.tell(ticket.id, reward(ticket, 3))
-    assert later[-1] in session.ask(100)
-    session.tell(later[-1].id, 1.0)
-    assert session.evaluations == 8 + len(later)
 
 
 def test_what_was_announced_must_follow() -> None:
@@ -212,7 +195,7 @@ def test_workers_are_busy_and_few_pulls_are_added() -> None:
         rng, rewards = np.random.default_rng(seed), Drawn(seed)
         session = Session(4, 0.05, seed=seed, **keep_busy("wager", 8, {}))
         workers = Workers(8, lambda t, rng=rng, rewards=rewards: (rng.uniform(0.05, 0.15), rewards(t)))
-        workers.work(SessionDesk(session))
+        workers.work(Desk(session))
         busy.append(workers.utilisation(0.3))
         pulls.append(session.running.pulls)
         one.append(answered(Session(4, 0.05, seed=seed), Drawn(seed)).running.pulls)

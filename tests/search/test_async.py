@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
@@ -104,18 +103,3 @@ def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(abandoned())
     assert len(ends) == 2 + 3
-
-
-def test_async_arms_are_kept_in_a_study(tmp_path: Path) -> None:
-    kept = {"storage": f"sqlite:///{tmp_path}/studies.db", "name": "prompts", "history": True}
-    calls = []
-
-    async def judged(quality: float) -> float:
-        calls.append(quality)
-        return quality
-
-    arms = {1: lambda: judged(0.1), "two": lambda: judged(0.9)}
-    result = asyncio.run(surest.aidentify(arms, **kept))
-    assert (result.best, result.certified, bool(result.history)) == ("two", True, True)
-    before = len(calls)
-    assert (asyncio.run(surest.aidentify(arms, **kept)).evaluations, len(calls)) == (result.evaluations, before)

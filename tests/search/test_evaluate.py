@@ -20,7 +20,6 @@ import pytest
 import surest
 from calling import ran
 from surest import aevaluate, evaluate
-from surest.errors import SurestError
 from surest.result.data import Result
 from waiting import until
 
@@ -83,12 +82,6 @@ def test_every_form_of_a_table_gives_the_same(form: str, tmp_path: Path, referen
 def test_an_array_has_numbers_as_labels(reference: Result) -> None:
     result = evaluate(TABLE, seed=3, simulate=True)
     assert (result.best, result.evaluations, result.labels) == (0, reference.evaluations, (0, 1, 2))
-
-
-def test_columns_may_have_other_names(reference: Result) -> None:
-    frame = pd.DataFrame(LONG, columns=["model", "question", "score"])
-    named = {"arm": "model", "item": "question", "value": "score"}
-    same(evaluate(frame, seed=3, columns=named, simulate=True), reference)
 
 
 def test_functions_and_labels_evaluate_no_cell_twice(reference: Result) -> None:
@@ -214,21 +207,6 @@ def test_repeats_are_averaged() -> None:
 
 async def _async_one(item: Any) -> float:
     return 1.0
-
-
-def test_a_failure_is_an_error_or_counts_as_stated() -> None:
-    def fragile(arm: str, item: int) -> float:
-        if arm == "b" and item % 2:
-            raise RuntimeError("no answer")
-        return 0.9
-
-    with pytest.raises((SurestError, RuntimeError), match="no answer"):
-        evaluate(["a", "b"], range(60), score=fragile, seed=1, retries=0)
-    result = evaluate(["a", "b"], range(60), score=fragile, seed=1, retries=0, on_failure=0.0)
-    assert (result.best, result.certified) == ("a", True)
-    assert {item % 2 for item, value in result.table["b"].items() if value == 0} == {1}
-    assert result.health is not None
-    assert result.health["b"]["imputed"] > 0
 
 
 @pytest.mark.parametrize("how", ["table", "functions", "study", "async"])

@@ -7,7 +7,7 @@ import pytest
 
 from simulated_workers import Workers
 from surest.core.protocol import FloatArray
-from surest.search.desk import SessionDesk
+from surest.search.desk import Desk
 from surest.search.session import Session, Ticket
 
 
@@ -29,7 +29,7 @@ def raced(table: FloatArray, workers: int, seed: int) -> tuple[Session, int]:
         return (0.1 + 0.9 * score) * (0.5 + chance.random()), score
 
     crew = Workers(workers, draw)
-    crew.work(SessionDesk(session))
+    crew.work(Desk(session))
     return session, len(crew.busy)
 
 

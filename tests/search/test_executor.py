@@ -14,12 +14,12 @@ import pytest
 import surest
 from arms_for_workers import ARMS, MIDDLE, Killing, high, leave, low, middle
 from asking import transcript
-from surest.errors import EvaluationError, RewardError, Stop, TicketError, UsageError
+from surest.errors import EvaluationError, RewardError, TicketError, UsageError
 from surest.result.data import Result
 from surest.search.call import ticket_seed
-from surest.search.desk import SessionDesk
+from surest.search.desk import Desk
 from surest.search.executor import drive
-from surest.search.session import Session, Ticket
+from surest.search.session import Session
 from waiting import PATIENCE, until
 
 BATCH = 128
@@ -174,7 +174,7 @@ def test_a_session_whose_tickets_others_hold_is_refused() -> None:
         session = Session(2)
         session.ask(100)
         with pytest.raises(TicketError, match="handed out to others"):
-            drive(SessionDesk(session), lambda ticket: (float,), pool, 16)
+            drive(Desk(session), lambda ticket: (float,), pool, 16)
 
 
 def test_after_an_error_nothing_more_is_started() -> None:
@@ -204,21 +204,6 @@ def test_on_request_is_called_before_each_request_and_while_nothing_is_done() ->
         result = run(pool, ARMS | {"low": slow}, on_request=lambda running: rounds.append(running.rounds))
     assert (rounds, set(rounds)) == (sorted(rounds), set(range(result.rounds)))
     assert rounds.count(0) >= 4
-
-
-def test_the_hook_and_an_arm_may_stop_the_run() -> None:
-    def stop(running: object) -> None:
-        if running.rounds == 2:
-            raise Stop("enough")
-
-    def arm(seed: int) -> float:
-        raise Stop("seen enough")
-
-    with ThreadPoolExecutor(2) as pool:
-        result = run(pool, on_request=stop)
-        assert (result.certified, result.reason, result.rounds) == (False, "enough", 2)
-        result = run(pool, ARMS | {"low": arm}, on_request=lambda running: None)
-        assert (result.certified, result.reason, result.pulls) == (False, "seen enough", 0)
 
 
 def test_a_broken_pool_is_replaced_where_a_function_makes_pools(
@@ -287,16 +272,3 @@ def test_no_two_tickets_share_a_seed() -> None:
     assert len(seeds) == 50_000
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert seeds != {ticket_seed(2**32 - 2, ticket) for ticket in range(50_000)}
-
-
-def test_a_ticket_is_all_that_the_work_is_made_from() -> None:
-    session = Session(["a", "b"], 0.1, batch=4)
-    seen: list[Ticket] = []
-
-    def work(ticket: Ticket) -> tuple[object, ...]:
-        seen.append(ticket)
-        return lambda: float(ticket.label == "b"), *()
-
-    with ThreadPoolExecutor(2) as pool:
-        drive(SessionDesk(session), work, pool, in_flight=4)
-    assert (session.result().best, [ticket.id for ticket in seen]) == ("b", list(range(session.running.pulls)))

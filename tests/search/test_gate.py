@@ -5,12 +5,13 @@ import json
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import surest
 from asking import answered
@@ -34,6 +35,68 @@ def in_order(seed: str, scores: dict[str, float], count: int) -> dict[str, float
     items = [str(item) for _, item in surest.gate(OLD, {}, 0.1, seed=seed).wanted]
     assert sorted(items) == sorted(OLD)
     return {item: scores[item] for item in items[:count]}
+
+
+OLDER = {f"v{k}": {item: 1 - value if RNG.random() < 0.1 else value for item, value in NEW.items()} for k in range(3)}
+HALF = dict(list(OLD.items())[: N // 2])
+MOST = dict(list(OLD.items())[:280])
+LACKS = {item: value for item, value in NEW.items() if item not in ("q3", "q5")} | {"new item": 1.0}
+OPPOSITE = {item: 1 - value for item, value in OLD.items()}
+CASES: dict[str, Callable[[], surest.Gate]] = {
+    # A loss of exactly the margin is allowed; .4 − .3 is more than .1 in floating point, and counts as .1.
+    **{
+        f"a loss of {loss} from {high:.2g}, margin {margin}": partial(surest.gate, [high] * 30, [low] * 30, margin)
+        for loss, margin in ((0.0, 0.0), (0.1, 0.1), (0.1, 0.09), (0.1, 0.0))
+        for high, low in ((0.9, 0.9 - loss), (0.3 + loss, 0.3))
+    },
+    "equal within the loss": lambda: surest.gate([0.4] * 30, [0.3] * 30, equivalent=0.1),
+    "equal within the gain": lambda: surest.gate([0.3] * 30, [0.4] * 30, equivalent=0.1),
+    "equal scores": lambda: surest.gate(OLD, OLD),
+    "equal scores, half of them": lambda: surest.gate(OLD, in_order("a", OLD, N // 2), seed="a"),
+    "equal scores, half of them, with a margin": lambda: surest.gate(OLD, in_order("a", OLD, N // 2), 0.05, seed="a"),
+    "whatever is missing, it passes": lambda: surest.gate(OLD, MOST, 0.2),
+    "whatever is missing, it fails": lambda: surest.gate(OLD, dict.fromkeys(MOST, 0.0), 0.2),
+    "a new item": lambda: surest.gate(OLD, {**NEW, "new item": 1.0}),
+    "items that one side lacks": lambda: surest.gate(OLD, LACKS),
+    "items that both have": lambda: surest.gate(OLD, LACKS, common=True),
+    "a list of items": lambda: surest.gate(HALF, HALF, 0.1, items=list(OLD), seed=1),
+    "a number of items": lambda: surest.gate(HALF, HALF, 0.1, items=N, shuffled=True),
+    "a number of items, all known": lambda: surest.gate(HALF, HALF, items=N // 2),
+    "a population": lambda: surest.gate(OLD, OLD, 0.1, target="population"),
+    "a population, without a margin": lambda: surest.gate(OLD, OLD, target="population"),
+    "a population with a gap": lambda: surest.gate(OLD, {**OLD, "q7": math.nan}, 0.1, target="population"),
+    "a series": lambda: surest.gate(pd.Series(OLD), pd.Series(WORSE), 0.03),
+    "a frame": lambda: surest.gate(
+        *(pd.DataFrame({"item": [*row], "value": [*row.values()]}) for row in (OLD, WORSE)), 0.03
+    ),
+    "a list": lambda: surest.gate([*OLD.values()], [*WORSE.values()], 0.03),
+    "an array": lambda: surest.gate(np.array([*OLD.values()]), np.array([*WORSE.values()]), 0.03),
+    "names that need escapes": lambda: surest.gate("a|b", "<c>", 0.05, table={"a|b": OLD, "<c>": WORSE}),
+    "nothing": lambda: surest.gate(OLD, {}),
+    "the same": lambda: surest.gate(OLD, OLD, equivalent=0.05),
+    "not the same": lambda: surest.gate(OLD, WORSE, equivalent=0.05),
+    "better is not the same": lambda: surest.gate(WORSE, OLD, equivalent=0.05),
+    "the same, early": lambda: surest.gate(OLD, OLD.get, equivalent=0.05, seed=1),
+    "not the same, early": lambda: surest.gate(OLD, WORSE.get, equivalent=0.05, seed=1),
+    "the opposite, early": lambda: surest.gate(OLD, OPPOSITE.get, equivalent=0.05, seed=1),
+    "scores that are not right or wrong": lambda: surest.gate({"a": 0.5}, {"a": 1.0}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_found(name: str, snapshot: SnapshotAssertion) -> None:
+    gate = CASES[name]()
+    counted = f"{gate.items_counted} of {gate.items} items counted, seed {gate.seed}, share {gate.share}"
+    assert f"{counted}\n{gate}\n{gate.to_markdown()}\nnotes: {gate.notes}" == snapshot
+    assert gate.interval[0] <= gate.difference <= gate.interval[1] or math.isnan(gate.difference)
+
+
+def test_flips_are_the_items_that_differ() -> None:
+    found = surest.gate(OLD, NEW, 0.05)
+    assert {*found.flips.lost} == {item for item in OLD if OLD[item] > NEW[item]}
+    assert {*found.flips.gained} == {item for item in OLD if OLD[item] < NEW[item]}
+    assert found.to_dict()["flips"] == {"lost": len(found.flips.lost), "gained": len(found.flips.gained)}
+    assert surest.gate(OLD, NEW, 0.05, minimise=True).flips == (found.flips.gained, found.flips.lost)
 
 
 def test_a_complete_list_is_decided_exactly() -> None:
@@ -93,22 +156,6 @@ def test_a_verdict_on_further_items_does_not_contradict_the_items_at_hand() -> N
         assert _beside(found, fact, difference < 0) == verdict
 
 
-@pytest.mark.parametrize(
-    ("loss", "margin", "verdict"), [(0.0, 0.0, "pass"), (0.1, 0.1, "pass"), (0.1, 0.09, "fail"), (0.1, 0.0, "fail")]
-)
-def test_on_the_boundary_a_complete_list_passes(loss: float, margin: float, verdict: str) -> None:
-    """A loss of exactly the margin is allowed; .9 − .8 is not .1 in floating point, and counts as .1."""
-    assert surest.gate([0.9] * 30, [0.9 - loss] * 30, margin).verdict == verdict
-    assert surest.gate([0.8 + loss] * 30, [0.8] * 30, margin).verdict == verdict
-
-
-def test_equal_scores_pass_without_a_margin_and_cannot_fail_before_the_end() -> None:
-    assert surest.gate(OLD, OLD).passed
-    half = in_order("a", OLD, N // 2)
-    assert surest.gate(OLD, half, seed="a").verdict == "undecided"
-    assert surest.gate(OLD, half, 0.05, seed="a").passed, "with a margin the first half is enough"
-
-
 def test_scores_count_in_the_order_that_is_asked_for_and_the_verdict_stays() -> None:
     verdicts = []
     for count in range(0, N + 1, 20):
@@ -143,15 +190,6 @@ def test_the_order_depends_on_the_seed_and_the_places_of_items_alone() -> None:
     assert surest.gate(OLD, {}).seed == surest.gate(renamed, {}).seed == "0"
 
 
-def test_what_cannot_change_any_more_is_certain() -> None:
-    """Enough is known whatever the missing values are, in the order drawn or not."""
-    some = dict(list(OLD.items())[:280])
-    found = surest.gate(OLD, some, 0.2)
-    assert (found.verdict, found.exact) == ("pass", True)
-    lost = dict.fromkeys(list(OLD)[:280], 0.0)
-    assert (surest.gate(OLD, lost, 0.2).verdict, surest.gate(OLD, lost, 0.2).exact) == ("fail", True)
-
-
 def test_the_interval_agrees_with_the_verdict() -> None:
     rng = np.random.default_rng(8)
     for shift in (-12, -3, 0, 6):
@@ -183,36 +221,6 @@ def test_an_estimate_is_never_outside_of_its_own_interval() -> None:
     assert odd.difference == odd.interval[1] == pytest.approx(-0.15)
 
 
-def test_items_that_one_side_lacks() -> None:
-    extra = {**NEW, "new item": 1.0}
-    found = surest.gate(OLD, extra)
-    assert (found.items, found.exact) == (N, True)
-    assert found.notes == ("1 item of candidate is not on the list: 'new item' does not count",)
-    removed = {item: value for item, value in extra.items() if item not in ("q3", "q5")}
-    assert "candidate has no value for 2 items of the list" in surest.gate(OLD, removed).notes
-    both = surest.gate(OLD, removed, common=True)
-    assert (both.items, both.exact, len(both.notes)) == (N - 2, True, 2)
-
-
-def test_a_list_that_is_stated() -> None:
-    grown = {item: OLD[item] for item in list(OLD)[:100]}
-    found = surest.gate(grown, grown, 0.1, items=list(OLD), seed=1)
-    assert (found.items, found.verdict) == (N, "undecided")
-    assert {name for name, _ in found.wanted[:40]} == {"baseline", "candidate"}
-    known = surest.gate(grown, grown, 0.1, items=N, shuffled=True)
-    assert (known.items, known.items_counted, known.verdict) == (N, 100, "pass")
-    assert surest.gate(grown, grown, items=100).exact
-
-
-def test_a_population_counts_in_its_own_order_and_never_exactly() -> None:
-    found = surest.gate(OLD, OLD, 0.1, target="population")
-    assert (found.passed, found.exact, found.items, found.seed) == (True, False, None, None)
-    assert "on further items like these" in str(found)
-    assert surest.gate(OLD, OLD, target="population").verdict == "undecided"
-    gap = {**OLD, "q7": math.nan}
-    assert surest.gate(OLD, gap, 0.1, target="population").items_counted == 7
-
-
 def test_functions_are_called_until_it_is_decided() -> None:
     calls: list[str] = []
 
@@ -238,21 +246,6 @@ def test_units_and_direction() -> None:
     assert found.interval[0] <= found.difference <= found.interval[1]
     part = surest.gate(seconds, in_order("x", slower, 60), 1.5, bounds=(0, 60), minimise=True, seed="x")
     assert part.interval[0] < part.difference < part.interval[1]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        dict,
-        lambda scores: pd.Series(scores),
-        lambda scores: pd.DataFrame({"item": list(scores), "value": list(scores.values())}),
-        lambda scores: list(scores.values()),
-        lambda scores: np.array([*scores.values()]),
-    ],
-)
-def test_kinds_of_scores(kind: Callable[[Any], Any]) -> None:
-    found = surest.gate(kind(OLD), kind(WORSE), 0.03)
-    assert (found.verdict, found.items) == ("fail", N)
 
 
 def test_arms_of_a_table_and_of_a_study(tmp_path: Path) -> None:
@@ -291,18 +284,6 @@ def test_a_gate_has_no_truth_value_and_is_plain_data() -> None:
     assert data == found.to_dict()  # lists, and no tuples: some JSON takes nothing else
     assert (data["verdict"], data["items"], data["margin"]) == ("pass", N, 0.05)
     assert data["text"] == str(found).splitlines()[0]
-
-
-def test_a_summary_in_markdown_escapes_names() -> None:
-    text = surest.gate("a|b", "<c>", 0.05, table={"a|b": OLD, "<c>": WORSE}).to_markdown()
-    assert text.startswith(
-        r"**FAIL**: &lt;c&gt; is worse than a\|b by more than 0.05 on the 300 items of the list, certain."
-    )
-    assert all(line.replace(r"\|", "").count("|") == 4 for line in text.splitlines() if line.startswith("|"))
-    assert "nan" not in surest.gate(OLD, {}).to_markdown()
-
-
-OLDER = {f"v{k}": {item: 1 - value if RNG.random() < 0.1 else value for item, value in NEW.items()} for k in range(3)}
 
 
 def test_known_rows_count_whatever_they_come_in(tmp_path: Path) -> None:
@@ -390,36 +371,3 @@ def test_a_control_whose_row_is_known_is_not_evaluated() -> None:
             surest.evaluate({**arms, **wrong}, items, control="old")
     with pytest.raises(UsageError, match="leave out target"):
         surest.evaluate(arms, items, control="old", target="population")
-
-
-def test_equivalence() -> None:
-    same, worse = (surest.gate(OLD, new, equivalent=0.05) for new in (OLD, WORSE))
-    assert (same.verdict, same.exact, worse.verdict, worse.exact) == ("pass", True, "fail", True)
-    assert "candidate is the same as baseline within ±0.05 on the 300 items of the list, certain" in str(same)
-    assert surest.gate(WORSE, OLD, equivalent=0.05).failed, "better is not the same"
-    assert "differs from baseline by more than 0.05" in str(worse)
-    early = surest.gate(OLD, OLD.get, equivalent=0.05, seed=1)
-    assert (early.verdict, early.exact, early.items_counted < N) == ("pass", False, True)
-    assert -0.05 <= early.interval[0] <= early.interval[1] <= 0.05
-    for new in (WORSE, {item: 1 - value for item, value in OLD.items()}):
-        found = surest.gate(OLD, new.get, equivalent=0.05, seed=1)
-        assert (found.verdict, found.exact, found.items_counted < N) == ("fail", False, True)
-        assert "differs from baseline on the 300" in str(found)
-    assert early.to_dict()["equivalent"] is True
-    assert "| within | what counts as the same | ±0.05 |" in early.to_markdown()
-    for wrong in ({"margin": 0.1, "equivalent": 0.1}, {"equivalent": 0}, {"equivalent": 2}):
-        with pytest.raises(UsageError, match="equivalent"):
-            surest.gate(OLD, NEW, **wrong)
-
-
-def test_flips() -> None:
-    found = surest.gate(OLD, NEW, 0.05)
-    lost = {item for item in OLD if OLD[item] > NEW[item]}
-    assert {*found.flips.lost} == lost
-    assert {*found.flips.gained} == {item for item in OLD if OLD[item] < NEW[item]}
-    assert f" {len(lost)} items right → wrong, {len(found.flips.gained)} wrong → right." in str(found)
-    assert found.to_dict()["flips"] == {"lost": len(lost), "gained": len(found.flips.gained)}
-    assert "<td" in found._repr_html_()
-    assert "right → wrong" in found._repr_html_()
-    assert surest.gate(OLD, NEW, 0.05, minimise=True).flips == (found.flips.gained, found.flips.lost)
-    assert surest.gate({"a": 0.5}, {"a": 1.0}).flips is None

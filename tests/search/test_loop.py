@@ -14,7 +14,7 @@ from calling import ran
 from simulated_workers import Workers
 from surest import open_study
 from surest.errors import RewardError, Stop
-from surest.search.desk import SessionDesk
+from surest.search.desk import Desk
 from surest.search.executor import Jobs, drive
 from surest.search.loop import Outcome, loop
 from surest.search.session import Session, Ticket
@@ -36,7 +36,7 @@ def interrupted_search(seed: int, *, drain: bool) -> str | None:
     workers = Workers(4, draw)
     while not session.finished:
         with contextlib.suppress(KeyboardInterrupt):
-            workers.work(SessionDesk(session), stop_at=workers.now + 12.0, drain=drain)
+            workers.work(Desk(session), stop_at=workers.now + 12.0, drain=drain)
     result = session.result()
     return result.best if result.certified else None
 
@@ -55,7 +55,7 @@ def outcomes(tickets: list[Ticket], reward: float = 1.0) -> list[Outcome]:
 
 def test_an_interrupt_starts_nothing_more_and_tells_what_ends() -> None:
     session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(SessionDesk(session), 3)
+    steps = loop(Desk(session), 3)
     first = next(steps).start
     step = steps.throw(KeyboardInterrupt())
     assert (step, steps.send(outcomes(first[:1]))) == (([], True), ([], True))
@@ -66,7 +66,7 @@ def test_an_interrupt_starts_nothing_more_and_tells_what_ends() -> None:
 
 def test_a_second_interrupt_gives_back_what_runs() -> None:
     session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(SessionDesk(session), 3)
+    steps = loop(Desk(session), 3)
     next(steps)
     steps.throw(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -80,7 +80,7 @@ def test_what_comes_up_while_evaluations_finish_does_not_hide_why_the_run_ended(
             raise Stop("enough")
 
     session = Session(["a", "b"], 0.1, batch=8)
-    steps = loop(SessionDesk(session, on_request=stop), 2)
+    steps = loop(Desk(session, on_request=stop), 2)
     first = next(steps).start
     assert steps.send([]).draining
     steps.send(outcomes(first[:1], 7.0))
@@ -117,7 +117,7 @@ def test_a_mistake_ends_a_session_at_once_and_a_study_when_what_runs_is_finished
     session = Session(["a", "b"], 0.1, batch=8)
     with ThreadPoolExecutor(3) as pool:
         with pytest.raises(RewardError, match=r"reward 7\.0"):
-            drive(SessionDesk(session), arm, pool, in_flight=3)
+            drive(Desk(session), arm, pool, in_flight=3)
         assert not over.is_set()
         over.set()
 
@@ -139,11 +139,11 @@ def test_ctrl_c_lets_threads_finish_and_the_session_can_go_on(monkeypatch: pytes
         return 1.0
 
     with ThreadPoolExecutor(2) as pool, pytest.raises(KeyboardInterrupt):
-        drive(SessionDesk(session), lambda ticket: (arm,), pool, in_flight=4)
+        drive(Desk(session), lambda ticket: (arm,), pool, in_flight=4)
     assert (len(begun), len(told), session.pending) == (2, 2, 0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with ThreadPoolExecutor(2) as pool:
-        drive(SessionDesk(session), lambda ticket: (lambda: float(ticket.arm == 1),), pool, in_flight=4)
+        drive(Desk(session), lambda ticket: (lambda: float(ticket.arm == 1),), pool, in_flight=4)
     assert session.finished
 
 

@@ -108,6 +108,7 @@ GATES: list[dict[str, Any]] = [
     *({"table": TABLE}, {"candidate": TWICE}, {"candidate": pd.Series([1.0, 0.0], index=["a", "a"])}),
     *({"candidate": 3}, {"candidate": {"q1": "good"}}, {"candidate": {"q1": math.inf}}, {"candidate": "nowhere.csv"}),
     *({"candidate": {"q1": 3.0}}, {"items": 8}, {"items": ["q1", "q1"]}, {"items": 20}, {"baseline": {}}),
+    *({"margin": 0.1, "equivalent": 0.1}, {"equivalent": 0}, {"equivalent": 2}),
     *({"shuffled": True, "seed": 1}, {"target": "population", "items": 10, "shuffled": True}),
     *({"candidate": {**SCORES, "new": 1.0}, "strict": True}, {"candidate": {"other": 1.0}, "common": True}),
 ]

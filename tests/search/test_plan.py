@@ -12,7 +12,7 @@ import surest
 from calling import Run
 from surest.core.problem import problem_of
 from surest.errors import UsageError
-from surest.search.plan import LEVELS, _fixed_sample, _list
+from surest.search.plan import _fixed_sample, _list
 from visiting import Visitor, serving
 
 
@@ -116,10 +116,6 @@ def test_what_a_plan_says(run: Run) -> None:
 def test_what_cannot_be_planned_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         surest.plan(**given)
-
-
-def test_levels() -> None:
-    assert LEVELS == (0.1, 0.5, 0.9, 0.99)
 
 
 def test_the_form_of_a_new_study_plans(tmp_path: Path) -> None:

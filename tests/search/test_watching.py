@@ -1,6 +1,5 @@
 """Looking at a search from Python, and Ctrl-C, which loses nothing."""
 
-import asyncio
 import io
 import os
 import pickle
@@ -44,29 +43,6 @@ def test_ctrl_c_ends_with_the_answer_so_far() -> None:
     assert not stop.value.result.certified
     assert 30 <= stop.value.result.evaluations < 500
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_ctrl_c_on_async_arms() -> None:
-    pressed = Pressed(30)
-
-    async def arm(item: object = None) -> float:
-        await asyncio.sleep(0)
-        return pressed(item)
-
-    async def other(item: object = None) -> float:
-        return 0.5
-
-    with pytest.raises(surest.Interrupted) as stop:
-        asyncio.run(surest.aidentify({"a": arm, "b": other}, in_flight=2))
-    assert stop.value.result.evaluations >= 30
-
-
-def test_progress_is_a_function_or_nothing() -> None:
-    seen = []
-    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=lambda running: seen.append(running.pulls))
-    assert seen == sorted(seen)
-    assert seen
-    surest.identify(bernoulli([0.9, 0.1]), seed=1, progress=False)
 
 
 def test_the_live_view_fits_a_narrow_terminal_and_moves() -> None:
@@ -158,16 +134,6 @@ def test_an_interrupt_in_an_arm_that_returns_many_rewards() -> None:
     with pytest.raises(surest.Interrupted) as stop:
         surest.identify({"a": many, "b": lambda count: [0.5] * count}, vectorised=True)
     assert stop.value.result.evaluations > 0
-
-
-def test_an_interrupt_in_an_arm_of_a_study_says_that_the_same_call_goes_on(tmp_path: Path) -> None:
-    how = {"storage": f"sqlite:///{tmp_path}/studies.db", "name": "pages", "seed": 1}
-    rng = random.Random(3)
-    arms = {"a": lambda: rng.random() < 0.3, "b": lambda: rng.random() < 0.7, "c": Raising(20)}
-    with pytest.raises(surest.Interrupted, match="the same call goes on where it was") as stop:
-        surest.identify(arms, **how)
-    assert surest.open_study(how["storage"], "pages").status().told == stop.value.result.evaluations
-    assert surest.identify(arms, **how).best == "b"
 
 
 def test_the_clock_of_the_live_view_goes_on_while_an_arm_runs() -> None:

@@ -22,45 +22,10 @@ from surest.server.limits import Limits
 from surest.server.tokens import Tokens
 
 Guarded = tuple[Service, dict[str, str]]
-LOOKING = ["/api/studies", "/api/studies/s", "/api/studies/s/status", "/api/studies/s/result", "/api/studies/s/export",
-           "/api/studies/s/items", "/api/studies/s/events", "/metrics"]  # fmt: skip
-WORKING = {
-    "ask": {},
-    "tell": {"ticket": 0, "reward": 0},
-    "fail": {"ticket": 0},
-    "renew": {"tickets": []},
-    "return": {"tickets": []},
-}
-NO_HOSTS = ("[", "]", "[::1")  # what is not a host is no fault of ours
-ADMINISTERING = {"arms": {"labels": ["x"]}, "pause": None, "resume": None}
 
 
-@pytest.fixture
-def study(guarded: Guarded) -> Guarded:
+def test_a_wrong_token_is_refused_and_soon_slowed_down(guarded: Guarded) -> None:
     service, tokens = guarded
-    service.post("/api/studies", {"name": "s", "arms": ["a", "b"]}, token=tokens["administer"])
-    return guarded
-
-
-def test_without_a_token_nothing_is_seen_or_done(study: Guarded) -> None:
-    service, _ = study
-    for path in LOOKING:
-        answer = service.get(path)
-        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer realm="surest"'), path
-    for what, body in (WORKING | ADMINISTERING).items():
-        assert service.post(f"/api/studies/s/{what}", body).status == 401, what
-    assert service.post("/api/studies", {"name": "t", "arms": 2}).status == 401
-    assert service.post("/api/import", {}).status == 401
-    assert service.call("DELETE", "/api/studies/s").status == 401
-    assert service.get("/api/studies/not-there").status == 401, "whether a study exists is not told either"
-    assert service.get("/", headers={"Accept": "text/html"}).status in (401, 303)
-    for path in ("/healthz", "/openapi.json"):
-        for token in (None, "not one"):
-            assert service.get(path, token=token).status == 200
-
-
-def test_a_wrong_token_is_refused_and_soon_slowed_down(tmp_path: Path, study: Guarded) -> None:
-    service, tokens = study
     near = tokens["look"][:-1] + ("a" if tokens["look"][-1] != "a" else "b")
     for wrong in ("x", near, tokens["look"] + "x", tokens["look"].upper(), "é", "surest-", "' OR 1=1 --"):
         sent = f"Bearer {wrong}".encode().decode("latin-1")
@@ -72,56 +37,6 @@ def test_a_wrong_token_is_refused_and_soon_slowed_down(tmp_path: Path, study: Gu
     assert service.get("/api/studies", token=tokens["look"]).status == 200, "who has a right one is not slowed down"
     log = service.log.read_text()
     assert not any(token in log for token in (*tokens.values(), near)), "no token is in the log"
-
-
-def test_each_role_may_do_its_own(study: Guarded) -> None:
-    service, tokens = study
-    look, work = tokens["look"], tokens["work"]
-    for path in LOOKING:
-        if not path.endswith("events"):
-            assert service.get(path, token=look).status == 200, path
-    for what, body in WORKING.items():
-        refused = service.post(f"/api/studies/s/{what}", body, token=look)
-        assert (refused.status, "may work" in refused.reason) == (403, True), what
-        assert service.post(f"/api/studies/s/{what}", body, token=work).status in (200, 409), what
-    for what, body in ADMINISTERING.items():
-        for token in (look, work):
-            assert service.post(f"/api/studies/s/{what}", body, token=token).status == 403, what
-    assert service.post("/api/studies", {"name": "t", "arms": 2}, token=work).status == 403
-    assert service.post("/api/import", {}, token=work).status == 403
-    assert service.call("DELETE", "/api/studies/s", token=work).status == 403
-
-
-def test_a_page_of_another_site_can_do_nothing(study: Guarded, service: Service) -> None:
-    """With a cookie, or without tokens on this machine, a browser can be made to send requests: it says from where."""
-    guarded, tokens = study
-    cookie = {"Cookie": f"surest_token={tokens['administer']}"}
-    elsewhere = [{"Origin": origin} for origin in ("https://evil.example", "http://[", "null")]
-    elsewhere.append({"Sec-Fetch-Site": "cross-site"})
-    service.post("/api/studies", {"name": "csrf", "arms": 2})
-    for one, path, own in ((guarded, "/api/studies/s/pause", cookie), (service, "/api/studies/csrf/pause", {})):
-        for headers in elsewhere:
-            assert one.post(path, headers={**own, **headers}).status == 403
-        plain = {**own, "Content-Type": "text/plain"}
-        assert one.post(path.replace("pause", "ask"), b"{}", headers=plain).status == 415, "as a form could send it"
-        at_home = {"Origin": one.url, "Sec-Fetch-Site": "same-origin"}
-        assert one.post(path, headers={**own, **at_home}).status == 200
-        assert one.post(path.replace("pause", "resume"), headers={**own, **at_home}).status == 200
-        assert "access-control-allow-origin" not in one.get("/api/studies", headers={**own, **elsewhere[0]}).headers
-
-
-def test_another_name_for_this_machine_is_refused_without_tokens(service: Service) -> None:
-    """A page whose name is made to mean 127.0.0.1 would otherwise be of the same site."""
-    odd = "evil@localhost", "evil:x@127.0.0.1", "localhost/x", "localhost?", "localhost#", "local host", "localhost\\x"
-    for host in odd:
-        assert service.get("/api/studies", headers={"Host": host}).status in (400, 421), host
-    others = "evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "[::2]", ""
-    for host in (*others, *NO_HOSTS):
-        assert service.get("/api/studies", headers={"Host": host}).status == 421, host
-    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
-        assert service.get("/api/studies", headers={header: "127.0.0.1"}).status == 421, "a proxy serves others"
-    for host in ("localhost", f"127.0.0.1:{service.port}", "[::1]:80"):
-        assert service.get("/api/studies", headers={"Host": host}).status == 200, host
 
 
 def test_every_answer_has_the_headers_that_protect(service: Service) -> None:
@@ -146,16 +61,6 @@ def test_paths_lead_nowhere_else(service: Service) -> None:
         assert answer.split()[1] in (b"404", b"400", b"405"), (path, answer[:200])
         assert b"root:" not in answer
         assert b"make_app" not in answer
-
-
-def test_headers_cannot_be_injected(service: Service) -> None:
-    name = "a\r\nSet-Cookie: x=1"
-    assert service.post("/api/studies", {"name": name, "arms": 2}).status == 400
-    service.post("/api/studies", {"name": 'q"; filename=evil.exe', "arms": 2})
-    answer = service.get("/api/studies/q%22%3B%20filename%3Devil.exe/export")
-    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''q%22%3B%20filename%3Devil.exe.json"
-    for path in ("/api/studies/a%0d%0aSet-Cookie:%20x=1/status", "/x%0d%0aSet-Cookie:%20x=1"):
-        assert "set-cookie" not in service.get(path).headers
 
 
 def test_nobody_writes_lines_into_the_log(service: Service) -> None:
@@ -218,12 +123,6 @@ def test_bodies_that_are_too_large(service: Service) -> None:
     assert (answer.split()[1], service.get("/healthz").status) == (b"413", 200)
 
 
-def test_only_this_machine_is_served_without_a_token(tmp_path: Path) -> None:
-    given = ["--storage", f"sqlite:///{tmp_path}/x.db", "--port", "0", "--tokens", tmp_path / "none.json"]
-    said = ran("-m", "surest", "serve", *given, "--host", "0.0.0.0", env={"PYTHONPATH": str(SOURCES), "PATH": ""})
-    assert (said.status, "nobody has a token yet" in said.err) == (2, True)
-
-
 @pytest.mark.parametrize("proxies", [(), ("--proxy", "127.0.0.1"), ("--proxy", "10.0.0.0/8")])
 def test_where_a_request_came_from_is_believed_of_stated_proxies_only(tmp_path: Path, proxies: tuple[str, ...]) -> None:
     Tokens(tmp_path / "tokens.json").add("ann", "look")
@@ -239,6 +138,7 @@ def test_where_a_request_came_from_is_believed_of_stated_proxies_only(tmp_path: 
         (["--storage", "sqlite:///{}/none/s.db"], 1, "cannot be opened"),
         (["--storage", "sqlite:///{}/broken.db"], 1, "damaged"),
         (["--storage", "what://x"], 2, "studies are kept in"),
+        (["--storage", "sqlite:///{}/s.db", "--host", "0.0.0.0"], 2, "nobody has a token yet"),
         (["--storage", "sqlite:///{}/s.db", "--proxy", "nobody"], 2, "give an address"),
         (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/open.json"], 2, "chmod 600"),
         (["--storage", "sqlite:///{}/s.db", "--tokens", "{}/broken.db/t.json"], 2, "cannot be read"),
@@ -385,15 +285,9 @@ def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: 
 
 
 def test_only_text_that_a_study_takes_gets_into_it(service: Service) -> None:
-    """A NUL or a line break in a name; an import that says of an item what is not JSON; options that are not an algorithm's."""
+    """An import may say of an item what is not JSON, have a line break in a name, or options that are not an algorithm's."""
     at, given = "/api/studies/texts", {"name": "texts", "arms": ["a", "b"], "items": ["k", "l"]}
     assert service.post("/api/studies", given).status == 201
-    service.post(f"{at}/ask", {"worker": "w"})
-    for name in ("a\x00", "a\nb", " "):
-        for what, body in WORKING.items():
-            refused = service.post(f"{at}/{what}", {**body, "worker": name})
-            assert (refused.status, "a worker's name is " in refused.reason) == (400, True), (what, name)
-        assert service.post(f"{at}/fail", {"ticket": 0, "kind": name, "worker": "w"}).status == 400, name
     whole = service.get(f"{at}/export").json
     changes: list[dict[str, Any]] = [
         {"items": [{"key": "k", "payload": '1,"arm":2'}, {"key": "l"}]},
@@ -406,8 +300,6 @@ def test_only_text_that_a_study_takes_gets_into_it(service: Service) -> None:
     for change in changes:
         assert service.post("/api/import?name=texts2", {**whole, **change}).status == 400, change
     assert service.post("/api/import?name=texts2", whole).status == 201
-    for name in ("self", "script", "n", "question"):
-        assert service.post("/api/studies", {"name": "t", "arms": 2, "settings": {name: 1}}).status == 400, name
     for made in ("texts", "texts2"):
         service.call("DELETE", f"/api/studies/{made}")
 

@@ -10,10 +10,11 @@ from surest.errors import RewardError, StorageError, TicketError
 from surest.server.limits import Limits
 from surest.server.studies import Studies
 from surest.study.memory import MemoryStore
+from surest.study.sql import SqlStore
 from surest.study.telling import Ask, Failure, Handed, Tell, carry_out
 
 
-def opened(**settings: object) -> tuple[MemoryStore, surest.Study]:
+def opened(**settings: object) -> tuple[SqlStore, surest.Study]:
     store = MemoryStore()
     given = {"algorithm": "naive-best-arm", "seed": 1, **settings}
     return store, surest.open_study(store, "s", ["a", "b"], 0.1, **given)
@@ -37,7 +38,7 @@ def test_what_is_refused_leaves_the_others_alone() -> None:
     assert study.health() == {"a": {"failed": 1, "retried": 1}}
 
 
-def run(store: MemoryStore, work: Callable[[Studies], Awaitable[None]]) -> None:
+def run(store: SqlStore, work: Callable[[Studies], Awaitable[None]]) -> None:
     async def main() -> None:
         studies = Studies(store, Limits())
         await work(studies)

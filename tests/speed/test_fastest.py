@@ -75,7 +75,7 @@ def test_the_fastest_is_named_with_its_factors() -> None:
     assert verdict(timings) == "fast is the fastest: wrong with probability at most 0.05."
     assert comparisons(timings)[0].startswith("fast is 1.6")
     assert comparisons(timings)[0].endswith(").")
-    assert [len(command.uncounted) for command in timings.commands] == [PILOT, PILOT, EARLY]
+    assert [len(command.uncounted) for command in timings.commands] == [EARLY, PILOT, EARLY]
 
 
 def test_equal_commands_are_equal_within_the_tolerance() -> None:
@@ -180,6 +180,12 @@ def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
     assert low == pytest.approx(np.array([[0.85, 0.85], [0.85, 2.85]]))
     assert high == pytest.approx(np.array([[1.45, 3.15], [3.15, 3.15]]))
     assert nominee_weights(pilot).tolist() == [0.75, 0.25]
+    pilot = np.column_stack([pilot, [9.0, 9.5, 9.2, np.nan, np.nan], [8.0, 8.5, 8.2, np.nan, np.nan]])
+    low, high = pair_ranges(pilot, 0.02)  # both hopeless ones are one opponent: their ranges are the same
+    assert low[0] == pytest.approx([0.85, 0.85, 0.85, 0.85])
+    assert high[0] == pytest.approx([1.45, 3.15, 8.0, 8.0])
+    assert (low == low.T).all()
+    assert (high == high.T).all()
 
 
 @pytest.mark.parametrize("times", [[0.0, 0.0], [1e-10, 0.0], [0.0, 1.0]])
@@ -243,7 +249,8 @@ def test_helpers_run_as_hyperfine_runs_them(tmp_path: Path, run: Run) -> None:
     lines = log.read_text().split()
     assert lines[:2] == ["setup"] * 2
     assert lines[-2:] == ["clean"] * 2
-    assert lines.count("a") == lines.count("b") == 2 + 7
+    counts = sorted(lines.count(word) for word in "ab")
+    assert 2 + 7 - (PILOT - EARLY) <= counts[0] <= counts[1] == 2 + 7  # under load one of them may seem hopeless
     assert all(lines[k - 1] == f"p{line}" for k, line in enumerate(lines) if line in "ab")
 
 
@@ -283,7 +290,7 @@ def test_json_has_all_of_it(simulated: None, run: Run) -> None:
     assert (slow["verdict"], fast["verdict"], fast["relative"], fast["clip"]) == ("slower", "fastest", 1.0, None)
     assert slow["relative_low"] < 2 < slow["relative_high"]
     assert slow["clip"][0] < 1 < 2 < slow["clip"][1]
-    assert data["runs"] == 2 * PILOT + len(slow["times"]) + len(fast["times"])
+    assert data["runs"] == PILOT + EARLY + len(slow["times"]) + len(fast["times"])
     assert data["command"] == "surest fastest 'sleep 2' 'sleep 1' --seed=3"
 
 
@@ -346,5 +353,5 @@ def test_bounds_of_ratios_share_the_error_among_all_pairs() -> None:
     pairs = Comparisons(times[:5], delta=0.05, tolerance=0.02)
     for block in times[5:]:
         pairs.count(block)
-    assert pairs.ratio(0, 3) == median_interval(times[5:, 3] / times[5:, 0], pairs.level / 6)
-    assert pairs.ratio(0, 3) != median_interval(times[5:, 3] / times[5:, 0], pairs.level)
+    assert pairs.ratio(0, 3) == median_interval(times[:, 3] / times[:, 0], pairs.level / 6)
+    assert pairs.ratio(0, 3) != median_interval(times[:, 3] / times[:, 0], pairs.level)

@@ -1,6 +1,8 @@
-"""Hard tables for the questions on lists, and how a run on one of them ends."""
+"""What statistical tests share: counts that are allowed, pinned numbers, tables, and how a run on one of them ends."""
 
+import tomllib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from surest.core.protocol import Answer
 Table = np.ndarray
 MANY = [pytest.mark.slow, pytest.mark.timeout(7200)]
 """Marks of a test with thousands of runs."""
+PINNED = tomllib.loads(Path(__file__).with_name("pinned.toml").read_text(encoding="utf-8"))
+"""Numbers that were measured once."""
 
 
 def most_allowed(runs: int, rate: float) -> int:
@@ -53,25 +57,3 @@ def ended(procedure: Any, table: Table, look: Callable[[Any], object] = lambda r
             reply = table[np.ix_(request.arms, request.items)]
     except StopIteration as end:
         return end.value
-
-
-TOP: dict[str, tuple[Callable[[], Table], int]] = {
-    "ties": (lambda: rows([30] * 6, 60), 2),
-    "one item apart": (lambda: rows([31] * 3 + [30] * 5, 60), 3),
-    "one clear, one item apart": (lambda: rows([48, 31, 30, 30], 60), 2),
-    "a lottery": (lambda: np.array([[0.9] * 60, [0.4] * 49 + [1.0] * 11, *[[0.5] * 60] * 3]), 2),
-}
-"""Tables of which the first m rows are a right set, with their m."""
-ABOVE: dict[str, tuple[Callable[[], Table], float, float, int]] = {
-    "on the bar": (lambda: rows([30] * 8, 60), 0.5, 0.0, -1),
-    "one item below": (lambda: rows([29] * 8, 60), 0.5, 0.0, 1),
-    "at the end of the zone": (lambda: rows([36] * 8, 60), 0.5, 0.1, -1),
-    "rare": (lambda: rows([3] * 8, 60), 0.05, 0.0, -1),
-}
-"""Tables with a bar, an ε, and the verdict that would be wrong for every arm."""
-CONTROL: dict[str, tuple[Callable[[], Table], float, int]] = {
-    "equal to the control": (lambda: rows([30] * 8, 60), 0.0, 1),
-    "equal, with a margin": (lambda: rows([30] * 8, 60), 0.1, 1),
-    "better by the margin and an item": (lambda: rows([25] + [32] * 7, 60), 0.1, -1),
-}
-"""Tables of which row 0 is the control, with a margin, and the verdict that would be wrong for every other arm."""

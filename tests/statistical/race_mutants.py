@@ -9,14 +9,23 @@ from surest.kernels import lists
 
 
 def mistakes_in(path: Path) -> list[tuple[str, str, str, str]]:
-    """Of each mistake in a file: the module, who sees it, what stands there, and what stands there instead."""
+    """Of each mistake in a file: its section, who sees it or its name, what stands there, and what stands there instead."""
     found, module = [], ""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             module = line[1:-1]
         elif line and not line.startswith("#"):
-            who, right, wrong = re.fullmatch(r"([\w -]+): (.*) => (.*)", line.replace("\\n", "\n"), re.DOTALL).groups()  # type: ignore[union-attr]
+            who, right, wrong = re.fullmatch(r"([^:]+): (.*) => (.*)", line.replace("\\n", "\n"), re.DOTALL).groups()  # type: ignore[union-attr]
             found.append((module, who, right, "" if wrong == "(nothing)" else wrong))
+    return found
+
+
+def mistakes_of(section: str) -> dict[str, list[tuple[str, str]]]:
+    """The mistakes of a section of tests/evidence/mistakes.txt by name, each as changes of the source."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for where, name, right, wrong in mistakes_in(Path(__file__).parents[1] / "evidence" / "mistakes.txt"):
+        if where == section:
+            found.setdefault(name, []).append((right, wrong))
     return found
 
 

@@ -131,16 +131,16 @@ def test_the_largest_wealth_so_far_does_not_count_for_a_share() -> None:
 
 
 AGAINST = {
-    "equal to the control": ([0.5] * 4, MARGIN, 1),
-    "at the margin": ([0.5, 0.6, 0.6, 0.6], MARGIN, -1),
-    "one arm, no margin": ([0.5] * 2, Question("control", control=0), 1),
+    "equal to the control": ([0.5] * 4, MARGIN, 1, 2),
+    "at the margin": ([0.5, 0.6, 0.6, 0.6], MARGIN, -1, 2),
+    "one arm, no margin": ([0.5] * 2, Question("control", control=0), 1, 3),
 }
-"""Means, the question, and the verdict that is wrong of every arm but the control."""
+"""Means, the question, the verdict that is wrong of every arm but the control, and how often it comes in 200 searches."""
 
 
 def wrong_against(name: str, delta: float, runs: range) -> int:
     """In how many searches of about 600 pulls there is a wrong verdict."""
-    means, question, verdict = AGAINST[name]
+    means, question, verdict, _ = AGAINST[name]
     wrong = 0
     for seed in runs:
         book, rng = ControlBook(len(means), delta, question), np.random.default_rng([seed, 9])
@@ -157,9 +157,6 @@ def wrong_against(name: str, delta: float, runs: range) -> int:
     return wrong
 
 
-AGAINST_WRONG = {"equal to the control": 2, "at the margin": 2, "one arm, no margin": 3}
-
-
 @pytest.mark.parametrize(
     ("delta", "runs"), [(0.3, range(200)), *(pytest.param(d, range(1000, 5000), marks=MANY) for d in (0.1, 0.3))]
 )
@@ -169,7 +166,7 @@ def test_verdicts_against_a_control_are_wrong_with_probability_at_most_delta(
 ) -> None:
     """Far less often, as the least of many levels counts; a control taken for known is noticed below."""
     wrong = wrong_against(name, delta, runs)
-    assert wrong == AGAINST_WRONG[name] or len(runs) > 200
+    assert wrong == AGAINST[name][-1] or len(runs) > 200
     assert wrong <= most_allowed(len(runs), delta)
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from statistical.list_tables import most_allowed
+from statistical.list_tables import PINNED, most_allowed
 from statistical.times_simulation import MACHINES, Machine, mutant, played, wrong_at_once, wrong_runs
 from surest.speed.evidence import PILOT, Comparisons, least_count
 
@@ -47,17 +47,7 @@ def test_many_runs_at_a_time_are_the_same_as_one_after_another() -> None:
     assert (one, many) == (28, 1237)  # rates that a binomial law does not tell apart
 
 
-IN_MANY_RUNS = {
-    "equal": (125, 468),
-    "five equal": (78, 273),
-    "a step": (1, 23),
-    "warming up": (1, 11),
-    "wandering": (26, 148),
-    "spikes": (83, 359),
-    "at the tolerance": (17, 52),
-    "back and forth": (0, 0),
-}
-"""Wrong runs of 4,000 at δ = 0.1 and at 0.3: docs/fastest.md."""
+IN_MANY_RUNS = {name: tuple(wrong) for name, wrong in PINNED["fastest"].items()}
 
 
 @pytest.mark.slow
@@ -75,6 +65,35 @@ def test_stakes_that_follow_the_last_blocks_and_opponents_that_switch_are_notice
     assert wrong_runs(MACHINES["back and forth"], delta, runs, 80, mutant(RECENT_STAKES)) > most
     assert wrong_runs(ALTERNATING, delta, runs, 60) == 0
     assert wrong_runs(ALTERNATING, delta, runs, 60, mutant(SWITCHING)) > most
+
+
+SLOWEST_OF_GROUP = ("other[..., far].min(axis=-1", "other[..., far].max(axis=-1")
+"""The hopeless commands stand for the slowest of them."""
+ONE_OF_GROUP = ("other[..., far].min(axis=-1, keepdims=True)", "other")
+"""Each hopeless command is compared by itself, at the level of all of them together."""
+
+
+def wrong_about_a_group(others: int, delta: float, runs: int, compare: type[Comparisons]) -> int:
+    """In how many runs command 0 is said to be faster than one of several that a pilot took for hopeless, and that are not."""
+    wrong = 0
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, 7])
+        pilot = np.array([[1.0, *[2.0] * others]] * PILOT)
+        pilot[3:, 1:] = np.nan
+        pairs = compare(pilot, delta, 0.02)
+        for _ in range(20):
+            pairs.count(rng.choice([1.0, 2.0], 1 + others))
+        wrong += bool(pairs.faster[0].any())
+    return wrong
+
+
+def test_hopeless_commands_are_one_opponent_that_is_as_quick_as_the_quickest_of_them() -> None:
+    runs, delta = 60, 0.5
+    most = most_allowed(runs, 0.8 * 0.75 * delta)  # the part of the error that command 0 has
+    assert wrong_about_a_group(1, delta, runs, Comparisons) <= most
+    assert wrong_about_a_group(12, delta, runs, Comparisons) <= 1
+    assert wrong_about_a_group(12, delta, runs, mutant(SLOWEST_OF_GROUP)) > most
+    assert wrong_about_a_group(12, delta, runs, mutant(ONE_OF_GROUP)) > most
 
 
 def test_the_expected_wealth_is_one() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asking import feed
 from simulated_workers import Workers
-from surest.search.desk import SessionDesk
+from surest.search.desk import Desk
 from surest.search.session import Session
 from surest.study.memory import MemoryStore
 from surest.study.study import open_study
-from surest.study.work import StudyDesk
 
 Law = Callable[[np.random.Generator, int], Any]
 SECONDS: dict[str, Callable[[np.random.Generator], float]] = {
@@ -49,7 +49,7 @@ def alone(laws: Sequence[Law], delta: float, seed: int) -> Session:
     session, rewards = Session(len(laws), delta, seed=seed), Rewards(laws, seed)
     while not session.finished:
         request = session.running.request
-        session.feed(np.concatenate([rewards.take(a, k) for a, k in zip(request.arms, request.times, strict=True)]))
+        feed(session, np.concatenate([rewards.take(a, k) for a, k in zip(request.arms, request.times, strict=True)]))
     return session
 
 
@@ -61,7 +61,7 @@ def together(
     crew = Workers(workers, lambda ticket: (SECONDS[seconds](clock), float(rewards.take(ticket.arm)[0])))
     given = {"seed": seed, "workers": workers}
     found = open_study(MemoryStore(), "s", len(laws), delta, **given) if study else Session(len(laws), delta, **given)
-    crew.work(StudyDesk(found) if study else SessionDesk(found))
+    crew.work(Desk(found))
     return found, crew
 
 

@@ -14,7 +14,7 @@ import pytest
 from agreement import paper_transcription as slow
 from agreement.paper_agreement import LEAN, check_agreement, check_scripted_stars
 from statistical import paper_claims as claims
-from statistical.list_tables import MANY
+from statistical.list_tables import MANY, PINNED
 from statistical.race_mutants import mistakes_in
 from surest.algorithms.paper import expected_time, naive, var_est, var_test, vd_best_arm_id
 from surest.algorithms.paper.constants import Constants
@@ -146,20 +146,7 @@ def test_lower_bound_refuses_an_algorithm_that_pulls_too_little() -> None:
 
 # --- figures that anyone can see for themselves with `surest identify`, as printed constants give them (δ = 0.1) ----------
 
-FIGURES = [  # source, algorithm, pulls at least, at most
-    ("example1:2", "vd-best-arm-id", 3.4e4, 7.2e4),  # two coins: σ² is just ¼, the gap just ε_1 of NaiveBestArmEst
-    ("example1:10", "vd-best-arm-id", 0.7e6, 1.3e6),
-    ("example1:20", "vd-best-arm-id", 5e12, 1e13),
-    ("example1:100", "vd-best-arm-id", 4e13, 8e13),
-    ("example1:2", "naive-best-arm", 3.0e3, 2.0e4),  # the gap is just ε_1: a coin decides whether round 1 is enough
-    ("example1:10", "naive-best-arm", 1.2e5, 2.3e5),
-    ("example1:20", "naive-best-arm", 4.6e5, 6.0e5),
-    ("example1:100", "naive-best-arm", 3.9e6, 4.7e6),
-    ("bernoulli:0.5,0.45,0.43,0.4", "naive-best-arm", 2.8e5, 4.6e5),
-    ("bernoulli:0.5,0.45,0.43,0.4", "vd-best-arm-id", 3.5e6, 6.1e6),
-    ("example1:20", "vd-best-arm-id-star", 1e13, 2.4e13),
-    ("bernoulli:0.5,0.45,0.43,0.4", "vd-best-arm-id-star", 7e6, 1.3e7),
-]
+FIGURES = [(source, name, *pulls) for name, some in PINNED["pulls"].items() for source, pulls in some.items()]
 
 
 @pytest.mark.parametrize(("source", "algorithm", "least", "most"), FIGURES)

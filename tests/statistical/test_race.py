@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from statistical.list_tables import MANY, most_allowed, played
+from statistical.list_tables import MANY, Table, most_allowed, played, rows
 from statistical.race_mutants import mutant
 from surest.algorithms.race import race
 from surest.evidence.lists.race import Standings
@@ -14,17 +14,6 @@ from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels.constants import WEIGHTS
 from surest.lab.bench.items import run_on_table
-
-Table = np.ndarray
-
-
-def independent(n: int, total: int, ones: int, seed: int = 0) -> Table:
-    """Rows of so many ones at independent places; row 0 has one more, and is the best."""
-    rng = np.random.default_rng([7, seed])
-    table = np.zeros((n, total))
-    for j in range(n):
-        table[j, rng.permutation(total)[: ones + (j == 0)]] = 1
-    return table
 
 
 def lottery() -> Table:
@@ -43,18 +32,18 @@ def twins() -> Table:
 
 def ties() -> Table:
     """All arms are best; arm 0 is the one that must not be lost."""
-    table = independent(6, 80, 40)
+    table = rows([41] + [40] * 5, 80)
     table[0, np.flatnonzero(table[0])[0]] = 0
     return table
 
 
 HARD: dict[str, Callable[[], Table]] = {
-    "one item apart": lambda: independent(10, 100, 50),
+    "one item apart": lambda: rows([51] + [50] * 9, 100),
     "a lottery": lottery,
     "ties": ties,
     "twins": twins,
     "five items": lambda: np.array([[1, 1, 1, 0, 0], [1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0.9]]),
-    "300 arms": lambda: independent(300, 60, 30),
+    "300 arms": lambda: rows([31] + [30] * 299, 60),
 }
 
 
@@ -84,7 +73,7 @@ def test_a_best_arm_is_lost_with_probability_at_most_delta(name: str, delta: flo
 
 def test_achieved_delta_is_a_p_value() -> None:
     """Ever a leader shown that is not best, with a level of at most α: with probability at most α."""
-    table = independent(2, 80, 40)
+    table = rows([41, 40], 80)
     rng = np.random.default_rng(4)
     smallest = []
     for _ in range(300):
@@ -144,8 +133,8 @@ def test_the_leaders_interval_needs_its_share_of_alpha() -> None:
     rng = np.random.default_rng(10)
     alone = together = 0
     for _ in range(150):
-        rows = table[:, rng.permutation(200)[:60]]
-        path = rows[rows.sum(axis=1).argmax()]
+        seen = table[:, rng.permutation(200)[:60]]
+        path = seen[seen.sum(axis=1).argmax()]
         alone += interval(path, np.ones(200), 200.0, 0.2)[0] > 0.5
         together += interval(path, np.ones(200), 200.0, 0.2 / 20)[0] > 0.5
     assert together <= most_allowed(150, 0.2)
@@ -194,7 +183,7 @@ class LeaderAhead(Standings):
 
 @pytest.mark.parametrize(("n", "items_ahead"), [(20, 1), (40, 8)])
 def test_opponents_chosen_by_items_to_come_are_noticed(n: int, items_ahead: int) -> None:
-    table, lost = independent(n, 100, 50), 0
+    table, lost = rows([51] + [50] * (n - 1), 100), 0
     rng = np.random.default_rng(14)
     for _ in range(150):
         order = rng.permutation(100)

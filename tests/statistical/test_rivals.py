@@ -3,12 +3,15 @@
 Seeds and numbers of runs were fixed beforehand. Counts are pinned, and hold against a binomial bound as well.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from agreement.interpreted_rivals import RIVALS, interpreted_rivals
-from statistical.list_tables import MANY
+from statistical.list_tables import MANY, PINNED
+from statistical.race_mutants import mistakes_in
 from surest.algorithms import REGISTRY, Task, start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
 from surest.core.procedure import Running
@@ -55,30 +58,7 @@ FEWER = {"wager": 12, "vd-best-arm-id": 20, "vd-best-arm-id-star": 5, "gap-entro
     **{"top-two": 10, "top-two-ids": 10, "betting-racing": 4}
 }
 """Runs, for the slow ones; 40 for the others."""
-OUTCOMES = {
-    "wager": [(1, 0, 480.7), (0, 0, 234.3), (2, 7, 12_720), (0, 0, 445.2)],
-    "vd-best-arm-id": [(0, 0, 4.707e6), (0, 0, 3.771e6), (0, 0, 3.075e9), (0, 0, 4.232e6)],
-    "vd-best-arm-id-star": [(0, 0, 1.074e7), (0, 0, 8.764e6), (0, 0, 5.694e9), (0, 0, 9.707e6)],
-    "naive-best-arm": [(0, 0, 554_100), (0, 0, 484_900), (0, 0, 3.182e8), (0, 0, 123_900)],
-    "best-arm-est": [(0, 0, 635_900), (0, 0, 572_800), (0, 0, 1.557e8), (0, 0, 144_200)],
-    "naive-best-arm-est": [(0, 0, 554_100), (0, 0, 484_900), (0, 0, 8.492e6), (0, 0, 123_900)],
-    "successive-elimination": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 16_170)],
-    "median-elimination": [(0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.835e6), (0, 0, 3.99e7)],
-    "exponential-gap-elimination": [(0, 0, 3.017e7), (0, 0, 2.55e7), (0, 0, 1.886e10), (0, 0, 3.365e6)],
-    "gap-entropy-elimination": [(0, 0, 9.204e9), (0, 0, 2.482e9), (0, 0, 2.317e12), (0, 0, 6.02e8)],
-    "lil-ucb": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 42_580)],
-    "lil-ucb-lucb-stop": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 9_242)],
-    "lucb": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 14_480)],
-    "kl-lucb": [(0, 40, 20_000), (0, 0, 12_010), (0, 40, 20_000), (0, 0, 6_827)],
-    "kl-racing": [(0, 40, 20_000), (0, 0, 12_010), (0, 40, 20_000), (0, 0, 7_796)],
-    "ugape": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 11_540)],
-    "ugape-v": [(0, 40, 20_000), (0, 40, 20_000), (0, 40, 20_000), (0, 0, 18_630)],
-    "track-and-stop": [(0, 40, 20_000), (0, 0, 2_647), (2, 37, 18_500), (0, 0, 1_640)],
-    "top-two": [(0, 0, 9_604), (0, 0, 2_110), (0, 10, 20_000), (0, 0, 3_560)],
-    "top-two-ids": [(0, 0, 5_425), (0, 0, 2_140), (0, 10, 20_000), (0, 0, 3_023)],
-    "betting-racing": [(0, 0, 1_891), (0, 0, 1_428), (0, 4, 20_000), (0, 0, 2_911)],
-}
-"""On each instance in turn: wrong answers, runs that spent their budget undecided, and the mean number of pulls."""
+OUTCOMES = PINNED["outcomes"]
 
 
 def outcome(name: str, instance: str, times: int) -> tuple[int, int, float]:
@@ -127,26 +107,13 @@ def test_every_proven_algorithm_is_counted() -> None:
     assert OUTCOMES.keys() == set(PROVEN)
 
 
-GROSS = [  # module, its text, the mistake, the rival, where its wrong answers are then more than δ allows
-    ("lab.kernels.rivals", "state.settings[0] + 4 * libm.log(total)", "0.1", "lucb", "nearly tied"),
-    ("lab.kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-lucb", "nearly tied"),
-    ("lab.kernels.divergence", "return z + libm.log(z)", "return 0.1", "kl-racing", "nearly tied"),
-    ("lab.kernels.rivals", "constant + 3 * libm.log(state.marks[TOTAL])", "0.1", "ugape", "nearly tied"),
-    ("lab.kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "rare"),
-    ("lab.kernels.divergence", "7 * log_inverse / (3 * (count - 1))", "0.0", "ugape-v", "skewed"),
-    ("lab.kernels.rivals", "< 2 * radius", "< 0.2 * radius", "successive-elimination", "nearly tied"),
-    ("lab.rivals.optimism", "((2 + beta) / beta) ** 2", "0.5", "lil-ucb", "nearly tied"),
-    ("lab.kernels.tracking", "state.settings[0] + growth", "0.1", "track-and-stop", "nearly tied"),
-    ("lab.kernels.top_two", "state.settings[0] + growth", "0.1", "top-two", "nearly tied"),
-    ("lab.rivals.shared", "-means))[:keep]", "means))[:keep]", "median-elimination", "skewed"),
-]
+GROSS = mistakes_in(Path(__file__).with_name("rivals_mistakes.txt"))
 
 
-@pytest.mark.parametrize(("module", "right", "wrong", "name", "instance"), GROSS)
-def test_a_gross_mistake_shows_in_the_wrong_answers(
-    module: str, right: str, wrong: str, name: str, instance: str
-) -> None:
+@pytest.mark.parametrize(("module", "seen_by", "right", "wrong"), GROSS)
+def test_a_gross_mistake_shows_in_the_wrong_answers(module: str, seen_by: str, right: str, wrong: str) -> None:
     """These counts see only what is badly broken. Constants are seen in pulls, and in the transcriptions' moves."""
+    name, instance = seen_by.split(", ")
     entry, arms, runs, delta = interpreted_rivals(f"surest.{module}", right, wrong)[name], INSTANCES[instance], 100, 0.3
     epsilon = 0.01 if entry.goal == "ε-optimal arm" else 0.0
     bad = 0
@@ -180,15 +147,7 @@ def test_an_accuracy_ends_what_a_tie_would_not(name: str) -> None:
     assert simulate_blocks(RIVALS[name].stepwise(task), bernoulli([0.5, 0.5, 0.2]).simulate(1)).value.arm in (0, 1)
 
 
-REPRODUCED = [  # algorithm, runs here, then mean of μ1 and of μ2 as re-simulated; a median where the tail is too heavy
-    ("track-and-stop-heuristic", 400, 4183, 1375),
-    ("chernoff-racing", 1500, -3669, -1319),
-    ("kl-lucb-heuristic", 400, 8436, 2726),
-    ("kl-racing-heuristic", 400, 9471, 3231),
-    ("kl-lucb", 40, 47168, 15137),
-    ("lil-ucb-heuristic", 400, 8722, 4590),
-    ("lil-ucb", 20, 208790, 123172),
-]
+REPRODUCED = [(name, *pinned) for name, pinned in PINNED["reproduced"].items()]
 
 
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=MANY)])

@@ -26,33 +26,6 @@ def pair(ledger: Ledger, j: int, *digests: Digest) -> Pair:
     return Pair(*rows, bets, base, share, ledger.guesses_nominee[j], ledger.guesses[j])
 
 
-# --- the theorem, with a single bet: M itself, close to δ ---------------------------------------------------------------
-
-
-def test_the_process_of_the_proof_reaches_one_over_delta_with_probability_close_to_delta_and_not_above() -> None:
-    """10,000 runs of M with one bet an arm, nominees chosen after seeing data, δ = 0.3, all means equal to c = 0.5."""
-    rng = np.random.default_rng(5)
-    runs, alpha, share, delta = 10_000, 0.25, 0.9, 0.3
-    universal = np.ones(runs)  # exp B_1(c)
-    slots = [np.ones(runs) for _ in range(3)]
-    priors = [0.5, 1 / 6, 1 / 12]
-    opened = -1
-    highest = np.zeros(runs)
-    for t in range(1500):
-        if t in (20, 200, 600):
-            opened += 1
-        step_best = 1 + alpha * (1 - 2 * (rng.random(runs) < 0.5))
-        step_nominee = 1 + alpha * (2 * (rng.random(runs) < 0.5) - 1)
-        for k in range(3):
-            slots[k] *= step_best if k > opened else step_best * step_nominee if k == opened else 1.0
-        universal *= step_best
-        rest = 1 - share + share * (1 - sum(priors))
-        highest = np.maximum(highest, rest * universal + share * sum(p * s for p, s in zip(priors, slots, strict=True)))
-    reached = int((highest >= 1 / delta).sum())
-    assert reached == 2_744  # 0.274: near the bound, so that a rule that counts too much would be seen
-    assert reached <= most_allowed(runs, delta)
-
-
 # --- the code, against a slow transcription of the theorem --------------------------------------------------------------
 
 

@@ -145,16 +145,16 @@ def test_pairs_are_not_certain_all_together() -> None:
 
 # --- answers, counted ---------------------------------------------------------------------------------------------------
 
-HARD: dict[str, tuple[FiniteArms, int, float]] = {
-    "a tie at the boundary": (bernoulli([0.3, 0.5, 0.5, 0.7]), 2, 0.0),
-    "all equal": (bernoulli([0.5] * 7), 3, 0.0),
-    "skewed": (finite_arms([([0, 1], [4, 1]), ([0.5], [1]), ([0.4, 1], [5, 1]), ([0, 1], [1, 9])]), 2, 0.0),
-    "a gap of ε": (bernoulli([0.5, 0.5, 0.5, 0.55, 0.6]), 2, 0.05),
+HARD: dict[str, tuple[FiniteArms, int, float, int]] = {
+    "a tie at the boundary": (bernoulli([0.3, 0.5, 0.5, 0.7]), 2, 0.0, 0),
+    "all equal": (bernoulli([0.5] * 7), 3, 0.0, 0),
+    "skewed": (finite_arms([([0, 1], [4, 1]), ([0.5], [1]), ([0.4, 1], [5, 1]), ([0, 1], [1, 9])]), 2, 0.0, 3),
+    "a gap of ε": (bernoulli([0.5, 0.5, 0.5, 0.55, 0.6]), 2, 0.05, 0),
 }
-"""Arms, m and ε. The last m arms are as good as any, and by the theorem any other set is named with probability at most δ."""
+"""Arms, m, ε, and how often of ten another set is named than the last m arms, which are as good as any.
 
-
-FEW = {"a tie at the boundary": 0, "all equal": 0, "skewed": 3, "a gap of ε": 0}
+By the theorem this has probability at most δ.
+"""
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ FEW = {"a tie at the boundary": 0, "all equal": 0, "skewed": 3, "a gap of ε": 0
 )
 @pytest.mark.parametrize("name", HARD)
 def test_another_set_is_named_with_probability_at_most_delta(name: str, delta: float, runs: int, budget: int) -> None:
-    arms, m, epsilon = HARD[name]
+    arms, m, epsilon, pinned = HARD[name]
     n, wrong = len(arms), 0
     for seed in range(runs):
         procedure = start("wager-top", n, delta, epsilon=epsilon, seed=seed, question=Question("top", top=m))
         done = simulate(procedure, arms.simulate(seed), budget=budget)
         wrong += done.value is not None and set(done.value.arms) != set(range(n - m, n))
-    assert wrong == FEW[name] or runs > 10
+    assert wrong == pinned or runs > 10
     assert wrong <= most_allowed(runs, delta)

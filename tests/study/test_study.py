@@ -7,7 +7,7 @@ import shutil
 import signal
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from surest.study.sql import VERSION_TABLE
 from surest.study.study import Study, delete_study, list_studies, open_study
 from surest.study.telling import Tell, carry_out
 from surest.study.transfer import export_text, import_study
+from visiting import serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,6 +56,16 @@ def storage(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/study.db"
 
 
+@pytest.fixture(params=["sqlite", "http"])
+def anywhere(request: pytest.FixtureRequest, storage: str) -> Iterator[str]:
+    """A database, or a service on it: a study is used in the same way."""
+    if request.param == "sqlite":
+        yield storage
+    else:
+        with serving(storage) as address:
+            yield address
+
+
 def make(storage: str, **settings: Any) -> Study:
     return open_study(storage, "s", ["a", "b"], 0.1, **{"algorithm": "toy", "seed": 1, **settings})
 
@@ -64,8 +75,8 @@ def answer(study: Study, k: int = 1) -> None:
         study.tell(ticket.id, 0.9 if ticket.label == "b" else 0.1)
 
 
-def test_it_runs_to_the_same_end_as_a_session(storage: str) -> None:
-    study, session = make(storage), Session(["a", "b"], 0.1, algorithm="toy", seed=1)
+def test_it_runs_to_the_same_end_as_a_session(anywhere: str) -> None:
+    study, session = make(anywhere), Session(["a", "b"], 0.1, algorithm="toy", seed=1)
     while not study.finished:
         assert not session.finished
         (stored,), (kept,) = study.ask(), session.ask()
@@ -111,8 +122,8 @@ def move_time(storage: str, seconds: float) -> None:
     connection.close()
 
 
-def test_a_failed_evaluation_is_retried(storage: str) -> None:
-    study = make(storage)
+def test_a_failed_evaluation_is_retried(anywhere: str) -> None:
+    study = make(anywhere)
     (ticket,) = study.ask()
     study.fail(ticket.id, "out of memory \x00 \udcff")
     study.fail(ticket.id, "said twice")
@@ -126,8 +137,8 @@ def test_a_failed_evaluation_is_retried(storage: str) -> None:
     assert "out of memory" in study.export()["events"][0]["reason"]
 
 
-def test_a_failed_evaluation_counts_as_a_stated_reward(storage: str) -> None:
-    study = make(storage, on_failure=0.0)
+def test_a_failed_evaluation_counts_as_a_stated_reward(anywhere: str) -> None:
+    study = make(anywhere, on_failure=0.0)
     first, second = study.ask(2)
     for _ in range(3):
         study.fail(first.id)
@@ -158,8 +169,8 @@ def test_a_ticket_never_handed_out_is_refused(storage: str, ticket: Any) -> None
         study.tell(ticket, 0.5)
 
 
-def test_several_rewards_are_told_together_or_not_at_all(storage: str) -> None:
-    study = make(storage)
+def test_several_rewards_are_told_together_or_not_at_all(anywhere: str) -> None:
+    study = make(anywhere)
     tickets = study.ask(3)
     study.tell(tickets[1].id, 0.5)
     with pytest.raises(TicketError):
@@ -169,8 +180,8 @@ def test_several_rewards_are_told_together_or_not_at_all(storage: str) -> None:
     assert [ticket[1] for ticket in study.export()["tickets"]] == [0.1, 0.5, 0.3]
 
 
-def test_rewards_outside_of_the_unit_interval(storage: str) -> None:
-    study = make(storage, bounds=(-3, 7))
+def test_rewards_outside_of_the_unit_interval(anywhere: str) -> None:
+    study = make(anywhere, bounds=(-3, 7))
     session = Session(["a", "b"], 0.1, algorithm="toy", bounds=(-3, 7), record=True)
     while not study.finished:
         (ticket,) = study.ask()
@@ -180,16 +191,16 @@ def test_rewards_outside_of_the_unit_interval(storage: str) -> None:
     assert study.result().means.tolist() == session.result().means.tolist()
 
 
-def test_a_study_is_opened_with_what_it_was_made_with(storage: str) -> None:
-    study = make(storage, budget=12, rounds=3)
-    assert open_study(storage, "s").settings == study.settings
-    assert open_study(storage, "s", ["a", "b"], 0.1, budget=12, rounds=3).labels == ("a", "b")
+def test_a_study_is_opened_with_what_it_was_made_with(anywhere: str) -> None:
+    study = make(anywhere, budget=12, rounds=3)
+    assert open_study(anywhere, "s").settings == study.settings
+    assert open_study(anywhere, "s", ["a", "b"], 0.1, budget=12, rounds=3).labels == ("a", "b")
     with pytest.raises(UsageError, match=r"made with delta 0.1, not 0.2, .*arms a, b, not a, c"):
-        open_study(storage, "s", ["a", "c"], 0.2)
+        open_study(anywhere, "s", ["a", "c"], 0.2)
     with pytest.raises(UsageError, match="already a study 's'"):
-        open_study(storage, "s", ["a", "b"], load_if_exists=False)
+        open_study(anywhere, "s", ["a", "b"], load_if_exists=False)
     with pytest.raises(UsageError, match=r"no study 't' .*there are s"):
-        open_study(storage, "t")
+        open_study(anywhere, "t")
 
 
 @pytest.mark.parametrize(
@@ -258,25 +269,25 @@ def test_another_version_of_the_algorithm_is_noticed(storage: str, monkeypatch: 
         open_study(storage, "s").status()
 
 
-def test_arms_are_refused_by_algorithms_that_cannot_take_them(storage: str) -> None:
-    study = make(storage)
+def test_arms_are_refused_by_algorithms_that_cannot_take_them(anywhere: str) -> None:
+    study = make(anywhere)
     with pytest.raises(UsageError, match="cannot take in new arms"):
         study.add_arms(["c"])
-    assert open_study(storage, "s").labels == ("a", "b")
+    assert open_study(anywhere, "s").labels == ("a", "b")
     assert not any(entry.growing for name, entry in REGISTRY.items() if name.endswith("best-arm"))
 
 
-def test_wager_takes_in_arms_if_a_part_of_delta_was_kept_for_them(storage: str) -> None:
+def test_wager_takes_in_arms_if_a_part_of_delta_was_kept_for_them(anywhere: str) -> None:
     with pytest.raises(UsageError, match="reserve"):
-        open_study(storage, "none kept", ["a", "b"], 0.1).add_arms(["c"])
-    study = open_study(storage, "kept", ["a", "b"], 0.1, reserve=0.1)
+        open_study(anywhere, "none kept", ["a", "b"], 0.1).add_arms(["c"])
+    study = open_study(anywhere, "kept", ["a", "b"], 0.1, reserve=0.1)
     chance = random.Random(3)
     while not study.finished:
         for ticket in study.ask(20):
             study.tell(ticket.id, float(chance.random() < {"a": 0.4, "b": 0.3, "c": 0.9}[ticket.label]))
         if len(study.labels) == 2 and study.status().told > 30:
             study.add_arms(["c"])
-    again = open_study(storage, "kept").result()
+    again = open_study(anywhere, "kept").result()
     assert (again.best, again.certified) == ("c", True)
 
 
@@ -458,7 +469,7 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> 
     held, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with study._lock, study.store._lock:
+        with study._lock:
             held.set()
             leave.wait()
 
@@ -475,15 +486,6 @@ def test_a_forked_child_does_not_wait_for_a_lock_of_its_parent(storage: str) -> 
     leave.set()
     thread.join()
     assert (os.waitpid(child, 0)[1], study.status().told) == (0, 3)
-
-
-def test_a_fork_uses_connections_of_its_own(storage: str) -> None:
-    study = make(storage)
-    (idle,) = study.store._idle
-    study.store._pid -= 1  # as in a child
-    study.status()
-    assert idle not in study.store._idle
-    idle.close()
 
 
 def test_to_ask_and_tell_imports_little(storage: str) -> None:

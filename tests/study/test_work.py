@@ -15,12 +15,12 @@ import surest
 from surest import open_study
 from surest.core.procedure import Running
 from surest.errors import EvaluationError, RewardError, Stop
+from surest.search.desk import Desk
 from surest.search.session import Ticket
 from surest.study.memory import MemoryStore
 from surest.study.sql import SqlStore
 from surest.study.study import Study
-from surest.study.telling import take_over
-from surest.study.work import StudyDesk, work_on
+from surest.study.work import work_on
 from surest.study.workers import own_name
 from waiting import until
 
@@ -48,7 +48,7 @@ def test_a_lease_is_lengthened_while_its_worker_is_busy(study: Study) -> None:
 
 def test_workers_lengthen_the_leases_of_what_is_under_way(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     renewed: list[list[int]] = []
-    monkeypatch.setattr("surest.study.work.RENEWALS", 10 * LEASE)
+    monkeypatch.setattr("surest.search.desk.RENEWALS", 10 * LEASE)
     monkeypatch.setattr(Study, "renew", lambda study, numbers: renewed.append(numbers))
 
     def arm(ticket: Ticket) -> float:
@@ -75,7 +75,7 @@ def test_the_tickets_of_ended_processes_are_handed_out_at_once_and_those_of_othe
     in_another_container = f"{theirs[:-8]}{int(theirs[-8:], 16) ^ 1:08x}"
     for name in (theirs, own_name(), in_another_container, f"elsewhere{theirs}", f"{socket.gethostname()}:{ended}"):
         study.ask(1, name)
-    take_over(study)
+    study.renew([])
     assert [ticket.id for ticket in study.ask(10)] == [0]
     assert study.health() == {"a": {"expired": 1, "retried": 1}}
 
@@ -131,9 +131,9 @@ def test_quick_evaluations_share_a_transaction_and_slow_ones_take_no_more_than_t
         asked.append((len(told), k))
         return exchange(told, k)
 
-    monkeypatch.setattr("surest.study.work.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("surest.search.desk.time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(study, "exchange", slowly)
-    desk = StudyDesk(study)
+    desk = Desk(study)
     for seconds in [0.0] * 6 + [5.0] * 6:
         now[0] += seconds
         for ticket in desk.ask(4):

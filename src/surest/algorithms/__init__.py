@@ -169,7 +169,7 @@ def start(
         check_options(entry.name, entry.options, options)
     checked_delta(delta)
     _check(entry, n, epsilon, budget)
-    _check_question(entry, question, n, items)
+    _check_question(entry, question, n, items, epsilon)
     if spread < 1 and not entry.spread:
         raise UsageError(f"{entry.name} does not support spread; leave it out, or ask race for the best arm")
     if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
@@ -225,7 +225,7 @@ def _check(entry: Entry, n: int, epsilon: float, budget: int | None) -> None:
         raise UsageError(f"{entry.name} spends a fixed budget: give one")
 
 
-def _check_question(entry: Entry, question: Question, n: int, items: int | None) -> None:
+def _check_question(entry: Entry, question: Question, n: int, items: int | None, epsilon: float) -> None:
     """Refuse a question that makes no sense with n arms, and an algorithm that does not answer it, or not on such arms."""
     if items is None and entry.works_on == "items":
         raise UsageError(f"{entry.name} compares arms on a list of items, not on fresh draws: use surest.evaluate")
@@ -238,6 +238,8 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None)
         raise UsageError(f"top is {question.top}; with {n} arms it must be less than {n}")
     if question.kind == "control" and n < 2:
         raise UsageError("the control is the only arm; give at least one other to compare with it")
+    if question.kind == "control" and epsilon > 0:
+        raise UsageError("a control takes no epsilon; margin says which differences do not matter")
     if question.kind in entry.answers:
         return
     other = "fresh pulls" if items is not None else "items"

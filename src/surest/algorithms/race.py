@@ -124,10 +124,6 @@ def evidence_on(
     if question.kind == "best":
         return Verdict.of(n, weights, delta, epsilon, population, reserve, **more)
     if question.each_arm:
-        if question.kind == "control" and epsilon > 0:
-            raise UsageError(
-                f"epsilon is {epsilon:g}; with a control, margin says how close counts as the same, and there is no epsilon"
-            )
         return EachArm(n, weights, question, delta, epsilon, population, **more)
     if n > MOST_ARMS:
         raise UsageError(

@@ -28,16 +28,12 @@ def tally(task: Task, trials: Sequence[int]) -> Procedure[Answer]:
     """Judge all of the so many `trials` of each arm at once."""
     asked, epsilon = task.question, task.epsilon
     pulled = np.flatnonzero(trials)
-    if asked.kind == "control" and epsilon > 0:
-        raise UsageError("a control takes no epsilon; differences that do not matter are those below the margin")
-    if asked.kind == "above" and not 0 < asked.bar - epsilon <= asked.bar + epsilon < 1:
-        raise UsageError(f"the zone of ε around the bar leaves the bounds; give an epsilon below {epsilon:g}")
     if not len(pulled):
         raise UsageError("none of the arms has a trial yet; look again once there are some")
     arms = task.arms[pulled]
+    book = book_of(asked, len(trials), task.delta, epsilon) if asked.each_arm else None
     rewards = yield Pull(arms, np.asarray(trials)[pulled], Statistic.ATOMS)
-    if asked.each_arm:
-        book = book_of(asked, len(trials), task.delta, epsilon)
+    if book is not None:
         book.count(arms, rewards)
         status = book.status()
         decided = not book.open.any()

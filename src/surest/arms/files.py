@@ -12,17 +12,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 LONGEST_LINE = 2**20
 """Bytes of a line. A line of a table has a few dozen; what is longer is not a table."""
@@ -44,16 +41,14 @@ class Batch:
     """The wanted columns by our names for them: the same number of texts each."""
     above: int
     """Lines of the file before the first row."""
-    records: list[list[str]] | None = None
-    """The records with blank lines among them; None where each line is a row."""
+    records: list[list[str]]
+    """The records with blank lines among them."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def lines(self) -> Sequence[int]:
         """The number of each row's last line in the file: quoted fields may hold line breaks."""
-        if self.records is None:
-            return range(self.above + 1, self.above + 1 + len(self))
         ends = accumulate((1 + sum(map(_line_breaks, record)) for record in self.records), initial=self.above)
         return [end for end, record in zip(islice(ends, 1, None), self.records, strict=True) if record]
 
@@ -101,7 +96,7 @@ class CsvFile:
     ...     written.flush()
     ...     with CsvFile(Path(written.name)) as file:
     ...         file.names, [batch.columns for batch in file.batches(("arm", "value"))]
-    (['arm', 'value'], [{'arm': ['a'], 'value': ['1']}])
+    (['arm', 'value'], [{'arm': ('a',), 'value': ('1',)}])
     """
 
     def __init__(self, path: Path, growing: bool = False) -> None:
@@ -109,19 +104,17 @@ class CsvFile:
         self.unfinished = False
         """Whether the last line had no end, once all is read."""
         self._file = _opened(path)
-        self._blocks = text_blocks(self._file, path, growing, self)
+        self._reader = csv.reader(lines_in(self._file, path, growing, self), strict=True)
         try:
-            first = io.StringIO(next(self._blocks, ""), newline="")
-            reader = csv.reader(iter(first.readline, ""), strict=True)
-            self.written = [name.strip() for name in next(filter(None, reader), [])]
-        except (csv.Error, SourceError) as error:
+            self.written = [name.strip() for name in next(filter(None, self._reader), [])]
+        except csv.Error as error:
             self._file.close()
-            raise (
-                error if isinstance(error, SourceError) else SourceError(f"{path}, line {reader.line_num}: {error}")
-            ) from None
+            raise SourceError(f"{path}, line {self._reader.line_num}: {error}") from None
+        except SourceError:
+            self._file.close()
+            raise
         self.names = [name.lower() for name in self.written]
         """The names of all columns, as they are compared; `written` has them as they are. None where a file is empty."""
-        self._above, self._first = reader.line_num, first.read()
 
     def __enter__(self) -> "CsvFile":
         return self
@@ -138,29 +131,17 @@ class CsvFile:
         the file calls them, where it calls them otherwise: ``{"arm": "model", "value": "score"}``.
         """
         at, width = self._places(needed, optional, _checked_mapping(columns, needed + optional)), len(self.names)
-        above, block = self._above, self._first if at else None
-        while block is not None:
-            fields = _plain_fields(block, width)
-            if fields is not None:
-                yield Batch(self.path, {name: fields[place::width] for name, place in at.items()}, above)
-                above += _line_breaks(block)
-            else:  # a quoted field may go on in the next block: parse all that is left as one
-                left = chain.from_iterable(io.StringIO(b, newline="") for b in chain([block], self._blocks))
-                yield from self._parsed(csv.reader(left, strict=True), at, width, above)
-            block = next(self._blocks, None)
-
-    def _parsed(self, reader: "Reader", at: dict[str, int], width: int, start: int) -> Iterator[Batch]:
-        while True:
-            above, records, error = start + reader.line_num, list[list[str]](), None
+        reader, more = self._reader, bool(at)
+        while more:
+            above, records, error = reader.line_num, list[list[str]](), None
             try:
                 records.extend(islice(reader, ROWS))
             except csv.Error as found:  # the records before it come first: one of them may be wrong too
-                error = SourceError(f"{self.path}, line {start + reader.line_num}: {found}")
+                error = SourceError(f"{self.path}, line {reader.line_num}: {found}")
             yield from self._batch(records, at, width, above)
             if error is not None:
                 raise error from None
-            if not records:
-                return
+            more = bool(records)
 
     def _places(self, needed: tuple[str, ...], optional: tuple[str, ...], mapping: Columns) -> dict[str, int]:
         """Our names of the columns that the file has, and where they are."""
@@ -258,27 +239,15 @@ def _whole_lines(file: BinaryIO, path: Path, growing: bool, told: CsvFile | None
         yield rest
 
 
+def lines_in(file: BinaryIO, path: Path, growing: bool = False, told: CsvFile | None = None) -> Iterator[str]:
+    """The lines of a file that is open, with their ends. `told` learns whether the last line has no end."""
+    return chain.from_iterable(io.StringIO(block, newline="") for block in text_blocks(file, path, growing, told))
+
+
 def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text file with their ends, gzipped or not; a line has the same limit as in a CSV file."""
     with _opened(path) as file:
-        for block in text_blocks(file, path):
-            yield from io.StringIO(block, newline="")
-
-
-def _plain_fields(text: str, width: int) -> list[str] | None:
-    """The fields of lines that all have `width` of them; None if there is a quote, a blank line or another number.
-
-    >>> _plain_fields("a,1\\nb,2\\n", 2)
-    ['a', '1', 'b', '2']
-    >>> _plain_fields("a,1\\n\\n", 2), _plain_fields("a\\nb,1,2\\n", 2), _plain_fields('a,"1"\\n', 2)
-    (None, None, None)
-    """
-    text = text.replace("\r\n", "\n").removesuffix("\n")
-    if not text or '"' in text or "\r" in text or (width == 1 and "\n\n" in f"\n{text}\n"):
-        return None
-    if set(map(str.count, text.split("\n"), repeat(","))) != {width - 1}:
-        return None
-    return text.replace("\n", ",").split(",")  # several times as fast as csv
+        yield from lines_in(file, path)
 
 
 def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[str, str]:

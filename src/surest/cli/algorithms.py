@@ -8,8 +8,9 @@ from rich.text import Text
 
 from surest.algorithms import all_entries
 from surest.algorithms.tally import ENTRY as TALLY
-from surest.cli.console import Output, print_json
+from surest.cli.console import Output
 from surest.cli.settings import option
+from surest.cli.streams import print_json
 
 ASKED = {
     "top": "the m best arms",

@@ -6,9 +6,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from surest.cli.streams import OutputError, print_json, say, shown, standard_output
-
-__all__ = ["Output", "OutputError", "print_json", "say", "shown", "standard_output"]
+from surest.cli.streams import shown
 
 
 class Output(Console):

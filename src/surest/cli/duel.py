@@ -11,8 +11,8 @@ import click
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn, show_result
-from surest.cli.progress import Watch, status_of
-from surest.cli.settings import command_options, option, output_options, settings_given, some_options
+from surest.cli.progress import Screen, exit_status
+from surest.cli.settings import command_options, option, output_options, refuse, settings_given, some_options
 from surest.core.duels import DUELS
 from surest.core.scale import Scale
 
@@ -52,9 +52,7 @@ def duel(**given: Any) -> int:
     flags = {name: True for name in ("strict", "rank") if given.pop(name)}
     check_decision(given["decision"], DUELS)
     if given["source"] is not None:
-        wrong = next((name for name in ("judge", "labels", "items", "workers", "study") if given[name]), None)
-        if wrong is not None:
-            raise click.UsageError(f"--{'arm' if wrong == 'labels' else wrong} conflicts with a file of duels")
+        refuse(given, "a file of duels", "judge", "labels", "items", "workers", "study")
         return _recorded(given, settings, flags)
     if given["judge"] is None or len(given["labels"]) < 2:
         raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
@@ -74,7 +72,7 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
         **settings, **flags,
     )  # fmt: skip
     show_result(result, given)
-    return status_of(result, None)
+    return exit_status(result, None)
 
 
 def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
@@ -92,16 +90,16 @@ def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mappin
         raise click.UsageError("--judge must contain {first} and {second}, or all duels would be the same")
     checked_command(Command("judge", words))
     texts, runner = item_texts(given["items"]), Runner(scale, given["timeout"])
-    watch = Watch(tuple(given["labels"]), scale, quiet=given["quiet"], kept=True)
+    screen = Screen(tuple(given["labels"]), scale, quiet=given["quiet"], kept=True)
 
     def with_seed(seed: int) -> Work:
         def work(ticket: Ticket) -> tuple[Any, ...]:
             own = seed_of(seed, ticket)
             item = () if texts is None else (Random(own).choice(texts),)
-            return watch.counted(partial(runner.run, Command(ticket.label, words))), own, *item
+            return screen.counted(partial(runner.run, Command(ticket.label, words))), own, *item
 
         return work
 
     with ThreadPoolExecutor(workers) as pool:
         asked = {**settings, **flags, "algorithm": DUELS}
-        return searched(given, asked, scale, watch, with_seed, pool, workers, runner, "a duel of {}")
+        return searched(given, asked, scale, screen, with_seed, pool, workers, runner, "a duel of {}")

@@ -16,6 +16,7 @@ from surest.cli.settings import (
     item_problem_options,
     option,
     output_options,
+    refuse,
     settings_given,
 )
 from surest.cli.streams import say
@@ -73,12 +74,7 @@ def evaluate(**given: Any) -> int:
         if given["simulate"]:
             raise click.UsageError("--simulate needs a TABLE or LOGs")
         return searches.run_commands(given, settings, scale)
-    wrong = next(
-        (name for name in ("items", "commands", "workers", "timeout", "on_failure", "study") if given[name]), None
-    )
-    if wrong is not None:
-        shown = {"commands": "--command", "on_failure": "--on-failure"}.get(wrong, f"--{wrong}")
-        raise click.UsageError(f"{shown} conflicts with TABLE")
+    refuse(given, "TABLE", "items", "commands", "workers", "timeout", "on_failure", "study")
     return _table(given, settings, scale)
 
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from surest.arms.recorded import InOrder, read_in_order
 from surest.arms.totals import Totals, read_totals
-from surest.cli.progress import Watch
+from surest.cli.progress import Screen
 from surest.cli.settings import columns_given
 from surest.cli.streams import say
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
 from surest.errors import SourceError, Stop
 from surest.result.data import Result
-from surest.result.making import status_of
 from surest.search.identify import judge_totals
 from surest.search.recorded import Feeding, with_batch
 from surest.search.session import Session
@@ -37,7 +36,7 @@ def _read_rewards(given: Mapping[str, Any], scale: Scale) -> InOrder:
 
 
 def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """The arms: those named, or all that the record speaks of."""
+    """The arms: those named, or all in the record."""
     if not named and not recorded.numbers:
         raise SourceError(f"{source} holds no rewards yet; add some, or name the arms with --arm")
     strange = [label for label in recorded.numbers if label not in named]
@@ -56,9 +55,9 @@ def ended(result: Result, stopped_by: int | None) -> Result:
     return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
 
 
-def _say_what_is_awaited(watch: Watch, source: str) -> None:
+def _say_what_is_awaited(screen: Screen, source: str) -> None:
     """A view that stands still should say what it waits for."""
-    watch.view.footing = f"waiting for more in {source}; {watch.view.footing}"
+    screen.view.footing = f"waiting for more in {source}; {screen.view.footing}"
 
 
 def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> tuple[InOrder, int | None]:
@@ -67,8 +66,8 @@ def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale:
     labels = _awaited_labels(given, scale)
     session = Session(labels, **with_batch({"seed": 0, **settings}))
     feeding, seen = Feeding(session), InOrder({}, ())
-    with Watch(labels, scale, quiet=given["quiet"]) as watch:
-        _say_what_is_awaited(watch, source)
+    with Screen(labels, scale, quiet=given["quiet"]) as screen:
+        _say_what_is_awaited(screen, source)
 
         def take() -> bool:
             nonlocal seen
@@ -77,15 +76,15 @@ def follow_rewards(given: Mapping[str, Any], settings: Mapping[str, Any], scale:
             strange = next((label for label in recorded.numbers if label not in labels), None)
             if strange is not None:
                 raise SourceError(
-                    f"{source}: arm {strange!r} came after the search had begun with {', '.join(labels)}; begin anew, and name "
+                    f"{source}: arm {strange!r} came after the search had begun with {', '.join(labels)}; start again, and name "
                     "every arm with --arm"
                 )
             feeding.more([rewards_of(recorded, label, scale) for label in labels])
             seen = recorded
             return session.finished
 
-        follow(source, take, lambda: watch(session.running))
-        return seen, watch.stopped_by
+        follow(source, take, lambda: screen(session.running))
+        return seen, screen.stopped_by
 
 
 def follow_totals(
@@ -94,26 +93,26 @@ def follow_totals(
     """Totals once they decide, or once a signal came, and the signal; `seen` are the first."""
     source, columns = given["source"], columns_given(given)
     running, _ = judge_totals(seen, **settings)
-    with Watch(seen.labels, scale, quiet=given["quiet"]) as watch:
-        watch.view.counted = "trials"
-        _say_what_is_awaited(watch, source)
+    with Screen(seen.labels, scale, quiet=given["quiet"]) as screen:
+        screen.view.counted = "trials"
+        _say_what_is_awaited(screen, source)
 
         def take() -> bool:
             nonlocal seen, running
             totals = read_totals(source, columns, growing=True, add=given["sum_rows"]).since(seen, source)
             seen, (running, _) = totals, judge_totals(totals, **settings)
-            if watch.live is None and not given["quiet"]:
-                watch.show(running, status_of(running))
+            if screen.live is None and not given["quiet"]:
+                screen.show(running, running.status)
             return running.value is not None and running.value.certified
 
         def look() -> None:
-            if watch.stopped_by is not None:
+            if screen.stopped_by is not None:
                 raise Stop("interrupted")
-            if watch.live is not None:
-                watch.show(running, status_of(running))
+            if screen.live is not None:
+                screen.show(running, running.status)
 
         follow(source, take, look)
-        return seen, watch.stopped_by
+        return seen, screen.stopped_by
 
 
 def follow(source: str, take: Callable[[], bool], look: Callable[[], None]) -> None:
@@ -157,7 +156,7 @@ def check_grown(before: InOrder, after: InOrder, source: str) -> None:
 
 
 def _awaited_labels(given: Mapping[str, Any], scale: Scale) -> tuple[str, ...]:
-    """The arms named, or those of the file, once it speaks of two at least."""
+    """The arms named, or those of the file, once it has at least two."""
     labels: tuple[str, ...] = given["labels"]
     told = False
     while not labels:

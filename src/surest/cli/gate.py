@@ -15,9 +15,9 @@ from surest.cli.settings import (
     column_options,
     columns_given,
     decision_option,
+    fraction,
     option,
     parse_bounds,
-    part,
     storage_option,
 )
 from surest.cli.streams import print_json, say
@@ -33,7 +33,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
-@option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=part, default="0")
+@option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=fraction, default="0")
 @option("--delta", "The allowed probability of a wrong verdict.  [default: 0.05]", "P", type=float, default=0.05)
 @option("--equivalent", "Ask whether both are equal within ±D, instead of a margin.", "D", type=float)
 @option(

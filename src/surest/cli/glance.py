@@ -86,7 +86,7 @@ def _how_sure(progress: Progress) -> str:
 def _how_long(progress: Progress) -> str:
     if progress.finished:
         return "Nothing is left to evaluate."
-    speed = f" ({progress.per_second:.3g} rewards a second so far)" if progress.per_second else ""
+    speed = f" ({progress.per_second:.3g} rewards per second so far)" if progress.per_second else ""
     if progress.result.forecast is None:
         asked = f"{counted(progress.request_left, 'more reward')} {'is' if progress.request_left == 1 else 'are'} asked for now"
         return f"{asked}{speed}; how many a decision needs is not known yet."

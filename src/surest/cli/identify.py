@@ -7,7 +7,15 @@ from click.core import ParameterSource
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn
-from surest.cli.settings import column_options, command_options, option, output_options, problem_options, settings_given
+from surest.cli.settings import (
+    column_options,
+    command_options,
+    option,
+    output_options,
+    problem_options,
+    refuse,
+    settings_given,
+)
 from surest.cli.sources import is_python, load
 from surest.core.problem import DEFAULTS, default_algorithm
 from surest.core.scale import checked_scale
@@ -79,44 +87,33 @@ def identify(**given: Any) -> int:
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
-        _refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
+        refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
         from surest.cli import searches
 
         return searches.run_commands(given, settings, scale)
-    _refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
+    refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
     if is_python(source):
-        _refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
+        refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
         arms = load(source)
         if given["study"] is not None:
-            _refuse(given, "--study", "vectorised")
+            refuse(given, "--study", "vectorised")
             from surest.cli import searches
 
             return searches.run_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     if source.endswith(".py"):
         raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
-    _refuse(given, "files and simulated arms", "study", "vectorised")
+    refuse(given, "files and simulated arms", "study", "vectorised")
     found = sources.read(given, scale)
     if isinstance(found, Totals):
-        _refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance", "shuffle")
+        refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance", "shuffle")
         return sources.identify_totals(given, settings, scale, found)
-    _refuse(given, "a table of totals", "sum_rows", only="a table of totals")
+    refuse(given, "a table of totals", "sum_rows", only="a table of totals")
     if isinstance(found, InOrder):
         if given["shuffle"] is not None:
-            _refuse(given, "--shuffle, which needs all rows to be there", "follow", "suggest")
+            refuse(given, "--shuffle, which needs all rows to be there", "follow", "suggest")
         if given["finished"]:
-            _refuse(given, "--finished", "follow", "suggest")
+            refuse(given, "--finished", "follow", "suggest")
         return sources.identify_recorded(given, settings, scale, found)
-    _refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "finished", "shuffle")
+    refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "finished", "shuffle")
     return sources.identify_simulated(given, settings, scale, found)
-
-
-def _refuse(given: dict[str, Any], what: str, *names: str, only: str = "") -> None:
-    shown = {"labels": "--arm", "source": "a SOURCE", "on_failure": "--on-failure"}
-    wrong = [
-        shown.get(name, f"--{name.replace('_', '-')}")
-        for name in names
-        if given[name] is not None and given[name] is not False and given[name] != ()
-    ]
-    if wrong:
-        raise click.UsageError(f"{wrong[0]} needs {only}" if only else f"{wrong[0]} conflicts with {what}")

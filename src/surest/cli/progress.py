@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from rich.live import Live
 
@@ -21,7 +21,6 @@ from surest.core.scale import Scale
 from surest.errors import Stop, UsageError
 from surest.report.terminal import EVERY, TICKS, View
 from surest.result.data import Result
-from surest.search import watching
 from surest.search.watching import Looks, handled_by
 
 EVERY_LINE = 2.0
@@ -30,15 +29,15 @@ SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 
 
-def status_of(result: Result, stopped_by: int | None) -> int:
+def exit_status(result: Result, stopped_by: int | None) -> int:
     """The exit status of a search: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise."""
     if result.certified:
         return 0
     return 3 if stopped_by is None or result.reason != "interrupted" else SIGNALLED + stopped_by
 
 
-class Watch(watching.Watch):
-    """Looks at a run for a command: shows it now and then, on standard error.
+class Screen:
+    """What a command shows of a run, now and then, on standard error: a view for the one watcher, which heeds signals.
 
     The first Ctrl-C, or SIGTERM, ends the search where its state is sound: before the next request, or in an arm's own code.
     Where rewards are `kept`, evaluations that run are finished first: to break them off and make them again would favour
@@ -53,26 +52,29 @@ class Watch(watching.Watch):
         # Between two looks a thread draws the last one again, with the time that has passed since.
         self.live = Live(console=Output(stderr=True), transient=True, refresh_per_second=TICKS) if live else None
         self.looks = None if quiet else Looks(self.show, every=EVERY if live else EVERY_LINE)
-        super().__init__(self.looks)
-        self.signals = self._signals
         self.stopped_by: int | None = None
         """The signal that ended it, if one did."""
         self._in_arm = False
         self._under_way = 0
         self._lock = threading.Lock()
         self._said_that_it_waits = False
+        self._stack = contextlib.ExitStack()
 
-    @contextlib.contextmanager
-    def _signals(self, interrupt: object) -> Iterator[None]:
-        with handled_by(self._interrupt), self.live or contextlib.nullcontext():
-            yield
+    def __enter__(self) -> Self:
+        self._stack.enter_context(handled_by(self._interrupt))
+        self._stack.enter_context(self.live or contextlib.nullcontext())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look, if it is time."""
         if self.stopped_by is not None:
             self._say_that_it_waits()
             raise Stop("interrupted")
-        super().__call__(running)
+        if self.looks is not None:
+            self.looks(running)
 
     def arm(self, label: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A user's callable that Ctrl-C may interrupt, and whose errors are told as its own."""

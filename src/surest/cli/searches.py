@@ -18,7 +18,7 @@ import msgspec
 from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.output import check_drawn, command_again, show_result
-from surest.cli.progress import Watch, status_of
+from surest.cli.progress import Screen, exit_status
 from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.problem import SETTINGS, default_algorithm
@@ -31,6 +31,7 @@ from surest.search.desk import failing
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
 from surest.search.session import Ticket
+from surest.search.watching import Watch
 from surest.study.log import STORAGE
 from surest.study.settings import Handling
 from surest.study.study import Study, open_study
@@ -39,7 +40,7 @@ from surest.study.work import work_on
 KNOWN = {*SETTINGS, *Handling.__struct_fields__, "items"}
 """What `open_study` takes by name; other settings are the algorithm's own options."""
 SCRATCH = re.compile(r"sqlite:///(.*/)?surest-[a-z]+-[0-9a-f]{8}\.db")
-"""A file of one search, which is gone once that search is over, be it resumed in between."""
+"""The file of one search: it is deleted once that search is over, even if it was resumed in between."""
 
 
 @contextmanager
@@ -147,14 +148,14 @@ def run_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: S
     """Run commands, several at a time; on the items of a file, where one is given."""
     runner, workers, items = Runner(scale, given["timeout"]), given["workers"] or 1, item_texts(given.get("items"))
     arms = {command.label: runner.arm(command) for command in parse_commands(given["commands"])}
-    watch = Watch(tuple(arms), scale, quiet=given["quiet"], kept=True, items=items is not None)
-    functions = [watch.counted(arm) for arm in arms.values()]
+    screen = Screen(tuple(arms), scale, quiet=given["quiet"], kept=True, items=items is not None)
+    functions = [screen.counted(arm) for arm in arms.values()]
     asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
     if items is not None:
         asked["items"] = item_keys(items)
     with ThreadPoolExecutor(workers) as pool:
         work = lambda seed: work_of(functions, seed, seeded=True, items=items)  # noqa: E731
-        return searched(given, asked, scale, watch, work, pool, workers, runner)
+        return searched(given, asked, scale, screen, work, pool, workers, runner)
 
 
 def item_texts(path: str | None) -> list[str] | None:
@@ -168,23 +169,23 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
     source = kind_of_arms(arms, scale)
     if not isinstance(source, Functions):
         raise click.UsageError("--study needs --command or Python callables; other rewards come again with --seed")
-    watch = Watch(tuple(map(str, source.labels)), scale, quiet=given["quiet"], kept=True)
-    guarded = [watch.arm(label, arm) for label, arm in zip(watch.view.labels, source.functions, strict=True)]
+    screen = Screen(tuple(map(str, source.labels)), scale, quiet=given["quiet"], kept=True)
+    guarded = [screen.arm(label, arm) for label, arm in zip(screen.view.labels, source.functions, strict=True)]
     asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
-    return searched(given, asked, scale, watch, lambda seed: work_of(guarded, seed), None)
+    return searched(given, asked, scale, screen, lambda seed: work_of(guarded, seed), None)
 
 
 def searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, watch: Watch, work: Callable[[int], Work],
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, screen: Screen, work: Callable[[int], Work],
     pool: Executor | None, workers: int = 1, runner: Runner | None = None, failed: str = "a run of arm {!r}",
 ) -> int:  # fmt: skip
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
-    labels, history, record = watch.view.labels, check_drawn(given), given["decision"] is not None
+    labels, history, record = screen.view.labels, check_drawn(given), given["decision"] is not None
     if given["on_failure"] is not None:
         settings = {**settings, **failing(scale.number(given["on_failure"], "--on-failure"), given["retries"])}
     with kept(given, labels, workers, settings) as study:
         problem = msgspec.structs.replace(study.settings.problem, labels=labels)
-        with Run(study, problem, watch, history=history, record=record, retries=given["retries"]) as run:
+        with Run(study, problem, Watch(view=screen), history=history, record=record, retries=given["retries"]) as run:
             try:
                 drive(run.desk, work(problem.seed), pool, workers)
             finally:
@@ -198,4 +199,4 @@ def searched(
         show_result(result, given, {"last_failures": said})
     for label, why in said.items():
         say(f"surest: {failed.format(label)} failed: {why}", err=True)
-    return status_of(result, watch.stopped_by)
+    return exit_status(result, screen.stopped_by)

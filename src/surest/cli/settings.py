@@ -12,10 +12,10 @@ from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARG
 from surest.core.question import ERRORS
 from surest.errors import UsageError
 
-Command = Callable[..., Any]
+Function = Callable[..., Any]
 
 
-def option(names: str, what: str, metavar: str | None = None, **how: Any) -> Callable[[Command], Command]:
+def option(names: str, what: str, metavar: str | None = None, **how: Any) -> Callable[[Function], Function]:
     """An option of a command: its names, what it says, and how its value is written. A flag has neither that nor a type."""
     flag = metavar is None and not {"type", "default"} & how.keys()
     return click.option(*names.split(), help=what, **({"is_flag": True} if flag else {"metavar": metavar}), **how)
@@ -70,7 +70,7 @@ decision_option = option(
 storage_option = option("--storage", "Where it is.  [default: sqlite:///surest.db]", "URL", envvar="SUREST_STORAGE")
 
 
-def column_options(*names: str) -> Callable[[Command], Command]:
+def column_options(*names: str) -> Callable[[Function], Function]:
     """What a table calls its columns: ``--arm-column`` and its like."""
     what = {"arm": "names the arm", "item": "names the item", "value": "holds the value"}
     return several(*(
@@ -78,10 +78,10 @@ def column_options(*names: str) -> Callable[[Command], Command]:
     ))  # fmt: skip
 
 
-def several(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def several(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
     """Several options as one decorator."""
 
-    def decorated(command: Command) -> Command:
+    def decorated(command: Function) -> Function:
         for option in reversed(options):
             command = option(command)
         return command
@@ -106,6 +106,16 @@ output_options = several(
     option("--json as_json", "Print one JSON object."),
     option("--quiet", "Show no progress."),
 )
+
+
+def refuse(given: Mapping[str, Any], what: str, *names: str, only: str = "") -> None:
+    """Refuse options that were given and conflict with `what`, or need what they are for `only`."""
+    shown = {"labels": "--arm", "commands": "--command", "source": "a SOURCE"}
+    told = (name for name in names if given[name] is not None and given[name] is not False and given[name] != ())
+    wrong = next(told, None)
+    if wrong is not None:
+        option = shown.get(wrong, f"--{wrong.replace('_', '-')}")
+        raise click.UsageError(f"{option} needs {only}" if only else f"{option} conflicts with {what}")
 
 
 def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
@@ -149,24 +159,24 @@ TYPES: dict[str, Any] = {
 """What click reads, where neither the default nor the type of the field tells."""
 
 
-def problem_options(command: Command) -> Command:
+def problem_options(command: Function) -> Function:
     """Give a command an option for each setting of a problem, and ``--option`` for the algorithm's own."""
     return _with_options(command, [name for name in SETTINGS if name not in ITEMS_ONLY])
 
 
-def some_options(names: Sequence[str]) -> Callable[[Command], Command]:
+def some_options(names: Sequence[str]) -> Callable[[Function], Function]:
     """The same for a command that takes some settings, and no options of an algorithm."""
     return lambda command: _with_options(command, names, own=False)
 
 
-def item_problem_options(command: Command) -> Command:
+def item_problem_options(command: Function) -> Function:
     """The same for a command that works on a list of items."""
     return _with_options(command, [name for name in SETTINGS if name != "repeats"], ALGORITHMS["best"][True])
 
 
 def _with_options(
-    command: Command, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"], *, own: bool = True
-) -> Command:
+    command: Function, names: Sequence[str], algorithm: str = DEFAULTS["algorithm"], *, own: bool = True
+) -> Function:
     command = option_option(command) if own else command
     for name in reversed(names):
         meta = SETTINGS[name]
@@ -212,10 +222,10 @@ def _same(value: Any) -> Any:
     return value
 
 
-def part(text: str) -> float:
-    """A part, or so many per cent.
+def fraction(text: str) -> float:
+    """A fraction, or a percentage.
 
-    >>> part("2%"), part("0.05"), part("1.5 %")
+    >>> fraction("2%"), fraction("0.05"), fraction("1.5 %")
     (0.02, 0.05, 0.015)
     """
     number, percent, rest = text.partition("%")

@@ -4,6 +4,7 @@ import importlib
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +20,7 @@ from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
 from surest.cli.following import ended, follow_rewards, follow_totals, labels_in, rewards_of
 from surest.cli.output import check_drawn, show_result
-from surest.cli.progress import Watch, status_of
+from surest.cli.progress import Screen, exit_status
 from surest.cli.settings import columns_given
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
@@ -107,7 +108,7 @@ def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale
         totals, stopped_by = follow_totals(given, settings, scale, totals)
     result = ended(find_best(totals, **settings), stopped_by)
     show_result(result, given, {"about": assumed(result)})
-    return status_of(result, stopped_by)
+    return exit_status(result, stopped_by)
 
 
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, recorded: InOrder) -> int:
@@ -117,7 +118,7 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
         recorded, stopped_by = follow_rewards(given, settings, scale)
     labels = labels_in(recorded, given["labels"], given["source"])
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
-    # The next call, on a longer file, must continue the same run: the seed is the same unless told.
+    # The next call, on a longer file, must continue the same run: so the seed is 0 by default.
     record = given["decision"] is not None
     how = {"record": record, "shuffle": given["shuffle"], "finished": given["finished"]}
     result = ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
@@ -135,20 +136,20 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
         options = [word for option, name in named.items() if name not in (None, "item") for word in (option, name)]
         command = shell_line(["surest", "evaluate", given["source"], *options])
         say(f"surest: {ABOUT_ITEMS.format(visible(column))}: {command}", err=True)
-    return status_of(result, stopped_by)
+    return exit_status(result, stopped_by)
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
-    result, watch = _searched(given, settings, arms, arms.labels)
+    result, screen = _searched(given, settings, arms, arms.labels)
     if is_path(given["source"]):
-        result = result.as_resampled()
+        result = replace(result, resampled=True)
     comparison = importlib.import_module(
         "surest.lab.characteristic"
     ).comparison  # found when asked: nobody else needs it
     show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
-    _again(watch, result, given, "")
-    return status_of(result, watch.stopped_by)
+    _again(screen, result, given, "")
+    return exit_status(result, screen.stopped_by)
 
 
 def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any) -> int:
@@ -159,30 +160,30 @@ def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms:
     labels = source.labels if source is not None else tuple(getattr(arms, "labels", ()))
     if isinstance(source, Functions):
         functions = dict(zip(source.labels, source.functions, strict=True))
-        result, watch = _searched(given, settings, functions, labels, guard=True)
+        result, screen = _searched(given, settings, functions, labels, guard=True)
     else:
-        result, watch = _searched(given, settings, arms, labels)
+        result, screen = _searched(given, settings, arms, labels)
     show_result(result, given)
-    _again(watch, result, given, "rewards are not kept without --study NAME. ")
-    return status_of(result, watch.stopped_by)
+    _again(screen, result, given, "rewards are not kept without --study NAME. ")
+    return exit_status(result, screen.stopped_by)
 
 
 def _searched(
     given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any, labels: tuple[Any, ...], *, guard: bool = False
-) -> tuple[Result, Watch]:
+) -> tuple[Result, Screen]:
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
-    with Watch(labels, scale, quiet=given["quiet"]) as watch:
+    with Screen(labels, scale, quiet=given["quiet"]) as screen:
         result = find_best(
-            {label: watch.arm(str(label), arm) for label, arm in arms.items()} if guard else arms, **settings,
-            vectorised=given["vectorised"], on_request=watch, progress=False, history=check_drawn(given),
+            {label: screen.arm(str(label), arm) for label, arm in arms.items()} if guard else arms, **settings,
+            vectorised=given["vectorised"], on_request=screen, progress=False, history=check_drawn(given),
             record=given["decision"] is not None,
         )  # fmt: skip
-    return result, watch
+    return result, screen
 
 
-def _again(watch: Watch, result: Result, given: Mapping[str, Any], kept: str) -> None:
+def _again(screen: Screen, result: Result, given: Mapping[str, Any], kept: str) -> None:
     from surest.cli.output import command_again
 
-    if watch.stopped_by is not None:
+    if screen.stopped_by is not None:
         line = command_again(click.get_current_context(), result.seed)
         say(f"surest: {kept}To do it again:\n  {line}", err=True)

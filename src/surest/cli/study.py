@@ -19,10 +19,10 @@ from surest.text import counted, in_json
 
 # What only some commands need is imported there: ask and tell are called once for each evaluation.
 
-Command = Callable[..., Any]
+Function = Callable[..., Any]
 
 
-def stored_in(kinds: str) -> Callable[[Command], Command]:
+def stored_in(kinds: str) -> Callable[[Function], Function]:
     """Where studies are kept, if not in the usual file."""
     return option(
         "--storage", kinds, "URL", envvar="SUREST_STORAGE", default=STORAGE, show_default=True, show_envvar=True
@@ -32,7 +32,7 @@ def stored_in(kinds: str) -> Callable[[Command], Command]:
 storage_option = stored_in("sqlite:///FILE, postgresql://USER@HOST/NAME, or http://HOST:PORT of a service.")
 
 
-def common(command: Command) -> Command:
+def common(command: Function) -> Function:
     """The options that every command has."""
     return storage_option(option("--json as_json", "Print JSON.")(command))
 

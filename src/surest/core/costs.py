@@ -99,7 +99,7 @@ def prices_of(cost: dict[str, float] | float | None, labels: tuple[Any, ...]) ->
 
 
 class Spent:
-    """What was spent on each arm. An evaluation whose cost nobody measured costs the arm's price.
+    """What was spent on each arm. An evaluation whose cost was not measured costs the arm's price.
 
     `budget` is the most to spend, and makes an evaluation of which nothing is known cost 1. `told` says that each evaluation
     is added by whoever takes its reward; without it, a run adds what it counts.
@@ -138,7 +138,7 @@ class Spent:
         self._sums, self._measured, self._others = parts
 
     def grow(self, prices: FloatArray | None, arms: int) -> None:
-        """Make room for so many arms in all."""
+        """Make room for `arms` arms in all."""
         self._widen(arms - len(self._sums))
         self.prices = np.full(arms, np.nan) if prices is None else prices
 
@@ -163,7 +163,7 @@ class Spent:
         return float(self.by_arm.sum())
 
     def beyond(self, arms: IntArray, times: Any) -> bool:
-        """Whether so many more evaluations of arms would cost more than the budget."""
+        """Whether `times` more evaluations of arms would exceed the budget."""
         if self.budget is None:
             return False
         return self.total + float((np.nan_to_num(self.each[arms], nan=1.0) * times).sum()) > self.budget * (1 + 1e-12)
@@ -180,7 +180,7 @@ class Spent:
         return None if math.isnan(whole) else whole
 
     def affordable(self, arms: IntArray, out: int) -> int:
-        """How many more evaluations of any of these arms the budget allows while so many are under way."""
+        """How many more evaluations of any of these arms the budget allows while `out` are under way."""
         if self.budget is None:
             return MANY
         each = self.each[arms]
@@ -194,11 +194,11 @@ def money(value: float, unit: str = "") -> str:
     """A cost for people, with its unit.
 
     >>> money(1.918, "$"), money(0.00341, "€"), money(12_345_678, "tokens"), money(3)
-    ('$1.92', '€0.0034', '12,345,678 tokens', 'cost 3')
+    ('$1.92', '€0.0034', '12,345,678 tokens', '3')
     """
     sign = len(unit) == 1 and not unit.isalnum()
     places = 2 if sign else 0 if value == int(value) or value >= 1000 else 1
     if 0 < value < 10.0**-places * 10 and (sign or value != int(value)):
         places = max(places, 1 - math.floor(math.log10(value)))
     number = f"{value:,.{places}f}"
-    return f"{unit}{number}" if sign else f"{number} {unit}" if unit else f"cost {number}"
+    return f"{unit}{number}" if sign else f"{number} {unit}".rstrip()

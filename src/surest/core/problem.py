@@ -38,9 +38,13 @@ SPREAD_TOLERANCE = 1e-9
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _said(text: str, metavar: str = "", *, only: str = "") -> msgspec.Meta:
-    """What a setting means, how its value is written on a command line, and where alone it is heeded: ``only="items"``."""
-    return msgspec.Meta(description=text, extra={"metavar": metavar, "only": only})
+def _said(text: str, metavar: str = "", **more: Any) -> msgspec.Meta:
+    """What a setting means, how its value is written on a command line, and more of it.
+
+    ``only="items"`` says where alone it is heeded, ``least=0`` and ``above=0`` what a number may be, and ``small=True`` that it
+    must be smaller than the range of the rewards.
+    """
+    return msgspec.Meta(description=text, extra={"metavar": metavar, **more})
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
@@ -53,30 +57,46 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     labels: tuple[Any, ...] = ()
     delta: Annotated[float, _said("The allowed probability of a wrong answer.", "P")] = 0.05
-    epsilon: Annotated[float, _said("How far from the best an answer may be; 0 asks for the best itself.", "E")] = 0.0
-    top: Annotated[int | None, _said("Ask for the M best arms, as a set.", "M")] = None
+    epsilon: Annotated[
+        float, _said("How far from the best an answer may be; 0 asks for the best itself.", "E", least=0)
+    ] = 0.0
+    top: Annotated[int | None, _said("Ask for the M best arms, as a set.", "M", least=1)] = None
     above: Annotated[float | None, _said("Ask of each arm whether its mean lies above X.", "X")] = None
     control: Annotated[Any, _said("Ask of each arm whether it beats this one.", "ARM")] = None
     margin: Annotated[
-        float, _said("With a control: a lead that does not matter. 'Not better' says that the lead is no larger.", "D")
+        float,
+        _said(
+            "With a control: a lead that does not matter. 'Not better' says that the lead is no larger.",
+            "D",
+            least=0,
+            small=True,
+        ),
     ] = 0.0
-    cheapest: Annotated[float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E")] = None
+    cheapest: Annotated[
+        float | None, _said("Ask for the cheapest arm within E of the best; needs cost.", "E", least=0, small=True)
+    ] = None
     slack: Annotated[
-        float, _said("With cheapest: an arm up to S further from the best may count as either, which saves evaluations.", "S")
-    ] = 0.0  # fmt: skip
+        float,
+        _said(
+            "With cheapest: an arm up to S further from the best may count as either, which saves evaluations.",
+            "S",
+            least=0,
+            small=True,
+        ),
+    ] = 0.0
     error: Annotated[str, _said(
         "With a bar: what delta limits, the chance of any wrong verdict (fwer) or the expected share of wrong ones among "
         "the arms declared above (fdr).", "KIND",
     )] = "fwer"  # fmt: skip
-    budget: Annotated[int | None, _said("Maximum number of evaluations, such as 1e6.", "N")] = None
+    budget: Annotated[int | None, _said("Maximum number of evaluations, such as 1e6.", "N", least=0)] = None
     cost: Annotated[
         dict[str, float] | float | None,
         _said("What an evaluation costs: a number, or ARM=NUMBER for each arm.", "ARM=COST"),
     ] = None
-    budget_cost: Annotated[float | None, _said("Maximum cost, in the unit of the costs.", "C")] = None
+    budget_cost: Annotated[float | None, _said("Maximum cost, in the unit of the costs.", "C", least=0)] = None
     cost_unit: Annotated[str, _said("What costs are counted in: $, tokens, s.", "UNIT")] = ""
     estimate: Annotated[
-        int | None, _said("Estimate the winner's mean on K further evaluations, after the verdict.", "K")
+        int | None, _said("Estimate the winner's mean on K further evaluations, after the verdict.", "K", least=1)
     ] = None
     algorithm: Annotated[Any, _said("A name from 'surest algorithms', or file.py:function.", "NAME")] = (
         DEFAULT_ALGORITHM
@@ -88,10 +108,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         "On a list of items: 'items', the list itself, or 'population', what it is a sample of.", "WHAT", only="items",
     )] = "items"  # fmt: skip
     repeats: Annotated[
-        int, _said("On a list of items: evaluations per cell, whose mean counts.", "R", only="items")
+        int, _said("On a list of items: evaluations per cell, whose mean counts.", "R", least=1, only="items")
     ] = 1
     spread: Annotated[float | None, _said(
-        "On a list of items: maximum difference of two arms on any item, including unseen ones.", "D", only="items",
+        "On a list of items: maximum difference of two arms on any item, including unseen ones.", "D", above=0, only="items",
     )] = None  # fmt: skip
     note: Annotated[str, _said("What this search is for: kept with it, and printed in reports.", "TEXT")] = ""
     options: dict[str, Any] = {}  # the algorithm's own; msgspec copies it
@@ -162,7 +182,14 @@ SETTINGS: dict[str, msgspec.Meta] = {
 DEFAULTS: dict[str, Any] = {
     field.name: field.default for field in msgspec.structs.fields(Problem) if field.name in SETTINGS
 }
-ITEMS_ONLY = tuple(name for name, meta in SETTINGS.items() if (meta.extra or {})["only"] == "items")
+PLAIN_KINDS: dict[str, type] = {
+    name: kind
+    for name, hint in get_type_hints(Problem).items()
+    for kind in (float, int, str)
+    if name in SETTINGS and name != "delta" and hint in (kind, kind | None)
+}
+"""Settings that are a number or a text, and which."""
+ITEMS_ONLY = tuple(name for name, meta in SETTINGS.items() if (meta.extra or {}).get("only") == "items")
 OTHER_NAMES = {
     "minimize": "minimise", "eps": "epsilon", "alpha": "delta", "confidence": "delta", "random_state": "seed",
     "n_jobs": "executor and in_flight of identify", "workers": "executor and in_flight of identify", "max_pulls": "budget",
@@ -217,7 +244,7 @@ def check_spread(problem: Problem, values: Mapping[Any, float], item: str) -> No
 
 
 def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
-    """Refuse settings of lists of items where there is none: nobody would heed them.
+    """Refuse settings of lists of items where there is none: they would be ignored.
 
     >>> refuse_unheeded({"repeats": 3}, items=None)
     Traceback (most recent call last):
@@ -232,97 +259,91 @@ def refuse_unheeded(given: Mapping[str, Any], items: object) -> None:
 def checked(problem: Problem) -> Problem:
     """The same problem, validated, with numbers as Python's."""
     scale = checked_scale(problem.bounds, problem.minimise)
-    delta = checked_delta(_number("delta", problem.delta, "a probability such as 0.05"))
-    epsilon = _number("epsilon", problem.epsilon, "a number ≥ 0 in the units of the rewards")
-    if not 0 <= epsilon < math.inf:
-        raise UsageError(f"epsilon is {problem.epsilon}; it must be a number ≥ 0 (0 asks for the best arm itself)")
-    _check_question(problem, scale)
-    if problem.target not in TARGETS:
-        raise UsageError(f"target is {problem.target!r}; it is one of {', '.join(TARGETS)}")
-    _check_count("repeats", problem.repeats, "the evaluations per cell, at least 1")
-    spread = problem.spread
-    if spread is not None:
-        spread = _number("spread", spread, "the most by which two arms can differ, in the units of the scores")
-        if not 0 < spread < math.inf:
-            raise UsageError(f"spread is {spread:g}; it must be a number > 0, in the units of the scores")
-        if spread <= epsilon:
-            raise UsageError(
-                f"spread is {spread:g}: any arm is within epsilon={epsilon:g} of the best; give a smaller epsilon"
-            )
-    seed: Any = problem.seed
-    if isinstance(seed, bool) or not isinstance(plain(seed), Integral):
-        itself = ": the seed itself, not a generator made from it" if hasattr(seed, "random") else ""
-        raise UsageError(f"seed is {seed!r:.60} ({type(seed).__name__}); give a whole number, such as 7{itself}")
-    for name in ("note", "cost_unit"):
-        text = getattr(problem, name)
-        if not isinstance(text, str):
-            raise UsageError(f"{name} is {text!r:.60} ({type(text).__name__}); give text")
-    if len(problem.cost_unit) > 20 or not problem.cost_unit.isprintable():
-        raise UsageError(f"cost_unit is {problem.cost_unit!r:.60}; give a word, such as $ or tokens")
-    if problem.estimate is not None:
-        _check_count("estimate", problem.estimate, "a number of evaluations, from 1 on")
-        if problem.top is not None or problem.above is not None or problem.control is not None:
-            raise UsageError("estimate requires the question for one best arm; leave out top, above and control")
-    spent = problem.budget_cost
-    if (
-        spent is not None
-        and not 0 <= (spent := _number("budget_cost", spent, "the most to spend, such as 5.00")) < math.inf
-    ):
-        raise UsageError(f"budget_cost is {spent}; it must be a finite number ≥ 0")
+    if hasattr(problem.seed, "random"):
+        raise UsageError(
+            f"seed is {problem.seed!r:.60}; give the seed itself, a whole number, not a generator made from it"
+        )
+    found = {name: _checked_setting(name, getattr(problem, name), scale) for name in PLAIN_KINDS}
     if problem.cost is not None:
-        problem = msgspec.structs.replace(problem, cost=checked_prices(problem.cost, problem.labels))
-    return msgspec.structs.replace(
+        found["cost"] = checked_prices(problem.cost, problem.labels)
+    problem = msgspec.structs.replace(
         problem,
-        delta=delta,
-        epsilon=epsilon,
+        **found,
+        delta=float(checked_delta(plain(problem.delta))),
         control=None if problem.control is None else str(plain(problem.control)),
-        spread=spread,
-        budget=None if problem.budget is None else _budget(problem.budget),
-        budget_cost=spent,
         bounds=(scale.low, scale.high),
         minimise=scale.minimise,
-        seed=int(seed),
         options={name: plain(value) for name, value in problem.options.items()},
     )
+    wrong = next((message for is_wrong, message in _rules(problem) if is_wrong), None)
+    if wrong is not None:
+        raise UsageError(wrong)
+    return problem
 
 
-def _check_question(problem: Problem, scale: Scale) -> None:
-    """Refuse a question that makes no sense whatever the arms are, and two at once."""
+def _checked_setting(name: str, given: Any, scale: Scale) -> Any:
+    """A number or a text that is within the limits of its field; None where it is optional, and not given."""
+    kind, limits, value = PLAIN_KINDS[name], SETTINGS[name].extra or {}, plain(given)
+    if (value is None and DEFAULTS[name] is None) or (kind is str and isinstance(value, str)):
+        return value
+    wanted = {str: "text", int: "a whole number", float: "a number"}[kind]
+    wanted += f" ≥ {limits['least']}" if "least" in limits else f" > {limits['above']}" if "above" in limits else ""
+    wanted += ", smaller than the range of the rewards" if "small" in limits else ""
+    if kind is str or isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name} is {value!r:.60} ({type(given).__name__}); give {wanted}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise UsageError(f"{name} is too large; give {wanted}") from None
+    fits = limits.get("least", -math.inf) <= number < (scale.width if "small" in limits else math.inf)
+    if not fits or number <= limits.get("above", -math.inf) or (kind is int and number != int(number)):
+        raise UsageError(f"{name} is {value!r:.60}; give {wanted}")
+    return kind(value)
+
+
+def _rules(problem: Problem) -> list[tuple[Any, str]]:
+    """What makes no sense together, whatever the arms are, and what to do about it."""
     asked = [name for name in ("top", "above", "control", "cheapest") if getattr(problem, name) is not None]
-    if len(asked) > 1:
-        raise UsageError(f"{' and '.join(asked)} are mutually exclusive; ask one question at a time")
-    margin = _number("margin", problem.margin, "a number ≥ 0 in the units of the rewards")
-    if problem.top is not None:
-        _check_count("top", problem.top, "a number of arms, at least 1")
-    if problem.above is not None:
-        bar = _number("above", problem.above, "the bar, in the units of the rewards")
-        if not scale.low < bar < scale.high:
-            raise UsageError(
-                f"above is {bar:g}; the bar must lie inside the bounds, between {scale.low:g} and {scale.high:g}"
-            )
-        if problem.minimise:
-            raise UsageError("above asks where each mean lies, and needs no minimise; leave it out")
-    if not 0 <= margin < scale.width:
-        raise UsageError(f"margin is {margin:g}; it is a number ≥ 0, and smaller than the range of the rewards")
-    if margin and problem.control is None:
-        raise UsageError("margin requires a control: name the arm that others are compared with")
-    slack = _number("slack", problem.slack, "a number ≥ 0 in the units of the rewards")
-    near = 0.0 if problem.cheapest is None else problem.cheapest
-    near = _number("cheapest", near, "how far from the best an answer may be")
-    for name, size in (("cheapest", near), ("slack", slack)):
-        if not 0 <= size < scale.width:
-            raise UsageError(f"{name} is {size:g}; it is a number ≥ 0, and smaller than the range of the rewards")
-    if slack and problem.cheapest is None:
-        raise UsageError("slack requires cheapest; leave it out")
-    if problem.cheapest is not None and (problem.epsilon or problem.options.keys() & {"group", "weights"}):
-        raise UsageError(
-            "cheapest says itself how far from the best an arm may be, and requires equally weighted items: leave "
-            "out epsilon, group and weights"
-        )
-    if problem.cheapest is not None and problem.labels and problem.cost is None:
-        raise UsageError("cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER")
-    if problem.error not in ERRORS or (problem.error != "fwer" and problem.above is None):
-        raise UsageError(f"error is {problem.error!r:.60}; it is fwer, or, with a bar (above), fdr")
+    scale, cheapest, unit = problem.scale, problem.cheapest is not None, problem.cost_unit
+    bar = scale.low if problem.above is None else problem.above
+    inside = f"the bar must lie inside the bounds, between {scale.low:g} and {scale.high:g}"
+    weighted = problem.options.keys() & {"group", "weights"}
+    return [
+        (len(asked) > 1, f"{' and '.join(asked)} are mutually exclusive; ask one question at a time"),
+        ("above" in asked and not scale.low < bar < scale.high, f"above is {bar:g}; {inside}"),
+        ("above" in asked and problem.minimise, "above asks where each mean lies, and needs no minimise; leave it out"),
+        (
+            problem.margin and "control" not in asked,
+            "margin requires a control: name the arm that others are compared with",
+        ),
+        (problem.slack and not cheapest, "slack requires cheapest; leave it out"),
+        (
+            cheapest and (problem.epsilon or weighted),
+            "cheapest says itself how far from the best an arm may be, and requires equally weighted items: leave out "
+            "epsilon, group and weights",
+        ),
+        (
+            cheapest and problem.labels and problem.cost is None,
+            "cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER",
+        ),
+        (
+            problem.error not in ERRORS or (problem.error != "fwer" and "above" not in asked),
+            f"error is {problem.error!r:.60}; it is fwer, or, with a bar (above), fdr",
+        ),
+        (problem.target not in TARGETS, f"target is {problem.target!r:.60}; it is one of {', '.join(TARGETS)}"),
+        (
+            problem.spread is not None and problem.spread <= problem.epsilon,
+            f"spread is {problem.spread}: any arm is within epsilon={problem.epsilon:g} of the best; give a smaller epsilon",
+        ),
+        (
+            len(unit) > 20 or not unit.isprintable(),
+            f"cost_unit is {unit!r:.60}; give a word, such as $ or tokens",
+        ),
+        (
+            problem.estimate is not None and asked not in ([], ["cheapest"]),
+            "estimate requires the question for one best arm; leave out top, above and control",
+        ),
+    ]
 
 
 def default_algorithm(settings: Mapping[str, Any]) -> str:
@@ -358,7 +379,7 @@ def labels_of(arms: int | Sequence[Any]) -> tuple[Any, ...]:
 
 
 def unknown_name(name: str, known: Sequence[str]) -> str:
-    """What to say of a keyword that nobody knows.
+    """The message about an unknown keyword.
 
     >>> unknown_name("epsilom", ["delta", "epsilon"]), unknown_name("minimize", ["delta"])
     ("there is no setting 'epsilom'; did you mean epsilon?", "there is no setting 'minimize'; did you mean minimise?")
@@ -400,28 +421,6 @@ def takes_items_settings(function: F) -> F:
 def plain(value: Any) -> Any:
     """NumPy's numbers as Python's; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _check_count(name: str, value: Any, what: str) -> None:
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise UsageError(f"{name} is {value!r:.60}; give {what}")
-
-
-def _number(name: str, value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(plain(value), Real):
-        raise UsageError(f"{name} is {value!r:.60} ({type(value).__name__}); give {what}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise UsageError(f"{name} is too large; give {what}") from None
-
-
-def _budget(budget: Any) -> int:
-    value = _number("budget", budget, "a number of evaluations such as 10000 or 1e6")
-    if not 0 <= value < math.inf or value != int(value):
-        raise UsageError(f"the budget is {budget}; it must be a whole number of evaluations ≥ 0")
-    return int(value)
 
 
 def setting_names(options: Mapping[str, Any] = {}) -> list[str]:

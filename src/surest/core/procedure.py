@@ -89,7 +89,10 @@ class Running(Generic[R]):
 
     @property
     def status(self) -> Status | None:
-        """The procedure's own word on its state at its last request, where it gives one. It is made once: that costs time."""
+        """The procedure's own word on its state, at its last request or in its answer, where it gives one. It is made once: that
+        costs time."""
+        if self.settled is not None:
+            return getattr(self.settled, "status", None)
         if self._status is None and self.request is not None and self.request.status is not None:
             self._status = self.request.status()
         return self._status
@@ -190,7 +193,7 @@ def _sums(request: Request, reply: Reply) -> FloatArray:
 
 
 def check_request(request: Any, n: int, name: str, items: int | None = None, before: Request | None = None) -> Request:
-    """A request, validated for an algorithm on n arms (and so many items).
+    """A request, validated for an algorithm on n arms (and on a list of `items` items).
 
     `before` is the request that was checked last: what both look ahead at is not gone through again.
 

@@ -102,7 +102,7 @@ class Status:
     """By how much the leader (the last arm chosen) is ahead of others: a function, as it takes a while to compute."""
 
 
-class Lead(NamedTuple):
+class LeadBounds(NamedTuple):
     """Bounds of how much larger one arm's mean is than another's. They hold for all pairs of arms at once."""
 
     arm: int
@@ -118,7 +118,7 @@ class Leads(Protocol):
     def others(self) -> tuple[int, ...]:
         """The arms over which it can tell the lead: the runner-up, and the leading ones."""
 
-    def __call__(self, over: int | None = None) -> Lead:
+    def __call__(self, over: int | None = None) -> LeadBounds:
         """The bounds of the lead over an arm, by default the runner-up."""
 
 
@@ -147,7 +147,7 @@ class Answer:
     contenders: tuple[int, ...] | None
     """The arms that may still be right, at level δ, where the procedure can say it."""
     verdicts: tuple[int, ...] | None
-    """A verdict an arm (1, −1 or 0), where the question asks something of each: see `core.question`."""
+    """One verdict per arm (1, −1 or 0), where the question asks something of each: see `core.question`."""
     estimate: tuple[float, float, float, int] | None
     """The mean of the arm, its bounds, and on how many evaluations after the verdict it rests, where that was asked for."""
 
@@ -320,6 +320,6 @@ def checked_delta(delta: float) -> float:
     """
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < delta < 1:
         raise UsageError(
-            f"delta is {delta}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
+            f"delta is {delta!r:.60}; the allowed error probability must lie strictly between 0 and 1, e.g. 0.05"
         )
     return delta

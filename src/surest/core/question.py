@@ -13,7 +13,7 @@ ERRORS: tuple[Error, ...] = ("fwer", "fdr")
 class Question:
     """Which arm is the best, which are the m best, which lie above a bar, which beat a control, or which is cheapest.
 
-    A bar and a control ask something of each arm. Their answers have a verdict an arm: 1 (above the bar; better than the
+    A bar and a control ask something of each arm. Their answers have one verdict per arm: 1 (above the bar; better than the
     control), −1 (below the bar; not better) or 0 (open).
 
     >>> Question().kind, Question("top", top=3).each_arm, Question("above", bar=0.8).each_arm

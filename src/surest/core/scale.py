@@ -109,7 +109,7 @@ class Scale:
             getattr(reward, "close", bool)()  # else Python says later, and elsewhere, that it was never awaited
             return "the arm is an async function: use aidentify (aevaluate for a list of items)"
         if isinstance(reward, np.ndarray | list | tuple):
-            return "return one number a call, or, with vectorised=True, as many as the function is asked for"
+            return "return one number per call, or, with vectorised=True, as many as the function is asked for"
         if no_score(reward) is not None:
             return NO_SCORE
         if value is None:

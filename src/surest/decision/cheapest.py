@@ -10,17 +10,12 @@ import numpy as np
 
 from surest.core.protocol import Pull
 from surest.decision.chain import Chain, check_apart, header_of
-from surest.decision.lists import CERTAIN
+from surest.decision.lists import CERTAIN, Round, count, in_order
 from surest.decision.pulls import in_own_units
-from surest.errors import UsageError
 from surest.evidence.cheapest import Cheapest
-from surest.evidence.lists.units import in_random_order
 from surest.result.data import Result
 from surest.result.words import KNOWN
 from surest_verify_lists import cheapest_sentence
-
-Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
-"""A reward of each arm, where it stands among what happened, and what else its line has."""
 
 
 def decision_on_cheapest(result: Result) -> Chain:
@@ -44,23 +39,7 @@ def decision_on_cheapest(result: Result) -> Chain:
     total = len(more["items"]) if more and problem.target == "items" else None
     chain, evidence = Chain(), Cheapest(np.array(asked.prices), total, problem.delta, asked.within, asked.slack)
     chain.add("surest decision", **header)
-    happened, events, counted = dict[tuple[int, Any], Counter[str]](), Counter[str](), [0] * len(labels)
-    for what, reward, arm, item in result.events:
-        happened.setdefault((arm, reward if listed is None else item), Counter())[what] += 1
-    for row, places, own in _on_list(result) if listed is not None else _pulled(result):
-        if evidence.named is not None:
-            break
-        play = evidence.play.tolist()
-        if any(arm not in row for arm in play):
-            raise UsageError("this result does not have all its scores; write the decision where the search is run")
-        for arm in play:
-            counted[arm] += 1
-            for what, times in happened.get((arm, places[arm]), {}).items():
-                chain.add("event", what=what, arm=arm, times=times)
-                events[what] += times
-        values = np.array([row[arm] for arm in play])
-        chain.add("scores", **own, arms=play, values=values.tolist())
-        evidence.count(problem.scale.to_unit(values))
+    counted, _, events = count(chain, evidence, result, in_order(result) if listed is not None else _pulled(result))
     left = np.flatnonzero(~evidence.out).tolist()
     claim = {
         "arms": list(result.indices), "certified": result.certified,
@@ -70,18 +49,6 @@ def decision_on_cheapest(result: Result) -> Chain:
     chain.add("conclusion", words=cheapest_sentence(header, claim), counted=counted, decided=[], claim=claim)
     chain.end()
     return chain
-
-
-def _on_list(result: Result) -> Iterator[Round]:
-    """The scores on one item after another, in the order of the seed."""
-    listed, problem = result.listed, result.problem
-    assert listed is not None
-    scores: list[dict[int, float]] = [{} for _ in listed.items]
-    for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True):
-        scores[place][arm] = min(max(value, problem.bounds[0]), problem.bounds[1])
-    rng = np.random.default_rng([problem.seed % 2**64, len(problem.labels)])
-    for item in in_random_order(len(scores), rng).items.tolist()[: listed.items_used]:
-        yield scores[item], dict.fromkeys(range(len(problem.labels)), item), {"item": item}
 
 
 def _pulled(result: Result) -> Iterator[Round]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,24 +13,29 @@ from surest.algorithms.race import evidence_on
 from surest.core.problem import Problem
 from surest.decision.chain import Chain, check_apart, header_of
 from surest.errors import UsageError
+from surest.evidence.cheapest import Cheapest
 from surest.evidence.lists.bars import EachArm
 from surest.evidence.lists.top import Sets, Top
 from surest.evidence.lists.units import in_random_order
 from surest.evidence.lists.verdict import Verdict
 from surest.kernels.constants import TOLERANCE_ON_LISTS
 from surest.result.data import Result
-from surest.result.listed import Listed
 from surest.result.words import KNOWN
 from surest_verify import sentence
 from surest_verify_lists import UNIT, units
 
 Evidence = Verdict | Top
+Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
+"""A reward of each arm, where it stands among what happened, and what else its line has."""
+Counted = tuple[list[int], list[list[float]], Counter[str]]
+"""How many scores count for each arm, where which arms were decided, and what happened."""
 
 
 def _evidence(n: int, total: int, problem: Problem) -> Evidence:
     """What counting says in answer to the question, as the search itself counts."""
     epsilon, population = problem.epsilon / problem.scale.width, problem.target == "population"
-    found = evidence_on(problem.question, n, np.ones(total), problem.delta, epsilon, population)
+    more = {"spread": problem.unit_spread} if problem.unit_spread < 1 else {}
+    found = evidence_on(problem.question, n, np.ones(total), problem.delta, epsilon, population, **more)
     assert not isinstance(found, EachArm)
     if isinstance(found, Top) and not isinstance(found.evidence, Sets):
         raise UsageError(
@@ -54,73 +59,79 @@ def decision_on_items(result: Result) -> Chain:
     if listed.gaps is not None and result.certified and "missing" in result.reason:
         raise UsageError("this verdict rests on scores of a table beyond the order drawn, which no decision file has")
     if result.reason.startswith(KNOWN):  # by what is certain alone
-        certain = msgspec.structs.replace(result.problem, delta=CERTAIN, epsilon=0.0)
+        certain = msgspec.structs.replace(result.problem, delta=CERTAIN, epsilon=0.0, spread=None)
         result = replace(result, problem=certain)
     problem = result.problem
     _refuse_unknown(problem)
     labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
     check_apart(items, "items")
-    top = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
-    header = header_of(problem, labels, items=items, target=problem.target, **top)
+    more: dict[str, Any] = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
+    if problem.unit_spread < 1:
+        more = {"version": 2, "spread": problem.spread}
+    header = header_of(problem, labels, items=items, target=problem.target, **more)
     chain, evidence = Chain(), _evidence(len(labels), len(items), problem)
     chain.add("surest decision", **header)
-    counted, decided, events = _count(chain, evidence, result, listed)
+    counted, decided, events = count(chain, evidence, result, in_order(result))
     claim = _claim(result, evidence, events, len(items))
     chain.add("conclusion", words=sentence(header, claim), claim=claim, counted=counted, decided=decided)
     chain.end()
     return chain
 
 
+NOT_KNOWN = {"group": "clusters", "weights": "weights", "reserve": "a reserve for arms that come later"}
+"""Options of lists that the verifier does not know."""
 CERTAIN = 1e-300
 """An error level that no wealth reaches: arms are out only when they cannot catch up."""
 
 
 def _refuse_unknown(problem: Problem) -> None:
-    """Refuse what the verifier does not know: a spread, clusters, weights and arms that come later."""
-    if problem.spread is not None:
-        raise UsageError(
-            "surest-verify does not know lists with a spread, so there is no decision file; leave out spread"
-        )
-    for name, what in (
-        ("group", "clusters"),
-        ("weights", "weights"),
-        ("reserve", "a reserve for arms that come later"),
-    ):
+    """Refuse what the verifier does not know."""
+    for name, what in NOT_KNOWN.items():
         if problem.options.get(name):
             raise UsageError(
                 f"surest-verify does not know lists with {what}, so there is no decision file; leave out {name}"
             )
 
 
-def _count(
-    chain: Chain, evidence: Evidence, result: Result, listed: Listed
-) -> tuple[list[int], list[list[float]], Counter[str]]:
-    """Write a line for each item that counts: how many count for each arm, where which arms were decided, and what happened."""
-    problem, n, total = result.problem, len(result.labels), len(listed.items)
-    values = np.full((n, total), np.nan)
-    values[listed.arms, listed.places] = np.clip(listed.values, *problem.bounds)
-    order = in_random_order(total, np.random.default_rng([problem.seed % 2**64, n])).items.tolist()
-    happened: dict[tuple[int, int | None], Counter[str]] = {}
-    for what, _, arm, at_item in result.events:
-        happened.setdefault((arm, at_item), Counter())[what] += 1
+def in_order(result: Result) -> Iterator[Round]:
+    """The scores on one item after another, in the order of the seed."""
+    problem, listed = result.problem, result.listed
+    assert listed is not None
+    scores: list[dict[int, float]] = [{} for _ in listed.items]
+    values = np.clip(listed.values, *problem.bounds)
+    for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), values.tolist(), strict=True):
+        scores[place][arm] = value
+    rng = np.random.default_rng([problem.seed % 2**64, len(problem.labels)])
+    for item in in_random_order(len(scores), rng).items.tolist()[: listed.items_used]:
+        yield scores[item], dict.fromkeys(range(len(problem.labels)), item), {"item": item}
+
+
+def count(chain: Chain, evidence: Evidence | Cheapest, result: Result, rounds: Iterable[Round]) -> Counted:
+    """Write a line for each item, or round, that counts."""
+    problem, at_item = result.problem, result.listed is not None
+    happened: dict[tuple[int, Any], Counter[str]] = {}
+    for what, reward, arm, item in result.events:
+        happened.setdefault((arm, item if at_item else reward), Counter())[what] += 1
+    n = len(problem.labels)
     counted, decided, events, undecided = [0] * n, list[list[float]](), Counter[str](), list(range(n))
-    for item in order[: listed.items_used]:
+    for row, places, own in rounds:
         play = evidence.play.tolist()
-        own = values[play, item]
-        if not play and (listed.known or problem.estimate is not None):  # what follows a verdict does not count
-            break
-        if not play or np.isnan(own).any():
+        if not play or (isinstance(evidence, Cheapest) and evidence.named is not None):
+            break  # what follows a verdict does not count
+        values = np.array([row.get(arm, math.nan) for arm in play])
+        if np.isnan(values).any():
             raise UsageError("this result does not have all its scores; write the decision where the search is run")
         for arm in play:
-            for what, times in happened.get((arm, item), {}).items():
+            counted[arm] += 1
+            for what, times in happened.get((arm, places[arm]), {}).items():
                 chain.add("event", what=what, arm=arm, times=times)
                 events[what] += times
-            counted[arm] += 1
-        at = chain.add("scores", item=item, arms=play, values=own.tolist())
-        evidence.count(problem.scale.to_unit(own))
-        nats = 0.0 if evidence.weakest == math.inf else math.log(evidence.weakest)
-        decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
-        undecided = evidence.undecided.tolist()
+        at = chain.add("scores", **own, arms=play, values=values.tolist())
+        evidence.count(problem.scale.to_unit(values))
+        if not isinstance(evidence, Cheapest):
+            nats = 0.0 if evidence.weakest == math.inf else math.log(evidence.weakest)
+            decided += [[arm, at, nats] for arm in undecided if arm not in evidence.undecided]
+            undecided = evidence.undecided.tolist()
     return counted, decided, events
 
 
@@ -147,8 +158,12 @@ def _is_rounded(evidence: Evidence, arms: list[int], total: int, epsilon: float)
 
     Sums are exact here, as whole numbers of the smallest double.
     """
-    undecided, scores = evidence.undecided.tolist(), evidence.scores.values[: evidence.t]
+    undecided, own = evidence.undecided.tolist(), evidence.scores
+    widest = UNIT
+    if isinstance(evidence, Verdict):
+        own, widest = evidence.own, units(evidence.spread)
+    scores = own.values[: evidence.t]
     sums = {arm: sum(map(units, scores[:, arm].tolist())) for arm in undecided}
-    to_come, room = (total - len(scores)) * UNIT, total * units(epsilon)
+    to_come, room = (total - len(scores)) * widest, total * units(epsilon)
     lacks = [to_come - sums[i] + sums[j] - room for i in arms for j in undecided if i in sums and j not in arms]
-    return any(0 < lack * 10**9 <= total * UNIT for lack in lacks)
+    return any(0 < lack * 10**9 <= total * widest for lack in lacks)

@@ -23,7 +23,7 @@ from surest.decision.chain import Chain, header_of
 from surest.kernels.bets import Rows, wide_bets
 from surest.kernels.certificates import Evidence, certificate, log_sum, log_value
 from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
-from surest.result.data import Event
+from surest.result.data import EvaluationEvent
 from surest_verify import convex_bound, sentence
 
 Found = dict[tuple[int, int], dict[str, Any]]
@@ -46,7 +46,10 @@ NO_SLOT = Slot(0, [], [], [])
 
 
 def decision_on_pulls(
-    problem: Problem, transcript: Sequence[Exchange], additions: Sequence[tuple[int, int]], events: Iterable[Event]
+    problem: Problem,
+    transcript: Sequence[Exchange],
+    additions: Sequence[tuple[int, int]],
+    events: Iterable[EvaluationEvent],
 ) -> Chain:
     """The lines of a decision, from what was asked and answered.
 
@@ -116,7 +119,7 @@ class _Writer:
             on, at, often = (given[placed].tolist() for given in (opponents, levels, stakes))
             self.chain.add("stakes", arms=request.arms[placed].tolist(), on=on, levels=at, stakes=often)
 
-    def note(self, events: Iterable[Event]) -> None:
+    def note(self, events: Iterable[EvaluationEvent]) -> None:
         """Write down what was imputed or retried among the rewards that come next."""
         for (what, arm), times in sorted(Counter((what, arm) for what, _, arm, _ in events).items()):
             self.chain.add("event", what=what, arm=arm, times=times)

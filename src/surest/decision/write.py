@@ -4,10 +4,11 @@ from os import PathLike
 from typing import Any
 
 from surest.core.duels import DUELS
+from surest.core.problem import Problem
 from surest.decision.chain import Chain
 from surest.decision.cheapest import decision_on_cheapest
 from surest.decision.duels import decision_on_duels
-from surest.decision.lists import decision_on_items
+from surest.decision.lists import NOT_KNOWN, decision_on_items
 from surest.decision.pulls import decision_on_pulls
 from surest.errors import UsageError
 from surest.result.data import LEFT_OVER, Result, algorithm_name
@@ -34,6 +35,12 @@ def decision_of(result: Result) -> Chain:
     if result.problem.algorithm in CHEAPEST:
         return decision_on_cheapest(result)
     return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)
+
+
+def is_checkable(problem: Problem) -> bool:
+    """Whether surest-verify checks the decision: on lists, it does not know all options."""
+    beyond = problem.items is not None and NOT_KNOWN.keys() & problem.options.keys()
+    return problem.algorithm in CHECKABLE and not beyond
 
 
 def check_algorithm(algorithm: Any) -> None:

@@ -342,7 +342,9 @@ def selected(path: str | PathLike[str]) -> tuple[list[tuple[str, str, str, float
         "the providers or prompts the other way round"
     ]
     if len(duels) < len(said):
-        notes.append(f"{len(said) - len(duels):,} tests in which none or not both of a pair were judged were left out")
+        notes.append(
+            f"{len(said) - len(duels):,} tests were left out: not both outputs of the pair were judged, or none was selected"
+        )
     if len(arms) > 2:
         notes.append(
             "each test is a duel of one pair, drawn at random, and a tie where another output was selected; who is selected "
@@ -471,7 +473,7 @@ def _runs(paths: list[Path]) -> tuple[list[LoggedRun], list[str]]:
                 if not path.is_dir():
                     raise
                 notes.append(str(error))
-    beside = {run.path.parent for run in runs}  # totals beside their samples are nothing to speak of
+    beside = {run.path.parent for run in runs}  # totals beside their samples need no note
     return runs, [*notes, *(said for folder, said in totals if folder not in beside)]
 
 

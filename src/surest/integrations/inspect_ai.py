@@ -17,7 +17,7 @@ except ImportError:
     raise MissingPackageError("surest.integrations.inspect_ai needs inspect_ai: pip install inspect-ai") from None
 
 LOOKS = 50
-"""How often, at least, it is seen whether it is decided, on the way through the samples."""
+"""How many looks for a verdict there are, at least, on the way through the samples."""
 
 
 class BaselineStopping:
@@ -40,7 +40,7 @@ class BaselineStopping:
     bounds : (float, float)
         The lowest and the highest possible score.
     history : list of paths or mappings, optional
-        Logs of older models on the same samples, or their scores: what they tell of the samples makes a verdict come sooner.
+        Logs of older models on the same samples, or their scores: what they predict makes a verdict come sooner.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class SurestPruner(optuna.pruners.BasePruner):
     of one step, not a running mean, and the same step means the same in every trial, as for Optuna's WilcoxonPruner.
 
     A trial whose mean over all steps is at least as good as that of the best trial is pruned with probability at most `delta`,
-    however often it is looked at and whatever the values are. This needs that each trial reports its steps in a random order of
+    however often it is looked at and whatever the values are. This requires each trial to report its steps in a random order of
     its own, drawn when it begins (``rng.permutation(n)``). Values are predicted from the best trial's and those of other complete
     trials, as in docs/gate.md: verdicts come sooner. docs/integrations.md has the proof, and what is lost with one order for
     all trials.

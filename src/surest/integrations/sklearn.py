@@ -17,9 +17,8 @@ try:
     from sklearn.base import clone, is_classifier
     from sklearn.exceptions import FitFailedWarning
     from sklearn.metrics import check_scoring
-    from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-    from sklearn.utils import _safe_indexing, check_random_state, indexable
-    from sklearn.utils.metaestimators import _safe_split
+    from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv, cross_validate
+    from sklearn.utils import check_random_state, indexable
 except ImportError:
     raise MissingPackageError("surest.integrations.sklearn needs scikit-learn: pip install 'surest[sklearn]'") from None
 
@@ -164,37 +163,18 @@ def _fit(
     config: dict[str, Any], search: SurestSearchCV, X: Any, y: Any, params: dict[str, Any], split: tuple[Any, Any],
     more: dict[str, Any],
 ) -> Fit:  # fmt: skip
+    estimator = _with(search.estimator, params)
+    how: Any = {"cv": [split], "scoring": search.scorer_, "params": more, "error_score": "raise"}
     try:
         with config_context(**config):
-            return _scored(_with(search.estimator, params), search.scorer_, X, y, split, more)
+            found = cross_validate(estimator, X, y, **how)
     except Exception as error:
         if search.error_score == "raise":
             raise
         counted = search.bounds[0] if np.isnan(search.error_score) else search.error_score
         warnings.warn(f"a fit with {params} failed, and counts as {counted:g}: {error}", FitFailedWarning, stacklevel=2)
         return Fit(float(counted), error=f"{type(error).__name__}: {error}")
-
-
-def _scored(estimator: Any, scorer: Any, X: Any, y: Any, split: tuple[Any, Any], more: dict[str, Any]) -> Fit:
-    train, test = split
-    train_x, train_y = _safe_split(estimator, X, y, train)
-    test_x, test_y = _safe_split(estimator, X, y, test, train)
-    parts = {name: _part(given, train, y if y is not None else X) for name, given in more.items()}
-    began = time.time()
-    estimator.fit(train_x, **parts) if y is None else estimator.fit(train_x, train_y, **parts)
-    fitted = time.time()
-    score = scorer(estimator, test_x) if y is None else scorer(estimator, test_x, test_y)
-    return Fit(float(score), fitted - began, time.time() - fitted)
-
-
-def _part(given: Any, train: Any, samples: Any) -> Any:
-    """The part of a parameter that belongs to the training data, if it has an entry a sample."""
-    alike = hasattr(given, "__len__") and not isinstance(given, str) and len(given) == _count(samples)
-    return _safe_indexing(given, train) if alike else given
-
-
-def _count(samples: Any) -> int:
-    return int(samples.shape[0]) if hasattr(samples, "shape") else len(samples)
+    return Fit(found["test_score"].item(), found["fit_time"].item(), found["score_time"].item())
 
 
 def _raced(session: Session, fitted: Any, workers: int) -> dict[tuple[int, int], Fit]:

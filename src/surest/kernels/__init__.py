@@ -8,26 +8,19 @@ runs as plain Python.
 import os
 import sys
 import warnings
-from collections.abc import Iterable
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 
+if os.environ.get("SUREST_PURE_PYTHON"):
+    for folder in (__path__[0], os.path.join(__path__[0], "lab")):
+        sys.path_importer_cache[folder] = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))
 
-def find_sources(folders: Iterable[str]) -> None:
-    """Where that is asked for, let modules of these folders be sought as source files alone."""
-    if os.environ.get("SUREST_PURE_PYTHON"):
-        for folder in folders:
-            sys.path_importer_cache[folder] = FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))
-
-
-find_sources(__path__)
-
-from surest.kernels import bets  # noqa: E402
+from surest.kernels import bets
 
 COMPILED = not str(bets.__file__).endswith(".py")
 """Whether the kernels run as machine code."""
 
 if not COMPILED:  # what divides by 0 is infinite, or not a number, as in C
-    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"surest\.(lab\.)?kernels\.")
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"surest\.kernels\.")
 if not COMPILED and not os.environ.get("SUREST_PURE_PYTHON"):
     warnings.warn(
         "surest was installed without a C compiler and runs as plain Python, which is slow in long searches; "

@@ -73,10 +73,10 @@ cpdef double log_wealth(
 cpdef (double, double) interval(
     double[::1] path, double[::1] weights, double total, double alpha, double[::1] bets
 ) noexcept
-@cython.locals(total=double, most=double, least=double, score=double, factor=double)
+@cython.locals(total=double, up=double, down=double, guess=double, factor=double)
 cpdef void predict(
-    double[::1] path, Py_ssize_t counted, Py_ssize_t start, Py_ssize_t end, double[::1] baseline,
-    double[:, ::1] features, double[:, ::1] sums, double[:, ::1] room, double[:, ::1] told
+    double[::1] path, Py_ssize_t counted, Py_ssize_t start, Py_ssize_t end, double[::1] most,
+    double[::1] least, double[:, ::1] features, double[:, ::1] sums, double[:, ::1] room, double[:, ::1] told
 ) noexcept
 @cython.locals(
     first=Py_ssize_t, both=Py_ssize_t, room=double, slack=double, left=double, mixed=double, ahead=double, rest=double,

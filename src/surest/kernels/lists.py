@@ -416,15 +416,16 @@ def interval(
 
 # --- one arm and another ------------------------------------------------------------------------------------------------
 def predict(
-    path: FloatArray, counted: int, start: int, end: int, baseline: FloatArray, features: FloatArray,
+    path: FloatArray, counted: int, start: int, end: int, most: FloatArray, least: FloatArray, features: FloatArray,
     sums: FloatArray, room: FloatArray, told: FloatArray,
 ) -> None:  # fmt: skip
     """Write predictions for the items from `start` to `end` into `told`, by ridge regression on the items before `start`.
 
-    `path` has a candidate's differences from the baseline; a score that is expected is cut to [0, 1], and its prediction is that
-    less the baseline's. `features` has a row an item. `sums` are the normal equations of the first `counted` items, and are
-    brought up to date. A row of `told`: the prediction for the item, the sum of those for it and all later ones, the largest
-    score that is expected of any of these, and the largest 1 − that. `room` has the shape of `sums`.
+    `path` has a candidate's differences from a baseline, whose scores are known to lie from `least` to `most`; a prediction is
+    cut to what the difference can be. `features` has a row an item. `sums` are the normal equations of the first `counted` items,
+    and are brought up to date. A row of `told`: the prediction for the item, the sum of those for it and all later ones, and by
+    how much a difference, or its negative, can at most fall short of its prediction on any of these. `room` has the shape of
+    `sums`.
     """
     size = features.shape[1]
     for s in range(counted, start):
@@ -444,16 +445,16 @@ def predict(
         for k in range(i + 1, size):
             room[i, size] -= room[i, k] * room[k, size]
         room[i, size] /= room[i, i]
-    total, most, least = 0.0, 0.0, 1.0
-    for s in range(len(baseline) - 1, start - 1, -1):
-        score = baseline[s]
+    total, up, down = 0.0, 0.0, 0.0
+    for s in range(len(most) - 1, start - 1, -1):
+        guess = 0.0
         for k in range(size):
-            score += features[s, k] * room[k, size]
-        score = min(max(score, 0.0), 1.0)
-        total += score - baseline[s]
-        most, least = max(most, score), min(least, score)
+            guess += features[s, k] * room[k, size]
+        guess = min(max(guess, -most[s]), 1 - least[s])
+        total += guess
+        up, down = max(up, guess + most[s]), max(down, 1 - least[s] - guess)
         if s < end:
-            told[s, 0], told[s, 1], told[s, 2], told[s, 3] = score - baseline[s], total, most, 1 - least
+            told[s, 0], told[s, 1], told[s, 2], told[s, 3] = guess, total, up, down
 
 
 def bet_above(

@@ -1,6 +1,6 @@
 """Divergences between laws on [0, 1], of many at once: what one reward is worth in telling them apart, in nats.
 
-`lab.kernels.divergence` has kl and K_inf of one law at a time, for inner loops.
+`kernels.lab.divergence` has kl and K_inf of one law at a time, for inner loops.
 """
 
 from typing import NamedTuple

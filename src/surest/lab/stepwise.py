@@ -1,6 +1,6 @@
 """Algorithms that decide pull by pull: a kernel from what was seen to what to pull next.
 
-Such an algorithm is a `Stepwise`: the number of a rule of `lab.kernels.rivals`, which names the next arms in ``state.pick`` and
+Such an algorithm is a `Stepwise`: the number of a rule of `kernels.lab.rivals`, which names the next arms in ``state.pick`` and
 returns how many they are, 0 to stop and answer ``state.marks[LEADER]``, or the arms that `CHOSEN` marks. Two drivers call the
 same rule. `run` yields a request a decision, and so works with anything that can be pulled. `rivals.advance` decides and
 consumes rewards drawn beforehand, block by block.
@@ -16,9 +16,9 @@ from surest.algorithms.entry import Entry
 from surest.arms.finite import FiniteSimulation
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Procedure, Pull, Statistic, Status, Words
 from surest.core.question import Question
-from surest.lab.kernels import rivals, rules
-from surest.lab.kernels.constants import ASKED, CHOSEN, LEADER, REFILL, STOPPED, TOTAL
-from surest.lab.kernels.rivals import advance
+from surest.kernels.lab import rivals, rules
+from surest.kernels.lab.constants import ASKED, CHOSEN, LEADER, REFILL, STOPPED, TOTAL
+from surest.kernels.lab.rivals import advance
 
 SPARE = 8  # a row of memory has at least so many places, for numbers that belong to no arm
 

@@ -124,13 +124,13 @@ def facts(report: Report) -> list[tuple[str, str]]:
         spent += f" ({result.evaluations / max(result.cells, 1):.1%})"
     whole = "" if result.listed is None else f"{count(result.cells)} evaluations"
     if result.cost is not None:
-        spent += f", {money(result.cost, unit)}"
+        spent += f", {'' if unit else 'cost '}{money(result.cost, unit)}"
     if whole and result.cost_of_all is not None:
-        whole += f", about {money(result.cost_of_all, unit)}"
+        whole += f", {'' if unit else 'cost '}about {money(result.cost_of_all, unit)}"
     rows = [
         ("study", report.study or ""),
         ("question", asked),
-        ("what for", result.problem.note),
+        ("purpose", result.problem.note),
         ("date", "" if report.made is None else time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.made))),
         ("duration", "" if math.isnan(lasted) else seconds_words(lasted)),
         ("spent", spent),

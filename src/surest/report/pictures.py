@@ -1,11 +1,12 @@
-"""Pictures of a result as SVG, for reports, pages of the service and notebooks: where their marks go; templates draw them.
+"""Pictures of a result: what they show, and where it goes in SVG, for reports, pages of the service and notebooks.
 
-They cost microseconds and need no other package. `surest.report.plots` draws the same for matplotlib.
+Templates draw that: it costs microseconds and needs no other package. `surest.report.plots` draws the same with matplotlib.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from surest.core.protocol import Point
 from surest.result.data import Result
 from surest.result.differences import DrawnLeads, leads_of, overlap_note
-from surest.result.duels import wins_note, wins_of
+from surest.result.duels import Score, score_text, wins_note, wins_of
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import KNOWN
@@ -21,29 +22,17 @@ from surest.text import count, counted, percent, shortened, visible
 
 MOST = 12
 """Arms in a picture: it fits a screen beside its words, and paper. The rest is told in a line."""
-LEFT, RIGHT, ROW, TOP = 130.0, 352.0, 22.0, 8.0
-"""Where the marks of a picture of arms begin and end, and how far its rows are apart."""
 LONGEST = 16
-"""Letters of a label that fit beside a picture."""
+"""Letters of a label that fit beside a picture; bold ones are wider."""
 NUMBER = 52.0
 """Room for a number at the end of a bar."""
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A mark on an axis."""
-
-    at: float
-    text: str
 
 
 @dataclass(frozen=True)
 class Row:
     """An arm in a picture: where its interval begins and ends, and its mean. None is not known."""
 
-    y: float
     label: str
-    """Cut short."""
     title: str
     """What a pointer that rests on it is told."""
     low: float | None
@@ -53,101 +42,119 @@ class Row:
     out: bool
     """Whether it cannot be the best any more."""
     text: str = ""
+    """What stands at the end of a bar; empty for an interval."""
 
 
 @dataclass(frozen=True)
 class ArmPicture:
-    """Rows of arms above an axis."""
+    """Rows of arms above an axis, in the units of the axis."""
 
     rows: list[Row]
-    ticks: list[Tick]
     line: float | None
     """Where a vertical line stands: the leader's mean, or zero."""
-    bottom: float
-    rest: int
-    """Arms that are not shown."""
-    axis: list[str]
+    words: list[str]
     """Lines of text below the axis."""
 
-    left, right = LEFT, RIGHT
+    left, right, step, top = 130.0, 352.0, 22.0, 8.0
+    """As SVG: where marks begin and end, how far rows are apart, and where the first one begins."""
+
+    @cached_property
+    def axis(self) -> "Axis":
+        """Where numbers stand."""
+        values = [value for row in self.rows for value in (row.low, row.high, row.mean)]
+        known = [value for value in (*values, self.line, 1.0 if self.bars else None) if value is not None]
+        return Axis(known, self.left, self.right - (NUMBER if self.bars else 0.0))
+
+    @property
+    def bars(self) -> bool:
+        """Whether rows are bars with a number, not intervals."""
+        return all(row.text for row in self.rows)
+
+    @property
+    def bottom(self) -> float:
+        """Where the axis is."""
+        return self.top + self.step * max(len(self.rows), 1)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Evidence over pulls."""
+    """Evidence over pulls, as a share of what a decision needs."""
 
     points: list[tuple[float, float]]
-    needed: float
-    across: list[Tick]
-    up: list[Tick]
-    axis: str
+    words: str
 
     left, right, top, bottom = 40.0, 352.0, 8.0, 168.0
 
     @property
-    def path(self) -> str:
-        """The points as SVG's polyline takes them."""
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.points)
+    def high(self) -> float:
+        """What the upper end stands for: what is certain has infinite evidence, and ends there."""
+        return 1.15 * max([1.0, *(share for _, share in self.points if math.isfinite(share))])
+
+    @cached_property
+    def across(self) -> "Axis":
+        """Pulls from left to right."""
+        return Axis([0.0, max(self.points[-1][0], 1.0)], self.left, self.right)
+
+    @cached_property
+    def up(self) -> "Axis":
+        """Per cent of the evidence that a decision needs."""
+        return Axis([0.0, 100 * self.high], self.bottom, self.top)
+
+    @property
+    def placed(self) -> list[tuple[float, float]]:
+        """Where the points stand."""
+        return [(self.across.place(x), self.up.place(100 * min(share, self.high))) for x, share in self.points]
 
 
-def intervals(arms: ArmTable) -> ArmPicture | None:
+def intervals(arms: ArmTable, most: int = MOST) -> ArmPicture | None:
     """Means with their intervals; None where no mean is known."""
-    shown = arms.leading(MOST)
-    ends = [v for i in shown for v in (arms.rows[i].mean, arms.rows[i].low, arms.rows[i].high) if not math.isnan(v)]
-    if not ends:
+    shown = arms.leading(most)
+    if all(math.isnan(arms.rows[i].mean) for i in shown):
         return None
-    line = marked(arms)
-    axis = Axis([*ends, *([] if math.isnan(line) else [line])], LEFT, RIGHT)
     rows = []
-    for k, i in enumerate(shown):
+    for i in shown:
         arm = arms.rows[i]
         bounds = "" if math.isnan(arm.low) else f", {arms.number(arm.low)} – {arms.number(arm.high)}"
-        title = f"{visible(str(arm.label))}: {arms.number(arm.mean)}{bounds}"
-        rows.append(_row(arms, i, k, title, axis, arm.low, arm.high, arm.mean))
-    return _picture(arms, rows, axis, line, interval_words(arms, shown))
-
-
-def marked(arms: ArmTable) -> float:
-    """Where intervals have a line: at the bar, or the mean of the one arm that is chosen; NaN where they have none."""
-    return arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
-
-
-def interval_words(arms: ArmTable, shown: Sequence[int]) -> list[str]:
-    """What stands below the intervals of arms, in two lines, or, where there are only means, in one."""
+        rows.append(_row(arms, i, f"{arms.number(arm.mean)}{bounds}", arm.low, arm.high, arm.mean))
+    # A line at the bar, or at the mean of the one arm that is chosen.
+    line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
     what = "mean" if arms.smallest else "mean reward"
     hollow = "; hollow: out" if arms.contenders is not None and len(arms.contenders) < len(arms) else ""
     bounded = any(arms.rows[i].low < arms.rows[i].high for i in shown)
-    return [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"] if bounded else [what]
+    words = [f"{what},", f"{percent(1 - arms.delta)} interval of each arm{hollow}"] if bounded else [what]
+    return ArmPicture(rows, _known(line), words)
 
 
-def leads(arms: ArmTable, drawn: DrawnLeads | None) -> ArmPicture | None:
-    """The lead over each arm, or of each over the control, where bounds of it are known."""
-    if drawn is None:
-        return None
-    shown = drawn.rows[:MOST]
-    axis = Axis([0.0, *(end for row in shown for end in row[1:])], LEFT, RIGHT)
+def leads(arms: ArmTable, drawn: DrawnLeads, most: int = MOST) -> ArmPicture:
+    """The lead over each arm, or of each over the control."""
     rows = []
-    for k, (i, low, high) in enumerate(shown):
-        title = f"{visible(str(arms.rows[i].label))}: {arms.number(low)} – {arms.number(high)}"
-        rows.append(_row(arms, i, k, title, axis, low, high, low if low == high else math.nan))
-    return _picture(arms, rows, axis, 0.0, ["lead"])
+    for i, low, high in drawn.rows[:most]:
+        said = f"{arms.number(low)} – {arms.number(high)}"
+        rows.append(_row(arms, i, said, low, high, low if low == high else math.nan))
+    return ArmPicture(rows, 0.0, ["lead"])
 
 
 def has_begun(result: Result) -> bool:
-    """Whether anything has been counted: before that the first arm stands for the leader, which says nothing."""
+    """Whether anything has been counted: until then the first arm is named as the leader, which means nothing."""
     return result.pulls > 0 or result.certified
 
 
-def allocation(arms: ArmTable) -> ArmPicture:
+def allocation(arms: ArmTable, most: int = MOST) -> ArmPicture:
     """How many evaluations each arm got."""
-    shown = arms.leading(MOST)
-    axis = Axis([0.0, max([arms.rows[i].pulls for i in shown] + [1])], LEFT, RIGHT - NUMBER)
     rows = []
-    for k, i in enumerate(shown):
+    for i in arms.leading(most):
         pulls = arms.rows[i].pulls
-        title = f"{visible(str(arms.rows[i].label))}: {count(pulls)} {arms.counted}"
-        rows.append(_row(arms, i, k, title, axis, 0.0, float(pulls), math.nan, count(pulls)))
-    return _picture(arms, rows, axis, math.nan, [arms.counted])
+        rows.append(_row(arms, i, f"{count(pulls)} {arms.counted}", 0.0, float(pulls), math.nan, count(pulls)))
+    return ArmPicture(rows, None, [arms.counted])
+
+
+def _row(arms: ArmTable, i: int, said: str, low: float, high: float, mean: float, text: str = "") -> Row:
+    label, out = visible(str(arms.rows[i].label)), arms.contenders is not None and i not in arms.contenders
+    return Row(label, f"{label}: {said}", _known(low), _known(high), _known(mean), i in arms.chosen, out, text)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def share_of(point: Point) -> float:
@@ -166,33 +173,17 @@ def share_text(share: float) -> str:
 
 def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
     """Evidence for the leader where it is weakest, as a share of what a decision needs; None before there is any."""
-    points = [(float(p.pulls), 100 * share_of(p)) for p in history]
-    if not points or not math.isfinite(history[-1].threshold):
+    if not history or not math.isfinite(history[-1].threshold):
         return None
-    across = Axis([0.0, max(points[-1][0], 1.0)], Curve.left, Curve.right)
-    up = Axis([0.0, 1.15 * max([100.0, *(y for _, y in points if math.isfinite(y))])], Curve.bottom, Curve.top)
-    return Curve(
-        [(across.place(x), up.place(min(y, up.high))) for x, y in points],  # what is certain has infinite evidence
-        up.place(100.0),
-        across.ticks(4, whole=True),
-        [Tick(tick.at, f"{tick.text} %") for tick in up.ticks(4)],
-        f"{evaluated}; upwards the share of the evidence needed",
-    )
+    points = [(float(point.pulls), share_of(point)) for point in history]
+    return Curve(points, f"{evaluated}; upwards the share of the evidence needed")
 
 
-def _row(
-    arms: ArmTable, i: int, k: int, title: str, axis: "Axis", low: float, high: float, mean: float, text: str = ""
-) -> Row:
-    label = shortened(visible(str(arms.rows[i].label)), LONGEST - 2 * (i in arms.chosen))  # bold is wider
-    out = arms.contenders is not None and i not in arms.contenders
-    y = TOP + ROW * (k + 0.5)
-    return Row(y, label, title, axis.known(low), axis.known(high), axis.known(mean), i in arms.chosen, out, text)
+class Tick(NamedTuple):
+    """A mark on an axis."""
 
-
-def _picture(arms: ArmTable, rows: list[Row], axis: "Axis", line: float, words: list[str]) -> ArmPicture:
-    whole = all(row.text for row in rows)  # numbers of evaluations
-    bottom = TOP + ROW * max(len(rows), 1)
-    return ArmPicture(rows, axis.ticks(5, whole=whole), axis.known(line), bottom, max(len(arms) - MOST, 0), words)
+    at: float
+    text: str
 
 
 class Axis:
@@ -211,12 +202,8 @@ class Axis:
         """Where a number stands."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
-    def known(self, value: float) -> float | None:
-        """Where a number stands; None for one that is not known."""
-        return None if math.isnan(value) else self.place(value)
-
     def ticks(self, most: int, *, whole: bool = False) -> list[Tick]:
-        """Round numbers, at most about so many.
+        """Round numbers, about `most` of them or fewer.
 
         >>> [tick.text for tick in Axis([0.0, 1.0], 0, 1).ticks(4)]
         ['0', '0.5', '1']
@@ -293,47 +280,19 @@ def allocation_note(result: Result) -> str:
     return f"{count(int(result.pulls_per_arm[chosen].sum()))} of {count(result.pulls)} {what} went to {names(result.chosen)}."
 
 
-class Square(NamedTuple):
-    """Who scored how much against whom."""
-
-    x: float
-    y: float
-    text: str
-    won: float
-    """From −1, all lost, to 1, all won."""
-    told: bool
-    title: str
-
-
 @dataclass(frozen=True)
 class HeatMap:
     """A table of wins, in the order found."""
 
-    side: float
-    labels: list[tuple[float, str, str, bool]]
-    """Of each row: where it is, its place, its player, and whether that one is named."""
-    squares: list[Square]
-    bottom: float
+    labels: list[str]
+    cells: list[list[Score]]
+    """Of each row's player against each column's."""
+    chosen: set[str]
 
-
-def heat_map(result: Result) -> HeatMap:
-    """Where the squares of a table of wins go."""
-    names_, cells = wins_of(result)
-    side, chosen = min(40.0, (RIGHT - LEFT) / len(names_)), {visible(str(label)) for label in result.chosen}
-    squares = [
-        Square(
-            round(LEFT + side * j, 1), round(22 + side * i, 1), "·" if score is None else f"{100 * score:.0f}",
-            0.0 if score is None else round(2 * score - 1, 2), told,
-            f"{names_[i]} against {names_[j]}: {'never met' if score is None else f'{100 * score:.1f} %'}"
-            + (", told apart" if told else ""),
-        )
-        for i, row in enumerate(cells) for j, (score, told) in enumerate(row) if i != j
-    ]  # fmt: skip
-    labels = [
-        (22 + side * (i + 0.5), str(i + 1), shortened(name, LONGEST - 3), name in chosen)
-        for i, name in enumerate(names_)
-    ]
-    return HeatMap(side, labels, squares, 26 + side * len(names_))
+    @property
+    def side(self) -> float:
+        """How wide a square is."""
+        return min(40.0, (ArmPicture.right - ArmPicture.left) / len(self.labels))
 
 
 class Picture(NamedTuple):
@@ -349,7 +308,9 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
     arms, shown = result.arms, intervals(result.arms) if result.duels is None else None
     found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
     if result.duels is not None:
-        found = [Picture("Who beats whom", wins_note(result), heat_map(result))]
+        labels, cells = wins_of(result)
+        drawn = HeatMap(labels, cells, {visible(str(label)) for label in result.chosen})
+        found = [Picture("Who beats whom", wins_note(result), drawn)]
     ahead = leads_of(result)
     if ahead is not None:
         others = len(arms) - (1 if result.problem.question.kind == "control" else len(result.indices))
@@ -366,6 +327,8 @@ TEMPLATES = Environment(
 )
 TEMPLATES.filters["shown"] = lambda text: visible(str(text))
 """Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
+TEMPLATES.filters["short"] = lambda label, bold: shortened(label, LONGEST - 2 * bold)
+TEMPLATES.filters["score"] = score_text
 
 
 def rendered(template: str, **values: object) -> str:

@@ -2,16 +2,15 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from surest.core.protocol import Point
 from surest.errors import MissingPackageError, UsageError
-from surest.report.pictures import interval_words, marked, share_of, tick_text
-from surest.result.data import Result
+from surest.report import pictures
+from surest.report.pictures import ArmPicture, tick_text
+from surest.result.data import PictureKind, Result
 from surest.result.differences import DrawnLeads, leads_of, overlap_note
 from surest.result.duels import score_text, wins_of
 from surest.result.table import ArmTable
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from surest.search.plan import Plan
 
-Kind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
 SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
 """Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
@@ -33,13 +31,13 @@ LONGEST = 28
 """Letters of a label."""
 
 
-def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
+def draw(kind: PictureKind, result: Result, ax: "Axes | None" = None) -> "Axes":
     """Draw one picture on `ax`, or on a new figure of a fitting size."""
-    if kind not in get_args(Kind):
-        raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(Kind))}")
-    arms, history = result.arms, result.history
+    if kind not in get_args(PictureKind):
+        raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(PictureKind))}")
+    arms = result.arms
     leads = leads_of(result) if kind == "leads" else None
-    if kind == "evidence" and not history:
+    if kind == "evidence" and not result.history:
         raise UsageError("no evidence over time was kept; give history=True, and an algorithm that reports it")
     if kind == "leads" and leads is None:
         raise UsageError("there are no bounds of leads: nothing is decided yet, or the algorithm does not report them")
@@ -52,13 +50,13 @@ def draw(kind: Kind, result: Result, ax: "Axes | None" = None) -> "Axes":
         case "leads" if leads is not None:
             draw_leads(ax, arms, leads)
         case "intervals":
-            draw_intervals(ax, arms, overlap_note(result))
+            draw_intervals(ax, result)
         case "pulls":
             draw_pulls(ax, arms)
         case "duels":
             draw_duels(ax, result)
         case "evidence":
-            draw_evidence(ax, history, arms.counted)
+            draw_evidence(ax, result)
         case "costs":
             draw_costs(ax, result)
     return ax
@@ -70,8 +68,8 @@ def figure(result: Result, title: str = "") -> "Figure":
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    arms, history, leads = result.arms, result.history, leads_of(result) if result.certified else None
-    heights = [*([_height(arms)] if leads else []), _height(arms), *([2.6] if history else [])]
+    arms, leads = result.arms, leads_of(result) if result.certified else None
+    heights = [*([_height(arms)] if leads else []), _height(arms), *([2.6] if result.history else [])]
     size = (9.6, sum(heights) + 0.4) if result.duels is None else (6.4, 5.6)
     page = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(page)
@@ -84,12 +82,12 @@ def figure(result: Result, title: str = "") -> "Figure":
         draw_leads(page.add_subplot(grid[0, :]), arms, leads)
     left = page.add_subplot(grid[int(leads is not None), 0])
     right = page.add_subplot(grid[int(leads is not None), 1], sharey=left)
-    draw_intervals(left, arms, overlap_note(result))
+    draw_intervals(left, result)
     draw_pulls(right, arms)
     right.tick_params(labelleft=False)
     right.set_title("", loc="left")  # the rows are named once
-    if history:
-        draw_evidence(page.add_subplot(grid[-1, :]), history, arms.counted)
+    if result.history:
+        draw_evidence(page.add_subplot(grid[-1, :]), result)
     return page
 
 
@@ -114,33 +112,58 @@ def checked_path(path: str | Path) -> None:
 
 def draw_leads(ax: "Axes", arms: ArmTable, leads: DrawnLeads) -> None:
     """Bounds of leads, with a line at 0."""
-    shown = _rows(ax, arms, [row.arm for row in leads.rows])
-    for row, lead in enumerate(leads.rows[: len(shown)]):
-        colour = LEADER if lead.arm in arms.chosen else OTHER
-        ax.hlines(row, lead.low, lead.high, color=colour, linewidth=5, alpha=0.75)
-        if lead.low == lead.high:  # a line without length would not be seen
-            ax.plot(lead.low, row, "o", color=colour)
-    ax.axvline(0.0, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
+    _draw_arms(ax, pictures.leads(arms, leads, MOST), leads.note)
     ax.set_title(_plain(leads.heading), fontsize="small", loc="left")
-    ax.set_xlabel(_with_note("lead", leads.note))
-    ax.margins(x=0.04)
 
 
-def draw_intervals(ax: "Axes", arms: ArmTable, note: str = "") -> None:
-    """Means with their confidence intervals, the chosen arms on top with a mark of their own; `note` stands below."""
-    shown = _rows(ax, arms)
-    for row, i in enumerate(shown):
-        arm, colour = arms.rows[i], LEADER if i in arms.chosen else OTHER
-        out = arms.contenders is not None and i not in arms.contenders  # drawn hollow and pale
-        if not math.isnan(arm.low):
-            ax.hlines(row, arm.low, arm.high, color=colour, linewidth=2.2, alpha=0.3 if out else 0.75)
-        if not math.isnan(arm.mean):
-            mark, inside = "D" if i in arms.chosen else "o", "none" if out else colour
-            ax.plot(arm.mean, row, mark, color=colour, markersize=6, markerfacecolor=inside, zorder=3)
-    line, words = marked(arms), interval_words(arms, shown)
-    if not math.isnan(line) and len(arms) > 1:
-        ax.axvline(line, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
-    ax.set_xlabel(_with_note(" ".join(words), note if len(words) > 1 else ""))
+def draw_intervals(ax: "Axes", result: Result) -> None:
+    """Means with their confidence intervals, the chosen arms on top with a mark of their own."""
+    drawn = pictures.intervals(result.arms, MOST)
+    if drawn is not None:
+        _draw_arms(ax, drawn, overlap_note(result) if len(drawn.words) > 1 else "", len(result.labels))
+
+
+def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
+    """How many pulls each arm got."""
+    drawn = pictures.allocation(arms, MOST)
+    _draw_arms(ax, drawn, among=len(arms))
+    shown, total = sum(arms.rows[i].pulls for i in arms.leading(MOST)), sum(arm.pulls for arm in arms)
+    ax.set_xlim(0, max([*(row.high or 0 for row in drawn.rows), 1]) * 1.22)  # room for the numbers
+    ax.locator_params(axis="x", nbins=4)
+    ax.xaxis.set_major_formatter(tick_text)
+    rest = f",\n{(total - shown) / max(total, 1):.0%} on arms not shown" if len(arms) > MOST else ""
+    ax.set_xlabel(f"{'evaluations' if arms.counted == 'items' else arms.counted} (of {count(total)}{rest})")
+
+
+def _draw_arms(ax: "Axes", drawn: ArmPicture, note: str = "", among: int = 0) -> None:
+    """Rows of arms, the leader's on top; `note` stands below, and above how many they are `among`, if some are left out."""
+    for y, row in enumerate(drawn.rows):
+        colour = LEADER if row.chosen else OTHER
+        if row.text:
+            ax.barh(y, row.high or 0.0, color=colour, height=0.62, alpha=0.85)
+            beside: Any = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": "x-small"}
+            ax.annotate(row.text, (row.high or 0.0, y), **beside)
+        elif row.low is not None and row.high is not None:
+            ax.hlines(y, row.low, row.high, color=colour, linewidth=3, alpha=0.3 if row.out else 0.75)
+        if row.mean is not None:  # of arms that are out it is hollow
+            mark, inside = "D" if row.chosen else "o", "none" if row.out else colour
+            ax.plot(row.mean, y, mark, color=colour, markersize=6, markerfacecolor=inside, zorder=3)
+    if drawn.line is not None and (among != 1):
+        ax.axvline(drawn.line, color=LEADER, linewidth=0.8, linestyle=":", zorder=0)
+    ax.set_yticks(range(len(drawn.rows)), [_short_label(row.label) for row in drawn.rows])
+    ax.tick_params(axis="y", length=0, labelsize="small")
+    for label, row in zip(ax.get_yticklabels(), drawn.rows, strict=True):
+        if row.chosen:
+            label.set(color=LEADER, fontweight="bold")
+    ax.set_ylim(len(drawn.rows) - 0.4, -0.6)
+    rest = among - len(drawn.rows)
+    if rest > 0:
+        shown = f"the {len(drawn.rows)} leading arms; {rest:,} more below"
+        ax.set_title(shown, fontsize="small", color=QUIET, loc="left")
+    _bare(ax)
+    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("\n".join([" ".join(drawn.words), *textwrap.wrap(_plain(note), 64)]))
     ax.margins(x=0.04)
 
 
@@ -162,42 +185,22 @@ def draw_duels(ax: "Axes", result: Result) -> None:
     _bare(ax)
 
 
-def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
-    """How many pulls each arm got."""
-    shown = _rows(ax, arms)
-    pulls = [arms.rows[i].pulls for i in shown]
-    colours = [LEADER if i in arms.chosen else OTHER for i in shown]
-    ax.barh(range(len(shown)), pulls, color=colours, height=0.62, alpha=0.85)
-    for row, number in enumerate(pulls):
-        ax.annotate(count(number), (number, row), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
-    ax.set_xlim(0, max([*pulls, 1]) * 1.22)  # room for the numbers
-    ax.locator_params(axis="x", nbins=4)
-    ax.xaxis.set_major_formatter(tick_text)
-    total = sum(arm.pulls for arm in arms)
-    ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)})")
-    rest = len(arms) - len(shown)
-    if rest:
-        part = (total - sum(pulls)) / max(total, 1)
-        ax.set_xlabel(f"{_evaluations(arms.counted)} (of {count(total)},\n{part:.0%} on arms not shown)")
-
-
-def draw_evidence(ax: "Axes", history: Sequence[Point], counted: str = "pulls") -> None:
+def draw_evidence(ax: "Axes", result: Result) -> None:
     """Evidence for the leader where it is weakest, against what a decision needs."""
-    pulls = [point.pulls for point in history]
-    shares = [share_of(point) for point in history]
-    most = 1.15 * max([1.0, *filter(math.isfinite, shares)])
-    evidence = [min(share, most) for share in shares]  # what is certain has infinite evidence
+    drawn = pictures.evidence(result.history, pictures.evaluated(result))
+    if drawn is None:
+        return
+    pulls, shares = zip(*drawn.points, strict=True)
     marker = "o" if len(pulls) < 25 else None
+    evidence = [min(share, drawn.high) for share in shares]
     ax.plot(pulls, evidence, color=OTHER, linewidth=1.8, marker=marker, markersize=4, clip_on=False)
     ax.axhline(1.0, color=LEADER, linewidth=1.2, linestyle="--")
-    ax.annotate(
-        "needed to decide", (0.005, 1.0), (0, 3), xycoords=("axes fraction", "data"),
-        textcoords="offset points", color=LEADER, fontsize="small", va="bottom",
-    )  # fmt: skip
-    ax.set_ylim(0, 1.25 * max(1.0, *evidence))
+    beside: Any = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "small", "va": "bottom"}
+    ax.annotate("needed to decide", (0.005, 1.0), xycoords=("axes fraction", "data"), color=LEADER, **beside)
+    ax.set_ylim(0, 1.1 * drawn.high)
     ax.set_xlim(0, max(*pulls, 1))
     ax.xaxis.set_major_formatter(tick_text)
-    ax.set_xlabel(_evaluations(counted))
+    ax.set_xlabel(pictures.evaluated(result))
     ax.yaxis.set_major_formatter("{x:.0%}")
     ax.set_ylabel("evidence, share of what is needed")
     _bare(ax)
@@ -254,33 +257,6 @@ def draw_plan(plan: "Plan", ax: "Axes | None" = None) -> "Axes":
     ax.legend(frameon=False)
     _bare(ax)
     return ax
-
-
-def _evaluations(counted: str) -> str:
-    """What a sum over arms is called: an arm has items, all of them together have evaluations."""
-    return "evaluations" if counted == "items" else counted
-
-
-def _rows(ax: "Axes", arms: ArmTable, among: list[int] | None = None) -> list[int]:
-    """Give each arm that is shown a row, the leader's on top; which arms these are."""
-    shown = arms.leading(MOST) if among is None else among[:MOST]
-    ax.set_yticks(range(len(shown)), [_short_label(str(arms.rows[i].label)) for i in shown])
-    ax.tick_params(axis="y", length=0, labelsize="small")
-    for label, i in zip(ax.get_yticklabels(), shown, strict=True):
-        if i in arms.chosen:
-            label.set(color=LEADER, fontweight="bold")
-    ax.set_ylim(len(shown) - 0.4, -0.6)
-    rest = len(arms) - len(shown)
-    if rest and among is None:
-        ax.set_title(f"the {len(shown)} leading arms; {rest:,} more below", fontsize="small", color=QUIET, loc="left")
-    _bare(ax)
-    ax.grid(axis="x", linewidth=0.4, alpha=0.5)
-    ax.set_axisbelow(True)
-    return shown
-
-
-def _with_note(label: str, note: str) -> str:
-    return "\n".join([label, *textwrap.wrap(_plain(note), 64)])
 
 
 def _short_label(label: str) -> str:

@@ -62,7 +62,7 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
         commands |= {
             f"Check this yourself: {beside.decision.get('file')} has all that it rests on": beside.decision["check"]
         }
-    result = Result(**from_json(raw, source))
+    result = from_json(raw, source)
     return Report(result, beside.study, beside.settings, commands, beside.last_failures, beside.began, beside.made)
 
 
@@ -84,7 +84,7 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
     commands = {
         "Replay the log to the same verdict": shell_line(["surest", "study", "result", *where, "--", study.name])
     }
-    commands |= _anew(study, where)
+    commands |= _again(study, where)
     if check and _is_short(study):
         commands |= _check_yourself(result, study, where)
     with study.store.reading() as connection:
@@ -118,14 +118,14 @@ def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str,
     }
 
 
-def _anew(study: Study, where: list[str]) -> dict[str, str]:
+def _again(study: Study, where: list[str]) -> dict[str, str]:
     """The commands that make a study of the same arms and settings, and add later arms when they came."""
     name, (first, *later) = f"{study.name}-again", additions_of(study)
     if _is_short(study) and all(item.payload is None for item in study.items):
         made = _spelled_out(study, where, first.labels)
     else:  # what items hold may be long
         made = ["surest", "study", "create", *where, f"--like={study.name}"]
-    commands = {"Start the same study anew": shell_line([*made, "--", name])}
+    commands = {"Start the same study again": shell_line([*made, "--", name])}
     for added in later:
         line = ["surest", "study", "add-arms", *where, "--", name, *added.labels]
         when = f"Then add arms, when {added.after} rewards are told and before {added.before} are"

@@ -1,6 +1,6 @@
 """What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,7 +15,6 @@ from surest.core.protocol import FloatArray, IntArray, Leads, Point
 from surest.errors import MissingPackageError
 from surest.result.differences import Differences, differences_of, leads_of
 from surest.result.duels import Duels
-from surest.result.json import to_dict
 from surest.result.lead import Lead, lead_of
 from surest.result.listed import Listed
 from surest.result.questions import NAMED, verdict_words
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 
 LEFT_OVER = "the rows left over speak against it"
 """Why recorded rewards do not certify what those at their beginning say."""
-Kind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
+PictureKind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
 """The pictures there are of a result."""
-Event = tuple[str, int, int, int | None]
+EvaluationEvent = tuple[str, int, int, int | None]
 """What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
 where there is one."""
 
@@ -103,7 +102,7 @@ class Result:
     transcript: list[Exchange] | None = None
     additions: tuple[tuple[int, int], ...] = ()
     """Arms that were added while it ran: after how many answered requests, and how many."""
-    events: tuple[Event, ...] = ()
+    events: tuple[EvaluationEvent, ...] = ()
     """What was retried, or counted as a stated reward (imputed), one by one."""
     history: tuple[Point, ...] = field(default=())
     """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
@@ -305,10 +304,6 @@ class Result:
         real = apart[apart > 1e-9 * self.problem.scale.width]  # NaN is not
         return float(real.min(initial=np.inf))
 
-    def as_resampled(self) -> "Result":
-        """The same result, of a simulation that drew from recorded rewards."""
-        return replace(self, resampled=True)
-
     def to_pandas(self) -> "pd.DataFrame":
         """The table of arms as a data frame, labels as its index."""
         try:
@@ -328,7 +323,7 @@ class Result:
         columns = [labels if alike else [str(label) for label in labels], *numbers]
         return pl.DataFrame(dict(zip(ArmRow._fields, columns, strict=True)))
 
-    def plot(self, kind: Kind | None = None, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, kind: PictureKind | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the result with matplotlib.
 
         Parameters
@@ -373,7 +368,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
-        return to_dict(self)
+        data: dict[str, Any] = import_module("surest.result.json").to_dict(self)
+        return data
 
     def to_json(self) -> str:
         """The same as JSON text, which ``surest report`` reads.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -123,16 +123,25 @@ SHOWN = 20
 """Players in a table of wins: more cannot be read."""
 
 
-def wins_of(result: "Result") -> tuple[list[str], list[list[tuple[float | None, bool]]]]:
-    """The leading players in the order found; of each against each the score, None if they never met, and whether it is told."""
+class Score(NamedTuple):
+    """What one player scored against another, None if they never met; and whether it is told who beats whom."""
+
+    share: float | None
+    told: bool
+
+
+def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
+    """The leading players in the order found, and what each scored against each."""
     duels = result.duels
     assert duels is not None
     shown = duels.order[:SHOWN]
-    cells = [
-        [(float(duels.score[a, b] / duels.games[a, b]) if duels.games[a, b] else None, bool(duels.told[a, b] or duels.told[b, a]))
-         for b in shown] for a in shown
-    ]  # fmt: skip
-    return [visible(str(result.labels[player])) for player in shown], cells
+
+    def score(a: int, b: int) -> Score:
+        share = float(duels.score[a, b] / duels.games[a, b]) if duels.games[a, b] else None
+        return Score(share, bool(duels.told[a, b] or duels.told[b, a]))
+
+    labels = [visible(str(result.labels[player])) for player in shown]
+    return labels, [[score(a, b) for b in shown] for a in shown]
 
 
 def score_text(score: float | None) -> str:
@@ -152,46 +161,3 @@ def wins_note(result: "Result") -> str:
         f"Each row's score against each column, in percent, in the order found. {count(told)} of {count(pairs)} pairs are told "
         f"apart (framed; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
     )
-
-
-def duels_json(result: "Result") -> dict[str, Any]:
-    """The same as plain data."""
-    duels = result.duels
-    assert duels is not None
-    return {
-        "games": duels.games.tolist(),
-        "score": duels.score.tolist(),
-        "told": duels.told.astype(int).tolist(),
-        "groups": [[str(result.labels[player]) for player in group] for group in duels.groups],
-        "order": list(duels.order),
-        **{name: getattr(duels, name) for name in ("open", "proven", "ranked")},
-        "first_side": None if duels.first is None else dict(zip(("mean", "low", "high"), duels.first, strict=True)),
-    }
-
-
-class DuelsDocument(msgspec.Struct):
-    """Duels as the JSON of a result has them."""
-
-    games: list[list[int]]
-    score: list[list[float]]
-    told: list[list[bool | int]]
-    groups: list[list[str]]
-    order: list[int]
-    open: int
-    proven: bool
-    first_side: dict[str, float] | None = None
-    ranked: bool = False
-
-
-def duels_from(data: DuelsDocument, labels: list[str]) -> Duels:
-    """From JSON; ValueError where it is not about these players."""
-    n, games, score = len(labels), np.array(data.games), np.array(data.score, float)
-    told = np.array(data.told, bool)
-    if not games.shape == score.shape == told.shape == (n, n) or sorted(data.order) != list(range(n)):
-        raise ValueError("its duels are not between its arms")
-    if sorted(player for group in data.groups for player in group) != sorted(labels):
-        raise ValueError("its groups are not of its arms")
-    side = data.first_side
-    first = None if side is None else (side["mean"], side["low"], side["high"])
-    groups = tuple(tuple(labels.index(player) for player in group) for group in data.groups)
-    return Duels(games, score, told, groups, tuple(data.order), data.open, data.proven, first, data.ranked)

@@ -1,9 +1,9 @@
 """A result as JSON, both ways: what ``surest identify --json`` prints, and what reports read."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -11,20 +11,34 @@ import numpy as np
 from surest.core.problem import DEFAULTS, Problem, checked
 from surest.core.protocol import FloatArray, Point
 from surest.errors import UsageError
-from surest.result.duels import DuelsDocument, duels_from, duels_json
+from surest.result.data import Estimate, Result
+from surest.result.duels import Duels
 from surest.result.lead import Lead
 from surest.result.listed import Gaps, Listed
 from surest.result.questions import WORDS, verdict_words
-
-if TYPE_CHECKING:
-    from surest.result.data import Result
+from surest.result.words import KNOWN
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Items = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Level = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Size = Annotated[float, msgspec.Meta(ge=0)]
 Threshold = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Evidence = Annotated[float, msgspec.Meta(le=1e18)]
+Numbers = tuple[float | None, ...]
+"""None for what is not known: JSON has no NaN."""
 ALWAYS = ("delta", "epsilon", "algorithm", "seed", "bounds")
 """Settings that JSON always has; others only where they are not the usual ones."""
+RARE = {
+    "verdicts", "estimated", "differences_low", "differences_high", "resampled", "duels", "health", "needed", "needed_cost",
+    "needed_wrong", "population", "on_items", "gaps",
+}  # fmt: skip
+"""What JSON has only where it is known."""
+SHORT = ("certified", "exact", "reason", "delta", "verdicts", "apart", "epsilon_certified", "means")
+SAME = (
+    "certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast", "apart",
+    "health", "resampled", "cost_of_all", "nominees", "warnings",
+)  # fmt: skip
+"""What a result and its JSON call the same, and hold in the same form."""
 
 
 class ArmVerdict(msgspec.Struct):
@@ -44,6 +58,42 @@ class LeadDocument(msgspec.Struct):
     high: float | None
 
 
+class DuelsDocument(msgspec.Struct):
+    """Who met whom, and what came of it."""
+
+    games: list[list[int]]
+    score: list[list[float]]
+    told: list[list[bool | int]]
+    groups: list[list[str]]
+    order: tuple[int, ...]
+    open: int
+    proven: bool
+    first_side: dict[str, float] | None = None
+    ranked: bool = False
+
+
+class Claim(msgspec.Struct):
+    """Another claim on the same arms."""
+
+    chosen: list[str]
+    certified: bool
+    reason: str
+    means: Numbers
+    items: Items
+    contenders: list[str] | None = None
+    verdicts: tuple[Literal[-1, 0, 1], ...] | None = None
+    apart: Size | None = None
+    epsilon_certified: Size | None = None
+
+
+class GapsDocument(msgspec.Struct):
+    """What is known of a table with gaps."""
+
+    missing: Whole
+    out: list[str]
+    complete: Claim | None = None
+
+
 class Document(msgspec.Struct):
     """A result as JSON has it, but for the settings of its problem, which stand beside these."""
 
@@ -53,150 +103,170 @@ class Document(msgspec.Struct):
     reason: str
     standing: str
     pulls: Whole
-    pulls_per_arm: Annotated[list[Whole], msgspec.Meta(min_length=1)]
+    pulls_per_arm: Annotated[tuple[Whole, ...], msgspec.Meta(min_length=1)]
     rounds: Whole
     labels: list[str]
-    means: list[float | None]
+    means: Numbers
     delta: Level
-    epsilon: Annotated[float, msgspec.Meta(ge=0)]
+    epsilon: Size
     algorithm: str
     evaluations: Whole | None = None
     seconds: float | None = None
-    achieved_delta: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    indices: list[Whole] | None = None
-    verdicts: list["ArmVerdict"] | None = None
+    achieved_delta: Size | None = None
+    epsilon_certified: Size | None = None
+    indices: tuple[Whole, ...] | None = None
+    verdicts: list[ArmVerdict] | None = None
     contenders: list[str] | None = None
-    apart: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    nominees: list[str] = []
-    low: list[float | None] | None = None
-    high: list[float | None] | None = None
-    differences_low: list[float | None] | None = None
-    differences_high: list[float | None] | None = None
+    apart: Size | None = None
+    nominees: tuple[str, ...] = ()
+    low: Numbers | None = None
+    high: Numbers | None = None
+    differences_low: Numbers | None = None
+    differences_high: Numbers | None = None
     lead: LeadDocument | None = None
     forecast: float | None = None
     resampled: bool = False
     duels: DuelsDocument | None = None
-    history: list[tuple[Whole, Evidence | None, Threshold]] = []
-    warnings: list[str] = []
+    history: tuple[tuple[Whole, Evidence | None, Threshold], ...] = ()
+    warnings: tuple[str, ...] = ()
     health: dict[str, dict[str, int]] | None = None
     estimated: tuple[float, float, float, Whole] | None = None
-    cost_by_arm: list[Annotated[float, msgspec.Meta(ge=0)]] | None = None
-    cost_of_all: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    cost_by_arm: tuple[Size, ...] | None = None
+    cost_of_all: Size | None = None
+    # On a list of items:
+    items: Items = 1
+    items_used: Whole = 0
+    needed: Whole | None = None
+    needed_wrong: bool = False
+    needed_cost: Size | None = None
+    population: Claim | None = None
+    on_items: Claim | None = None
+    gaps: GapsDocument | None = None
 
 
-def to_dict(result: "Result") -> dict[str, Any]:
+def to_dict(result: Result) -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
-    data, listed = _on_pulls(result), result.listed
-    if listed is None:
-        return data
-    per_arm = data.pop("pulls_per_arm")  # on a list of items: evaluations instead of pulls
-    for name in ("pulls", "rounds", "nominees"):
-        del data[name]
-    low, high = listed.differences or (None, None)
-    beside = "population" if result.problem.target == "items" else "on_items"
-    known: dict[str, Any] = {
-        "needed": listed.needed,
-        "needed_cost": listed.needed_cost,
-        "needed_wrong": listed.misled or None,
-    }
-    known |= {
-        beside: listed.beside and _in_short(listed.beside),
-        "gaps": listed.gaps and _gaps_json(result, listed.gaps),
-    }
-    return {
-        **data,
-        "exact": result.exact,
-        "cells": result.cells,
-        "items": len(listed.items),
-        "items_used": listed.items_used,
-        "evaluations_per_arm": per_arm,
-        "target": result.problem.target,
-        "differences_low": _data(low),
-        "differences_high": _data(high),
-        **{name: value for name, value in known.items() if value is not None},
-    }
-
-
-def _gaps_json(result: "Result", gaps: Gaps) -> dict[str, Any]:
-    out = [str(result.labels[arm]) for arm in gaps.out]
-    return {"missing": gaps.missing, "out": out, "complete": gaps.complete and _in_short(gaps.complete)}
-
-
-def _in_short(result: "Result") -> dict[str, Any]:
-    """What another claim on the same arms says."""
-    names = ("certified", "exact", "reason", "delta", "verdicts", "apart", "epsilon_certified", "means")
-    return {
-        "chosen": [*map(str, result.chosen)],
-        "contenders": None if result.contenders is None else [*map(str, result.contenders)],
-        **{name: _data(getattr(result, name)) for name in names},
-        "items": result.cells // len(result.labels),
-    }
-
-
-def _on_pulls(result: "Result") -> dict[str, Any]:
-    problem, lead = result.problem, result.lead
+    problem, lead, listed = result.problem, result.lead, result.listed
     low, high = result.intervals or (None, None)
-    apart = result.differences if result.certified or result.differences_told is not None else None
-    settings: dict[str, Any] = {
+    settled = result.certified or result.differences_told is not None
+    apart = result.differences if settled and listed is None else None
+    one = problem.question.kind == "best" and len(result.indices) > 0
+    words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
+    settings = {
         name: getattr(problem, name)
         for name, default in DEFAULTS.items()
         if name in ALWAYS or getattr(problem, name) != default
     }
-    settings = {"prices" if name == "cost" else name: value for name, value in settings.items()}
-    one = problem.question.kind == "best" and len(result.indices) > 0
-    words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
-    return {
+    spent = {"cost": result.cost, "cost_by_arm": result.cost_by_arm, "cost_of_all": result.cost_of_all}
+    data = {
         "question": problem.question.kind,
         "chosen": [*map(str, result.chosen)],
-        "indices": list(result.indices),
+        "indices": result.indices,
         "index": result.index if one else None,
         "arm": str(result.best) if one else None,
-        **(
-            {}
-            if words is None
-            else {"verdicts": [{"arm": str(a), "verdict": w} for a, w in zip(result.labels, words, strict=True)]}
-        ),
+        "verdicts": words and [{"arm": str(a), "verdict": w} for a, w in zip(result.labels, words, strict=True)],
         "certified": result.certified,
         "reason": result.reason,
-        **settings,
+        **{"prices" if name == "cost" else name: value for name, value in settings.items()},
         "algorithm": result.algorithm,
-        "bounds": list(problem.bounds),
         "standing": result.standing,
-        "pulls": result.pulls,
+        **({"pulls": result.pulls} if listed is None else {}),
         "evaluations": result.evaluations,
-        "pulls_per_arm": result.pulls_per_arm.tolist(),
-        "rounds": result.rounds,
-        **({} if result.estimated is None else {"estimated": list(result.estimated)}),
-        **(
-            {}
-            if result.cost is None
-            else {"cost": result.cost, "cost_by_arm": _data(result.cost_by_arm), "cost_of_all": result.cost_of_all}
-        ),
-        "seconds": _data(result.seconds),
+        **({"pulls_per_arm": result.pulls_per_arm, "rounds": result.rounds} if listed is None else {}),
+        "estimated": result.estimated,
+        **({} if result.cost is None else spent),
+        "seconds": result.seconds,
         "achieved_delta": result.achieved_delta,
         "epsilon_certified": result.epsilon_certified,
-        "contenders": None if result.contenders is None else [*map(str, result.contenders)],
+        "contenders": _texts(result.contenders),
         "apart": result.apart,
-        "nominees": [*map(str, result.nominees)],
-        "labels": [*map(str, result.labels)],
-        "means": _data(result.means),
-        "low": _data(low),
-        "high": _data(high),
-        **({} if apart is None else {"differences_low": _data(apart.low), "differences_high": _data(apart.high)}),
-        "lead": lead and {**_data(lead._asdict()), "arm": str(lead.arm), "over": str(lead.over)},
-        "forecast": _data(result.forecast),
-        **({"resampled": True} if result.resampled else {}),
-        **({} if result.duels is None else {"duels": duels_json(result)}),
-        "warnings": list(result.warnings),
+        **({"nominees": _texts(result.nominees)} if listed is None else {}),
+        "labels": _texts(result.labels),
+        "means": result.means,
+        "low": low,
+        "high": high,
+        "differences_low": apart and apart.low,
+        "differences_high": apart and apart.high,
+        "lead": lead and {**lead._asdict(), "arm": str(lead.arm), "over": str(lead.over)},
+        "forecast": result.forecast,
+        "resampled": result.resampled or None,
+        "duels": result.duels and _duels(result, result.duels),
+        "warnings": result.warnings,
         # What is certain has infinite evidence, which JSON does not know: it has at least what a decision needs.
-        "history": [[at, _data(threshold if e == math.inf else e), threshold] for at, e, threshold in result.history],
-        **({"health": result.health} if result.health is not None else {}),
+        "history": [[at, threshold if e == math.inf else e, threshold] for at, e, threshold in result.history],
+        "health": result.health,
+    }
+    data = {name: value for name, value in data.items() if value is not None or name not in RARE}
+    plain: dict[str, Any] = _plain(data if listed is None else data | _of_list(result, listed))
+    return plain
+
+
+def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
+    """What the JSON of a result on a list of items has beside."""
+    low, high = listed.differences or (None, None)
+    gaps = listed.gaps and {
+        "missing": listed.gaps.missing,
+        "out": [str(result.labels[arm]) for arm in listed.gaps.out],
+        "complete": listed.gaps.complete and _in_short(listed.gaps.complete),
+    }
+    known = {
+        "needed": listed.needed,
+        "needed_cost": listed.needed_cost,
+        "needed_wrong": listed.misled or None,
+        "population" if result.problem.target == "items" else "on_items": listed.beside and _in_short(listed.beside),
+        "gaps": gaps,
+    }
+    return {
+        "exact": result.exact,
+        "cells": result.cells,
+        "items": len(listed.items),
+        "items_used": listed.items_used,
+        "evaluations_per_arm": result.pulls_per_arm,
+        "target": result.problem.target,
+        "differences_low": low,
+        "differences_high": high,
+        **{name: value for name, value in known.items() if value is not None},
     }
 
 
-def from_json(raw: Any, source: str) -> dict[str, Any]:
-    """The fields of a result that parsed JSON holds, checked. Messages call it `source`."""
+def _in_short(result: Result) -> dict[str, Any]:
+    """What another claim on the same arms says."""
+    return {
+        "chosen": _texts(result.chosen),
+        "contenders": _texts(result.contenders),
+        **{name: getattr(result, name) for name in SHORT},
+        "items": result.cells // len(result.labels),
+    }
+
+
+def _duels(result: Result, duels: Duels) -> dict[str, Any]:
+    return {
+        "games": duels.games,
+        "score": duels.score,
+        "told": duels.told.astype(int),
+        "groups": [_texts([result.labels[player] for player in group]) for group in duels.groups],
+        **{name: getattr(duels, name) for name in ("order", "open", "proven", "ranked")},
+        "first_side": duels.first and dict(zip(("mean", "low", "high"), duels.first, strict=True)),
+    }
+
+
+def _texts(labels: Sequence[Any] | None) -> list[str] | None:
+    return None if labels is None else [*map(str, labels)]
+
+
+def _plain(value: Any) -> Any:
+    """Plain data, with None for NaN and infinity, which JSON does not know."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [*map(_plain, value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def from_json(raw: Any, source: str) -> Result:
+    """The result that parsed JSON holds, checked. Messages call it `source`."""
     listed = isinstance(raw, dict) and "evaluations_per_arm" in raw
     try:
         data = msgspec.convert(_as_pulls(raw) if listed else raw, Document)
@@ -207,72 +277,85 @@ def from_json(raw: Any, source: str) -> dict[str, Any]:
         raise UsageError(
             f"{source} is not a result ({error}); give a file with what 'surest identify --json' prints"
         ) from None
-    columns: list[list[Any]] = [data.labels, data.means, *(c for c in (data.low, data.high) if c is not None)]
-    apart = [ends for ends in (data.differences_low, data.differences_high) if ends is not None]
-    if any(len(column) != len(data.pulls_per_arm) for column in [*columns, *apart]) or (data.low is None) != (
-        data.high is None
-    ):
-        raise UsageError(f"{source} is not a result: its lists of labels, pulls, means and bounds differ in length")
-    indices = _indices(data, source)
-    strange = next((label for label in data.contenders or () if label not in data.labels), None)
-    if strange is not None:
-        raise UsageError(f"{source} is not a result: its contender {strange!r} is not one of its labels")
-    low, high = problem.bounds
-    slack = 1e-6 * (high - low)
-    if any(v is not None and not low - slack <= v <= high + slack for column in columns[1:] for v in column):
-        raise UsageError(
-            f"{source} is not a result: it has means or intervals outside of its bounds [{low:g}, {high:g}]"
-        )
     try:
-        duels = None if data.duels is None else duels_from(data.duels, data.labels)
+        result = _result(data, problem, listed)
+        return _with_claims(result, data) if listed else result
     except (ValueError, KeyError) as error:
         raise UsageError(f"{source} is not a result: {error}") from None
-    same = (
-        "certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast",
-        "apart",
-    )  # fmt: skip
-    fields = {
-        "evaluations": data.pulls if data.evaluations is None else data.evaluations,  # results of old do not say
-        **{name: getattr(data, name) for name in (*same, "health", "resampled", "cost_of_all")},
-        "problem": problem,
-        "indices": indices,
-        "verdicts": _verdicts(data, problem, source),
-        "duels": duels,
-        "seconds": _float(data.seconds),
-        "pulls_per_arm": np.array(data.pulls_per_arm, np.int64),
-        "means": _array(data.means),
-        "contender_indices": None if data.contenders is None else tuple(map(data.labels.index, data.contenders)),
-        "nominees": tuple(data.nominees),
-        "warnings": tuple(data.warnings),
-        "lead_told": data.lead
-        and Lead(data.lead.arm, data.lead.over, *map(_float, msgspec.structs.astuple(data.lead)[2:])),
-        "intervals": _arrays(data.low, data.high),
-        "differences_told": None if listed else _arrays(data.differences_low, data.differences_high),
-        "cost_by_arm": None if data.cost_by_arm is None else np.array(data.cost_by_arm),
-        "estimated": data.estimated and import_module("surest.result.data").Estimate(*data.estimated),
-        "history": tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
-    }
-    return _on_items(fields, msgspec.convert(raw, _Cells)) if listed else fields
 
 
-def _indices(data: Document, source: str) -> tuple[int, ...]:
-    """The positions of the chosen arms. Results of old had one: the best arm's."""
+def _result(data: Document, problem: Problem, listed: bool) -> Result:
+    """The result of a document; ValueError where its parts do not fit together."""
+    _check_columns(data, problem)
+    apart = _arrays(data.differences_low, data.differences_high)
+    cells = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    return Result(
+        **{name: getattr(data, name) for name in SAME},
+        evaluations=data.pulls if data.evaluations is None else data.evaluations,  # older results do not say
+        problem=problem,
+        indices=_indices(data),
+        verdicts=_verdicts(data, problem),
+        duels=None if data.duels is None else _duels_of(data.duels, data.labels),
+        seconds=_float(data.seconds),
+        pulls_per_arm=np.array(data.pulls_per_arm, np.int64),
+        means=_array(data.means),
+        contender_indices=None if data.contenders is None else _places(data.labels, data.contenders),
+        lead_told=None if data.lead is None else _lead_of(data.lead),
+        intervals=_arrays(data.low, data.high),
+        differences_told=None if listed else apart,
+        cost_by_arm=None if data.cost_by_arm is None else np.array(data.cost_by_arm),
+        estimated=data.estimated and Estimate(*data.estimated),
+        history=tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
+        listed=Listed(range(data.items), data.items_used, *cells, apart) if listed else None,
+    )
+
+
+def _check_columns(data: Document, problem: Problem) -> None:
+    columns = [column for column in (data.means, data.low, data.high) if column is not None]
+    every = [data.labels, *columns, *filter(None, (data.differences_low, data.differences_high))]
+    if any(len(column) != len(data.pulls_per_arm) for column in every) or (data.low is None) != (data.high is None):
+        raise ValueError("its lists of labels, pulls, means and bounds differ in length")
+    low, high = problem.bounds
+    slack = 1e-6 * (high - low)
+    if any(v is not None and not low - slack <= v <= high + slack for column in columns for v in column):
+        raise ValueError(f"it has means or intervals outside of its bounds [{low:g}, {high:g}]")
+
+
+def _indices(data: Document) -> tuple[int, ...]:
+    """The positions of the chosen arms. Older results have one: the best arm's."""
     if data.index is not None and (data.index >= len(data.labels) or data.labels[data.index] != data.arm):
-        raise UsageError(f"{source} is not a result: arm {data.arm!r} is not number {data.index} of its labels")
-    indices = [data.index] if data.index is not None else data.indices
+        raise ValueError(f"arm {data.arm!r} is not number {data.index} of its labels")
+    indices = (data.index,) if data.index is not None else data.indices
     if indices is None or len(set(indices)) < len(indices) or max(indices, default=0) >= len(data.labels):
-        raise UsageError(f"{source} is not a result: it does not say which of its arms answer the question")
-    return tuple(indices)
+        raise ValueError("it does not say which of its arms answer the question")
+    return indices
 
 
-def _verdicts(data: Document, problem: Problem, source: str) -> tuple[int, ...] | None:
+def _verdicts(data: Document, problem: Problem) -> tuple[int, ...] | None:
     if data.verdicts is None:
         return None
     values = {word: value for value, word in WORDS.get(problem.question.kind, {}).items()} | {"control": 0}
     words = [said.verdict for said in data.verdicts]
     if [said.arm for said in data.verdicts] != data.labels or not set(words) <= set(values):
-        raise UsageError(f"{source} is not a result: its verdicts are not one of each of its arms")
+        raise ValueError("its verdicts are not one of each of its arms")
     return tuple(values[word] for word in words)
+
+
+def _lead_of(data: LeadDocument) -> Lead:
+    return Lead(data.arm, data.over, _float(data.difference), _float(data.low), _float(data.high))
+
+
+def _duels_of(data: DuelsDocument, labels: list[str]) -> Duels:
+    n, games, score = len(labels), np.array(data.games), np.array(data.score, float)
+    told = np.array(data.told, bool)
+    if not games.shape == score.shape == told.shape == (n, n) or sorted(data.order) != list(range(n)):
+        raise ValueError("its duels are not between its arms")
+    if sorted(player for group in data.groups for player in group) != sorted(labels):
+        raise ValueError("its groups are not of its arms")
+    side = data.first_side
+    first = None if side is None else (side["mean"], side["low"], side["high"])
+    groups = tuple(_places(labels, group) for group in data.groups)
+    return Duels(games, score, told, groups, data.order, data.open, data.proven, first, data.ranked)
 
 
 def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
@@ -282,100 +365,60 @@ def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
     return {**raw, "pulls_per_arm": per_arm, "pulls": total, "rounds": raw.get("items_used")}
 
 
-class _Short(msgspec.Struct):
-    """Another claim on the same arms."""
-
-    chosen: list[str]
-    certified: bool
-    reason: str
-    means: list[float | None]
-    items: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    contenders: list[str] | None = None
-    verdicts: list[Literal[-1, 0, 1]] | None = None
-    apart: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    epsilon_certified: Annotated[float, msgspec.Meta(ge=0)] | None = None
-
-
-class _Gaps(msgspec.Struct):
-    """What is known of a table with gaps."""
-
-    missing: Whole
-    out: list[str]
-    complete: _Short | None = None
-
-
-class _Cells(msgspec.Struct):
-    """What the JSON of a result on a list of items has beside."""
-
-    evaluations: Whole
-    items: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    items_used: Whole
-    differences_low: list[float | None] | None = None
-    differences_high: list[float | None] | None = None
-    needed: Whole | None = None
-    needed_wrong: bool = False
-    needed_cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    population: _Short | None = None
-    on_items: _Short | None = None
-    gaps: _Gaps | None = None
-
-
-def _on_items(fields: dict[str, Any], data: _Cells) -> dict[str, Any]:
-    """The fields of a result on a list of items, with what the result of a table has beside."""
-    differences, empty = _arrays(data.differences_low, data.differences_high), np.empty(0, np.int64)
-    listed = Listed(range(data.items), data.items_used, empty, empty, np.empty(0), differences)
-    fields |= {"evaluations": data.evaluations, "listed": listed}
-    result, target = import_module("surest.result.data").Result(**fields), "items" if data.on_items else "population"
-    short, gaps = data.on_items or data.population, None
+def _with_claims(result: Result, data: Document) -> Result:
+    """A result on a list of items, with what the result of a table has beside."""
+    assert result.listed is not None
+    beside = _claimed(result, data.on_items or data.population, "items" if data.on_items else "population")
+    gaps = None
     if data.gaps is not None:
-        gaps = Gaps(data.gaps.missing, _places(result, data.gaps.out), _of_short(result, data.gaps.complete, "items"))
-    known = data.on_items is not None or result.reason.startswith("exact: all scores known")
+        complete = _claimed(result, data.gaps.complete, "items")
+        gaps = Gaps(data.gaps.missing, _places(data.labels, data.gaps.out), complete)
     listed = replace(
-        listed, known=known, needed=data.needed, misled=data.needed_wrong, needed_cost=data.needed_cost,
-        beside=_of_short(result, short, target), gaps=gaps,
-    )  # fmt: skip
-    return {**fields, "listed": listed}
+        result.listed,
+        known=data.on_items is not None or result.reason.startswith(KNOWN),
+        needed=data.needed,
+        misled=data.needed_wrong,
+        needed_cost=data.needed_cost,
+        beside=beside,
+        gaps=gaps,
+    )
+    return replace(result, listed=listed)
 
 
-def _of_short(result: "Result", data: _Short | None, target: str) -> "Result | None":
-    if data is None:
+def _claimed(result: Result, data: Claim | None, target: str) -> Result | None:
+    if data is None or result.listed is None:
         return None
-    n, listed = len(result.labels), result.listed
-    verdicts = None if data.verdicts is None else tuple(data.verdicts)
-    if len(data.means) != n or len(verdicts or range(n)) != n or listed is None:
-        raise UsageError("this is not a result: another claim in it is not about the same arms")
+    n, labels = len(result.labels), list(result.labels)
+    if len(data.means) != n or len(data.verdicts or range(n)) != n:
+        raise ValueError("another claim in it is not about the same arms")
     return replace(
-        result, problem=msgspec.structs.replace(result.problem, target=target), indices=_places(result, data.chosen),
-        certified=data.certified, reason=data.reason, means=_array(data.means),
-        contender_indices=None if data.contenders is None else _places(result, data.contenders), verdicts=verdicts,
-        apart=data.apart, achieved_delta=0.0 if data.reason.startswith("exact") else None,
-        epsilon_certified=data.epsilon_certified, intervals=None, lead_told=None,
-        listed=replace(listed, items=range(data.items), differences=None, needed=None),
-    )  # fmt: skip
+        result,
+        problem=msgspec.structs.replace(result.problem, target=target),
+        **{name: getattr(data, name) for name in ("certified", "reason", "verdicts", "apart", "epsilon_certified")},
+        indices=_places(labels, data.chosen),
+        means=_array(data.means),
+        contender_indices=None if data.contenders is None else _places(labels, data.contenders),
+        achieved_delta=0.0 if data.reason.startswith("exact") else None,
+        intervals=None,
+        lead_told=None,
+        listed=replace(result.listed, items=range(data.items), differences=None, needed=None),
+    )
 
 
-def _places(result: "Result", labels: list[str]) -> tuple[int, ...]:
-    if not set(labels) <= set(result.labels):
-        raise UsageError("this is not a result: it has arms that are not among its labels")
-    return tuple(map(result.labels.index, labels))
-
-
-def _data(value: Any) -> Any:
-    """Plain data, with None for NaN and infinity, which JSON does not know."""
-    if isinstance(value, dict):
-        return {name: _data(part) for name, part in value.items()}
-    if isinstance(value, np.ndarray | tuple):
-        return [*map(_data, value.tolist() if isinstance(value, np.ndarray) else value)]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _places(known: list[str], labels: list[str]) -> tuple[int, ...]:
+    strange = next((label for label in labels if label not in known), None)
+    if strange is not None:
+        raise ValueError(f"{strange!r} is not one of its labels")
+    return tuple(map(known.index, labels))
 
 
 def _float(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _array(values: list[float | None]) -> FloatArray:
+def _array(values: Numbers) -> FloatArray:
     return np.array([*map(_float, values)], float)
 
 
-def _arrays(low: list[float | None] | None, high: list[float | None] | None) -> tuple[FloatArray, FloatArray] | None:
+def _arrays(low: Numbers | None, high: Numbers | None) -> tuple[FloatArray, FloatArray] | None:
     return None if low is None or high is None else (_array(low), _array(high))

@@ -138,7 +138,7 @@ def _places(size: float, width: float) -> int:
 
 
 def _figures(value: float, places: int) -> str:
-    """A number rounded to so many places, as a person reads it.
+    """A number, rounded to decimal `places`, as a person reads it.
 
     >>> _figures(0.0623, 3), _figures(678_571, -4), _figures(-0.001, 1), _figures(4e12, -11)
     ('0.062', '680,000', '0.0', '4.00e+12')

@@ -9,23 +9,29 @@ from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, FloatArray, IntArray, Point, Status
-from surest.result.advice import bounds_too_wide
-from surest.result.data import Estimate, Event, Result
+from surest.core.scale import Scale
+from surest.result.data import Estimate, EvaluationEvent, Result
 from surest.result.duels import on_players
 from surest.result.listed import Listed
+from surest.text import count, rounded
+
+NARROW = 1 / 20
+"""Rewards that fill a smaller part of the stated range than this deserve a warning …"""
+ENOUGH = 20
+"""… once this many have been seen."""
 
 
 def result_of(
     running: Running[Answer], problem: Problem, *, standing: str, seconds: float = float("nan"),
     history: tuple[Point, ...] = (), stopped: str | None = None, health: dict[str, dict[str, int]] | None = None,
-    evaluations: int | None = None, events: Sequence[Event] = (),
+    evaluations: int | None = None, events: Sequence[EvaluationEvent] = (),
 ) -> Result:  # fmt: skip
     """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
 
     Procedures work on [0, 1], where large is good; a result is in the user's units.
     """
     answer, scale = running.settled, problem.scale
-    state = running.status if answer is None else answer.status
+    state = running.status
     duels = None if state is None else state.duels
     problem = on_players(problem) if problem.algorithm == DUELS else problem
     labels = problem.labels
@@ -88,15 +94,31 @@ def listed_of(
     running: Running[Answer], problem: Problem, items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]
 ) -> Listed:
     """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
-    status = status_of(running)
+    status = running.status
     differences = None if status is None else problem.scale.status(status).differences
     return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
 
 
-def status_of(running: Running[Answer]) -> Status | None:
-    """The procedure's own word on its state, where it gives one."""
-    answer = running.settled
-    return running.status if answer is None else answer.status
+def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str | None:
+    """A warning where rewards fill a small part of the stated range, with what that costs and what to do.
+
+    None where that many `pulls`, from the `least` to the `most`, fill it well, and where it is too early to tell: there are few,
+    or all of them are the same, as with rare events.
+
+    >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:74]
+    'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60].'
+    >>> bounds_too_wide(Scale(0, 60), 0.02, 59, 500)
+    """
+    filled = (most - least) / scale.width
+    if pulls < ENOUGH or not 0 < filled < NARROW:
+        return None
+    times = count(rounded(1 / filled))
+    return (
+        f"Rewards so far lie in [{least:.3g}, {most:.3g}], which is {100 * filled:.2g} % of the bounds [{scale.low:g}, "
+        f"{scale.high:g}]. Such wide bounds cost evaluations: here up to about {times} times as many. If every reward "
+        "obeys narrower bounds, state them in a new search. Where rare rewards lie outside, clip them (--clip, or min(max("
+        "reward, low), high) in a function): the means of clipped rewards are then compared."
+    )
 
 
 def _leader(running: Running[Answer]) -> int:

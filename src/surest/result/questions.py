@@ -73,45 +73,56 @@ def leading(result: "Result") -> str:
 
 
 def question_verdict(result: "Result", whole: bool = True) -> str:
-    """The answer to a question that asks for more than one arm; not `whole`: only what is certified."""
-    if result.problem.question.kind == "cheapest":
-        return _cheapest(result) if whole or result.certified else ""
-    top = result.problem.question.kind == "top"
-    if top and not whole and not result.certified:
-        return " ".join(_top_contenders(result))
-    said = _top(result) if top else _each_arm(result)
+    """The answer to another question than for the best arm; not `whole`: only what is certified."""
+    kind = result.problem.question.kind
+    if result.certified and kind in ("top", "cheapest"):
+        return decided(result)
+    if kind in ("top", "cheapest"):
+        so_far = _top_so_far if kind == "top" else _cheapest_so_far
+        said = " ".join([*(so_far(result) if whole else []), *_top_contenders(result)])
+    else:
+        said = _each_arm(result)
     return said if result.certified or not whole else f"Not decided ({result.reason}). {said}"
 
 
-def _cheapest(result: "Result") -> str:
-    problem, on, name = result.problem, where(result), chosen_names(result)
-    near = f"within {problem.cheapest:g} of the best"
-    if not result.certified:
-        left = result.contenders or ()
-        few = f" {capital(names(left))} may be {near}{on}." if left else ""
-        return f"Not decided ({result.reason}). {name} would be named so far.{few}"
-    if problem.slack and not result.exact:
+def _top_so_far(result: "Result") -> list[str]:
+    level = None if result.achieved_delta is None else at_most(result.achieved_delta)
+    if level in (None, "1"):
+        return [leading(result)]
+    near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
+    what = "This set" if len(result.chosen) > 1 else f"Calling it {near}"
+    return [leading(result), f"{what} has error level {level} so far; {result.delta:g} was asked for."]
+
+
+def _cheapest_so_far(result: "Result") -> list[str]:
+    near, left = f"within {result.problem.cheapest:g} of the best{where(result)}", result.contenders or ()
+    few = [f"{capital(names(left))} may be {near}."] if left else []
+    return [f"{chosen_names(result)} would be named so far.", *few]
+
+
+def decided(result: "Result") -> str:
+    """The answer to a question that names arms: which, what they are, and how sure that is."""
+    problem, m, name, on = result.problem, len(result.chosen), chosen_names(result), where(result)
+    kind, exactly = problem.question.kind, result.epsilon == 0 or result.achieved_delta == 0
+    near, tied = f"within {problem.cheapest or 0.0:g} of the best", result.contenders or ()
+    if kind == "best" and on and result.reason.endswith("tied") and len(tied) > 1:
+        return (
+            f"{capital(names(tied))} have the same mean{on}, up to rounding, and it is the best: {sure_words(result)}."
+        )
+    if kind == "best" and on:
+        what = f"has the best mean{on}" if exactly else f"is within {result.epsilon:g} of the best mean{on}"
+    elif kind == "best" or (kind == "top" and m == 1 and exactly):
+        what = f"is the best{on}" if exactly else f"is within {result.epsilon:g} of the best{on}"
+    elif kind == "top":
+        what = f"are the {m} best{on}"
+        if not exactly:
+            each = "each have" if m > 1 else "has"
+            what = f"{each} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better{on}"
+    elif problem.slack and not result.exact:
         what = f"is within {(problem.cheapest or 0.0) + problem.slack:g} of the best{on}, and no arm {near} is cheaper"
     else:
         what = f"is the cheapest {near}{on}"
-    sure = "all scores are known" if result.exact else sure_words(result)
-    return f"{name} {what}: {'this is exact, ' if result.exact else ''}{sure}."
-
-
-def _top(result: "Result") -> str:
-    m, name, on = len(result.chosen), chosen_names(result), where(result)
-    if result.certified:
-        what = f"{_are(m)} the {m} best" if m > 1 else "is the best"
-        if result.epsilon > 0 and result.achieved_delta != 0:
-            what = f"{'each have' if m > 1 else 'has'} a mean within {result.epsilon:g} of the {ordinal(m)} best, or better"
-        return f"{name} {what}{on}: {sure_words(result)}.{_tied(result)}"
-    said = [leading(result)]
-    level = None if result.achieved_delta is None else at_most(result.achieved_delta)
-    if level not in (None, "1"):
-        near = f"within {result.epsilon:g} of the best" if result.epsilon > 0 else "the best"
-        what = "This set" if m > 1 else f"Calling it {near}"
-        said.append(f"{what} has error level {level} so far; {result.delta:g} was asked for.")
-    return " ".join([*said, *_top_contenders(result)])
+    return f"{name} {what}{': ' if result.standing == 'proven' else ', '}{sure_words(result)}.{_tied(result)}"
 
 
 def _tied(result: "Result") -> str:
@@ -127,6 +138,8 @@ def _top_contenders(result: "Result") -> list[str]:
     """Among which arms the m best are. On a list this holds for all of them together, else for each of them by itself.
 
     With fresh pulls and ε > 0 an arm that is left out may be one of the m best, if it is replaced by one that is close to it."""
+    if result.problem.question.kind != "top":
+        return []
     m, left, sure = result.problem.question.top, result.contenders, percent(1 - result.delta)
     further = where(result) if result.problem.target == "population" else ""
     if left is None or result.standing != "proven" or not m < len(left):
@@ -192,8 +205,10 @@ def sure_words(result: "Result") -> str:
         return "this is exact, whatever the missing scores are"
     if result.exact:
         return "this is exact, no other arm " + ("is better" if result.reason.endswith("tied") else "can catch up")
+    if result.standing.startswith("yours"):
+        return f"says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
     if result.standing != "proven":
-        return f"so says {result.algorithm}, of which surest knows no proof (asked for error {result.delta:g})"
+        return f"by a {result.standing} rule without a proof (asked for error {result.delta:g})"
     return f"wrong with probability at most {result.delta:g}"
 
 

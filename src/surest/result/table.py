@@ -74,7 +74,7 @@ class ArmTable:
         raise KeyError(arm)
 
     def leading(self, most: int) -> list[int]:
-        """The positions of the chosen arms, of the contenders and of the arms with the best means, so many in all."""
+        """The positions of the chosen arms, of the contenders and of the arms with the best means, at most `most` in all."""
         sign, contending = 1 if self.smallest else -1, set(self.contenders or ())
         order = sorted(
             range(len(self.rows)), key=lambda i: (i not in contending, _known(sign * self.rows[i].mean, math.inf))
@@ -87,7 +87,7 @@ class ArmTable:
         return "–" if math.isnan(value) else f"{value:,.{self.decimals}f}"
 
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
-        """The heads and the rows of the leading arms, as text, with labels of at most so many letters."""
+        """The heads and the rows of the leading arms, as text, with labels of at most `longest` letters."""
         exact = all(row.low == row.high for row in self.rows)  # all scores are known
         bounded = any(not math.isnan(row.low) for row in self.rows) and not exact
         notes = self._notes()
@@ -109,7 +109,7 @@ class ArmTable:
                 *([interval] if bounded else []),
             ]
             shown += [count(row.pulls), *([] if exact else [f"{row.pulls / total:.1%}"])]
-            shown += [] if self.costs is None else [self.costs[i].removeprefix("cost ")]
+            shown += [] if self.costs is None else [self.costs[i]]
             rows.append([*shown, *([notes[i]] if notes is not None else [])])
         return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
 

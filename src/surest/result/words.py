@@ -10,11 +10,11 @@ from surest.result.lead import lead_words
 from surest.result.questions import (
     NAMED,
     chosen_names,
+    decided,
     leading,
     listed_words,
     names,
     question_verdict,
-    sure_words,
     where,
 )
 from surest.text import at_most, capital, count, percent, visible
@@ -69,7 +69,7 @@ def _beside(result: "Result") -> str:
     if other is None:
         return ""
     if other.certified or other.problem.question.kind in ("above", "control"):
-        return question_verdict(other, whole=False) if other.problem.question.kind != "best" else _on_items(other)
+        return question_verdict(other, whole=False) if other.problem.question.kind != "best" else decided(other)
     if other.problem.question.kind in ("top", "cheapest"):
         return question_verdict(other, whole=False)
     left, far = contenders_left(other), _how_far(other)
@@ -106,37 +106,12 @@ def _verdict(result: "Result") -> str:
         return f"Not decided ({result.reason}). {nothing} has been counted yet."
     if result.problem.question.kind != "best":
         return question_verdict(result)
-    name = chosen_names(result)
-    if result.listed is not None and result.certified and len(result.labels) > 1:
-        return _on_items(result)
     if result.reason == "the only arm":
-        return f"{name} is the only arm: {'nothing had to be pulled' if result.pulls == 0 else 'there is nothing to compare'}."
+        left = "nothing had to be pulled" if result.pulls == 0 else "there is nothing to compare"
+        return f"{chosen_names(result)} is the only arm: {left}."
     if not result.certified:
         return " ".join([f"Not decided ({result.reason}).", leading(result), *so_far(result)])
-    what = "is the best" if result.epsilon == 0 else f"is within {result.epsilon:g} of the best"
-    if result.standing == "proven":
-        return f"{name} {what}: wrong with probability at most {result.delta:g}."
-    return f"{name} {what}, {_unproven(result)}."
-
-
-def _unproven(result: "Result") -> str:
-    asked = f"(asked for error {result.delta:g})"
-    if result.standing.startswith("yours"):
-        return f"says {result.algorithm}, of which surest knows no proof {asked}"
-    return f"by a {result.standing} rule without a proof {asked}"
-
-
-def _on_items(result: "Result") -> str:
-    """The verdict on a list of items: what it is about, and how sure it is."""
-    name, these = chosen_names(result), where(result)
-    tied = result.contenders or ()
-    if result.reason.endswith("tied") and len(tied) > 1:
-        return f"{capital(names(tied))} have the same mean{these}, up to rounding, and it is the best: {sure_words(result)}."
-    best = result.epsilon == 0 or result.achieved_delta == 0
-    what = "has the best mean" if best else f"is within {result.epsilon:g} of the best mean"
-    if result.standing != "proven":
-        return f"{name} {what}{these}, {_unproven(result)}."
-    return f"{name} {what}{these}: {sure_words(result)}."
+    return decided(result)
 
 
 def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
@@ -185,7 +160,7 @@ def _how_far(result: "Result") -> str:
     Each of these bounds is right with probability 1 − δ by itself. That of all contenders is told whenever it is useful: to
     tell the smaller of both alone would be wrong more often. That of the leader is added where it says more.
     """
-    useful = 0.5 * result.problem.scale.width  # what is larger than that helps nobody
+    useful = 0.5 * result.problem.scale.width  # a larger bound says nothing
     below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
     own = math.inf if result.epsilon_certified is None else result.epsilon_certified
     apart = math.inf if result.apart is None or result.standing != "proven" else result.apart
@@ -199,7 +174,7 @@ def _how_far(result: "Result") -> str:
 
 
 def assumed(result: "Result") -> str:
-    """What a verdict on totals rests on, which nobody can see from them; empty for all others."""
+    """What a verdict on totals rests on, which they do not show; empty for all others."""
     if result.algorithm != TOTALS:
         return ""
     return (
@@ -216,14 +191,14 @@ def cost(result: "Result") -> str:
         used, items = result.listed.items_used, len(result.listed.items)
         each = f", each the mean of {result.problem.repeats}" if result.problem.repeats > 1 else ""
         if result.problem.spread is not None:
-            each += f", on the word that two arms never differ by more than {result.problem.spread:g}"
+            each += f", assuming that two arms never differ by more than {result.problem.spread:g}"
         if result.listed.known:
             return _needed(result, result.listed.needed, result.listed.misled)
         if result.listed.gaps is not None:
             missing, counts = result.listed.gaps.missing, f"{used:,} of {items:,} items"
             return (
-                f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing. Items count in one "
-                f"random order up to the first of these: {counts}."
+                f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing. Evidence is "
+                f"counted item by item, in a random order, up to the first missing score: {counts}."
             )
         return (
             f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}"
@@ -243,7 +218,7 @@ def spent_words(result: "Result") -> str:
     if spent is None:
         return ""
     whole = "" if result.cost_of_all is None else f" of about {money(result.cost_of_all, unit)}"
-    return f", {money(spent, unit)}{whole}"
+    return f", {'' if unit else 'cost '}{money(spent, unit)}{whole}"
 
 
 def _needed(result: "Result", needed: int | None, misled: bool) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 from surest.errors import UsageError
 from surest.search.call import Work
-from surest.search.desk import Desk
-from surest.search.executor import LOOK, drained
+from surest.search.desk import LOOK, Desk
+from surest.search.executor import drained
 from surest.search.loop import Outcome, loop
 from surest.search.session import Ticket
 from surest.search.watching import first_interrupt

@@ -4,10 +4,11 @@ import inspect
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import nan
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,8 +16,9 @@ import numpy as np
 
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
+from surest.decision.champion import Fought, decision_of_challenge
 from surest.errors import UsageError
-from surest.evidence.lists.champion import Contest, fresh_order
+from surest.evidence.lists.champion import Contest, fresh_order, order_key
 from surest.search.executor import IN_FLIGHT
 from surest.search.loop import check_in_flight
 from surest.study.champions import Kept, Memory
@@ -42,6 +44,8 @@ class Challenge:
     level: float
     """With which probability at most "promoted" is wrong."""
     note: str = ""
+    fought: Fought | None = field(default=None, repr=False, compare=False)
+    """What the verdict rests on; None before there is one."""
 
     @property
     def promoted(self) -> bool:
@@ -50,7 +54,13 @@ class Challenge:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return {name: value for name, value in vars(self).items() if name != "fought"}
+
+    def write_decision(self, path: str | PathLike[str]) -> str:
+        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
+        if self.fought is None:
+            raise UsageError(f"there is no decision to write: {self.note or 'the challenge is under way'}")
+        return decision_of_challenge(self.fought).write(path)
 
     def __str__(self) -> str:
         if not self.number:
@@ -228,7 +238,8 @@ class _UnderWay:
         begun = book.begin((str(self._champion[1])[:60], str(self._candidate)[:60]))
         order = fresh_order(len(of.items), of._seed, begun.number).tolist()
         self._told = {False: book.scores(self._key), True: book.scores(self._champion[0])}
-        known = np.array([self._told[True].get(item, nan) for item in order])
+        beforehand = dict(self._told[True])
+        known = np.array([beforehand.get(item, nan) for item in order])
         contest = Contest(of._scale.to_unit(known), of.worth / of._scale.width, begun.level, of.delta)
         width, note = of._scale.best - of._scale.worst, ""
         while not contest.verdict:
@@ -246,7 +257,13 @@ class _UnderWay:
         if verdict == "promoted" and not book.crown(self._champion[0], self._key, self._candidate):
             verdict, note = "undecided", "it is better than a champion that another one has replaced meanwhile"
         book.end(begun.number, verdict, contest.path.tolist())
-        self.found = self._so_far(verdict, contest, begun, note)
+        fought = Fought(
+            (str(self._champion[1]), str(self._candidate)), of.items, of._scale, of.delta, of.worth, begun.level,
+            begun.number, order_key(of._seed, begun.number), beforehand,
+            [(item, self._told[True][item], self._told[False][item]) for item in order[: contest.counted]],
+            verdict, contest.wealth,
+        )  # fmt: skip
+        self.found = replace(self._so_far(verdict, contest, begun, note), fought=fought)
 
     def call(self, cell: Cell) -> tuple[Any, Any]:
         """The arguments for `score`."""

@@ -1,141 +1,190 @@
-"""Who hands out evaluations and takes what came of them, or decides on failed ones: a session here, a study in `study.work`."""
+"""The one desk: it hands out evaluations to whoever drives a search in this process, and takes what came of them.
 
+A search is kept by a `Book`: a session, in memory, or a study, in a store, where others may work on it too and go on with it.
+"""
+
+import time
 from collections import Counter
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import inf
 from typing import Any, Protocol
 
+from surest.core.costs import Scored, parted
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
-from surest.errors import EvaluationError, TicketError, UsageError
-from surest.search.session import Session
+from surest.core.scale import Scale
+from surest.errors import EvaluationError, RewardError, TicketError, UsageError
 from surest.search.tickets import RETRIES, Ticket
 
 Hook = Callable[[Running[Answer]], None]
+LOOK = 0.2
+"""Seconds between two looks at a study, at least, and after which a driver comes round again while nothing is done."""
+RENEWALS = 4  # how often leases are lengthened in the time of one
+MOST_AHEAD = 7  # tickets in stock for each that is asked for at a time, at most
 
 
-class Desk(Protocol):
-    """What the loop needs of a session or a study."""
+class Book(Protocol):
+    """What a desk needs of a session or a study."""
 
     lasting: bool
-    """Whether somebody may go on with it later: then evaluations that run are finished even when the run ends with an error."""
+    """Whether it outlives this process, and others may evaluate its tickets."""
+    lease_seconds: float
+    """For how long a ticket is left to who asked for it."""
+
+    @property
+    def scale(self) -> Scale:
+        """What rewards are measured on."""
+
+    @property
+    def on_failure(self) -> float | None:
+        """The reward that it records after the last retry; None where it leaves that to whoever evaluates."""
 
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask."""
 
-    def ask(self, k: int) -> list[Ticket]:
-        """Up to k tickets."""
-
-    def tell(self, ticket: Ticket, reward: Any) -> None:
-        """Say what an evaluation gave. It may be written with others, at the next `ask` or `flush`."""
-
-    def flush(self) -> None:
-        """Write what was told and is not written yet."""
-
-    def fail(self, ticket: Ticket, error: BaseException) -> None:
-        """Say that an evaluation gave no reward: retried, counted as a stated reward, or an error. Never dropped."""
-
-    def look(self) -> None:
-        """Let the hook look at the run. It may raise `Stop`."""
-
-    def keep(self, tickets: Collection[Ticket]) -> None:
-        """Say that these are still being evaluated."""
-
-    def give_back(self, tickets: Collection[Ticket]) -> None:
-        """Say that these are not being evaluated any more."""
-
-    def wait_for_others(self) -> None:
-        """Called where there is nothing to evaluate, and yet no end."""
-
-
-class SessionDesk:
-    """A session whose tickets this process alone evaluates."""
-
-    lasting = False
-
-    def __init__(
-        self, session: Session, retries: int | None = None, on_failure: float | None = None,
-        on_request: Hook | None = None,
-    ) -> None:  # fmt: skip
-        self.session, self.on_request = session, on_request
-        self.failures = Failures(session.problem.bounds, retries, on_failure)
-
     @property
-    def finished(self) -> bool:
-        return self.session.finished
+    def running(self) -> Running[Answer]:
+        """The procedure as it stands."""
 
-    def ask(self, k: int) -> list[Ticket]:
-        return self.session.ask(k)
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets."""
 
-    def tell(self, ticket: Ticket, reward: Any) -> None:
-        self.session.tell(ticket.id, reward)
+    def tell(self, ticket: int, reward: Any) -> None:
+        """Say what an evaluation gave."""
 
-    def flush(self) -> None:
-        """Nothing waits here."""
+    def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
+        """Say that an evaluation gave no reward. Its ticket is handed out again, or counts as `on_failure`."""
 
-    def fail(self, ticket: Ticket, error: BaseException) -> None:
-        self.session.fail(ticket.id, str(error), kind=kind_of(error))
-        stated = self.failures.count(ticket, error, self.session.on_item(ticket.item))
-        if stated is not None:
-            self.session.note(ticket.id, "imputed")
-            self.session.tell(ticket.id, stated)
+    def renew(self, numbers: Sequence[int]) -> list[int]:
+        """Say that tickets are still being evaluated."""
 
-    def look(self) -> None:
-        """Let the hook look at the run, before each request and between evaluations."""
-        if self.on_request is not None and not self.finished:
-            self.on_request(self.session.running)
+    def give_back(self, numbers: Sequence[int]) -> list[int]:
+        """Say that tickets are not being evaluated any more."""
 
-    def keep(self, tickets: Collection[Ticket]) -> None:
-        """Nobody else is handed what is being evaluated here."""
-
-    def give_back(self, tickets: Collection[Ticket]) -> None:
-        """Let tickets be handed out again, to whoever goes on with the session."""
-        for ticket in tickets:
-            with suppress(TicketError):
-                self.session.fail(ticket.id, kind="interrupted")
-
-    def wait_for_others(self) -> None:
-        """There are no others."""
-        raise TicketError("the session's tickets were all handed out to others; nothing is left to evaluate here")
+    def on_item(self, item: int | None) -> str:
+        """What a message says of an item."""
 
 
-class Failures:
-    """Decides what becomes of each failed evaluation: retried, `retries` times; then recorded as `on_failure`, or an error.
+class Desk:
+    """Tickets of a session or a study, for the loop.
 
-    >>> failures = Failures((0, 1), retries=1, on_failure=0.0)
-    >>> ticket = Ticket(0, 0, "a")
-    >>> failures.count(ticket, OSError("no answer")), failures.count(ticket, OSError("no answer"))
-    (None, 0.0)
+    Rewards of a study are written with the next ask, in one transaction. Where that takes longer than to evaluate what it gave,
+    the next one takes more tickets than are needed at once: a stock, so that quick evaluations do not wait for the disk.
+
+    Parameters
+    ----------
+    book : Session or Study
+        What keeps the search.
+    retries : int, optional
+        How often a failed evaluation is retried, default 3, where the book records nothing for it.
+    on_request : callable, optional
+        Looks at the run before each request and between evaluations; at a study now and then: its state comes from the store.
+    on_wait : callable, optional
+        Called while nothing can be done until others have told their rewards.
     """
 
     def __init__(
-        self, bounds: tuple[float, float], retries: int | None = None, on_failure: float | None = None
-    ) -> None:
+        self, book: Book, retries: int | None = None, on_request: Hook | None = None,
+        on_wait: Callable[[], object] | None = None,
+    ) -> None:  # fmt: skip
         if retries is not None and retries < 0:
             raise UsageError(f"retries is {retries}; it must be a whole number ≥ 0")
-        low, high = bounds
-        if on_failure is not None and not low <= on_failure <= high:
-            raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
-        self.retries, self.on_failure = RETRIES if retries is None else retries, on_failure
-        self._by_ticket: Counter[int] = Counter()
+        self.book, self.lasting = book, book.lasting
+        self._retries, self._on_request, self._on_wait = RETRIES if retries is None else retries, on_request, on_wait
+        self._failed = Counter[int]()  # how often, by ticket
+        self._told: dict[int, Scored] = {}  # not written yet
+        self._stock: list[Ticket] = []  # leased, and not asked for yet
+        self._more, self._exchanged = 0, time.monotonic()
+        self._looked = self._renewed = -inf
 
-    def count(self, ticket: Ticket, error: BaseException, on: str = "") -> float | None:
-        """The reward to record for a failed evaluation; None where it is to be retried. Otherwise an error ends the run.
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to ask."""
+        self.flush()
+        return self.book.finished
 
-        `on` says on which item it was, for the message.
-        """
-        self._by_ticket[ticket.id] += 1
-        failed = self._by_ticket[ticket.id]
-        if failed <= self.retries:
-            return None
-        if self.on_failure is None:
-            raise EvaluationError(
-                f"arm {ticket.label!r}: an evaluation{on} (ticket {ticket.id}) failed "
-                f"{'once' if failed == 1 else f'{failed} times'}; fix the arm, allow more retries, or say which reward a failure "
-                f"counts as (on_failure). The last time: {described(error)}"
-            ) from error
-        return self.on_failure
+    def ask(self, k: int) -> list[Ticket]:
+        """Up to k tickets."""
+        if len(self._stock) < k:
+            began = time.monotonic()
+            self._stock += self._exchange(k - len(self._stock) + self._more)
+            taken, evaluated = time.monotonic() - began, began - self._exchanged
+            self._exchanged = time.monotonic()
+            stocks = self.lasting and k > 1 and evaluated < taken
+            self._more = min(self._more + k, MOST_AHEAD * k) if stocks else 0
+        handed, self._stock = self._stock[:k], self._stock[k:]
+        return handed
+
+    def flush(self) -> None:
+        """Write what was told and is not written yet."""
+        if self._told:
+            self._exchange(0)
+
+    def _exchange(self, k: int) -> list[Ticket]:
+        handed = self.book.exchange(self._told, k)
+        self._told = {}  # what was not written stays, for another try at the end
+        return handed
+
+    def tell(self, ticket: Ticket, reward: Any) -> None:
+        """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""
+        if not self.lasting:
+            self.book.tell(ticket.id, reward)
+            return
+        of = f"ticket {ticket.id} (arm {ticket.label!r})"
+        try:
+            given, cost = parted(reward, of)
+            self._told[ticket.id] = Scored(self.book.scale.number(given, of), cost)
+        except RewardError as error:
+            raise RewardError(
+                f"{error}. A study's bounds are fixed when it is made. To go on with all that was told, let the arm return the "
+                "nearer bound instead (--clip, for commands); wider bounds need a new study"
+            ) from None
+
+    def fail(self, ticket: Ticket, error: BaseException) -> None:
+        """Say that an evaluation gave no reward: retried, counted as a stated reward, or an error. Never dropped."""
+        kind = "timed out" if isinstance(error, TimeoutError) else "failed"
+        try:
+            self.book.fail(ticket.id, str(error), kind=kind)
+        except TicketError:  # another worker was faster: its reward counts
+            return
+        self._failed[ticket.id] += 1
+        times = self._failed[ticket.id]
+        if self.book.on_failure is not None or times <= self._retries:
+            return
+        kept = ". What was told is kept: fix the arm and call again. on_failure is fixed when a study is made"
+        raise EvaluationError(
+            f"arm {ticket.label!r}: an evaluation{self.book.on_item(ticket.item)} (ticket {ticket.id}) failed "
+            f"{'once' if times == 1 else f'{times} times'}; fix the arm, allow more retries, or say which reward a failure "
+            f"counts as (on_failure). The last time: {described(error)}{kept if self.lasting else ''}"
+        ) from error
+
+    def look(self) -> None:
+        """Let the hook look at the run. It may raise `Stop`."""
+        if self._on_request is None or (self.lasting and time.monotonic() - self._looked < LOOK):
+            return
+        if self.lasting or not self.book.finished:
+            self._on_request(self.book.running)
+            self._looked = time.monotonic()
+
+    def keep(self, tickets: Collection[Ticket]) -> None:
+        """Say that these are still being evaluated."""
+        if time.monotonic() - self._renewed >= self.book.lease_seconds / RENEWALS:
+            self.book.renew([ticket.id for ticket in (*tickets, *self._stock)])
+            self._renewed = time.monotonic()
+
+    def give_back(self, tickets: Collection[Ticket]) -> None:
+        """Say that these are not being evaluated any more."""
+        self.flush()
+        self.book.give_back([ticket.id for ticket in (*tickets, *self._stock)])
+
+    def wait_for_others(self) -> None:
+        """Called where there is nothing to evaluate, and yet no end: the rewards that others owe are needed first."""
+        if not self.lasting:
+            raise TicketError("the session's tickets were all handed out to others; nothing is left to evaluate here")
+        self.flush()
+        if self._on_wait is not None:
+            self._on_wait()
 
 
 def failing(on_failure: float | None, retries: int | None) -> dict[str, Any]:
@@ -145,11 +194,6 @@ def failing(on_failure: float | None, retries: int | None) -> dict[str, Any]:
     ({'on_failure': 0.0, 'retries': None}, {})
     """
     return {} if on_failure is None else {"on_failure": on_failure, "retries": retries}
-
-
-def kind_of(error: BaseException) -> str:
-    """What a health line calls a failure."""
-    return "timed out" if isinstance(error, TimeoutError) else "failed"
 
 
 def described(error: BaseException) -> str:

@@ -225,7 +225,7 @@ def _from_table(
     quiet = table.complete and not simulate
     found = searched(problem, table, units, None if quiet else hook, looks)
     if simulate:
-        return found.as_resampled()
+        return replace(found, resampled=True)
     if table.complete and problem.target == "population":
         exact = known(msgspec.structs.replace(problem, target="items"), table.items, table.values)
         needed = found.evaluations if found.certified else None

@@ -13,7 +13,7 @@ from typing import Any
 from surest.algorithms import Algorithm
 from surest.errors import EvaluationError, UsageError
 from surest.search.call import Work
-from surest.search.desk import Desk, described
+from surest.search.desk import LOOK, Desk, described
 from surest.search.loading import entry_of
 from surest.search.loop import Outcome, check_in_flight, loop
 from surest.search.session import Ticket
@@ -21,8 +21,6 @@ from surest.search.watching import first_interrupt
 
 IN_FLIGHT = 16
 """Evaluations under way at a time, where nothing else is said. Not the number of cores: a run must not depend on them."""
-LOOK = 0.2
-"""Seconds after which the loop comes round again while nothing is done."""
 
 Workers = Executor | Callable[[], Executor]
 """An executor, or a function that gives one and is called again when that one breaks."""
@@ -36,11 +34,10 @@ def drive(desk: Desk, work: Work, executor: Workers | None, in_flight: int) -> N
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> import random
-    >>> from surest.search.desk import SessionDesk
     >>> from surest.search.session import Session
     >>> session = Session(2, delta=0.1, batch=16)
     >>> with ThreadPoolExecutor(4) as pool:
-    ...     drive(SessionDesk(session), lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
+    ...     drive(Desk(session), lambda ticket: (random.betavariate, 3 - 2 * ticket.arm, 2), pool, in_flight=8)
     >>> session.result().best, session.health
     ('0', {})
     """
@@ -70,10 +67,14 @@ class Jobs:
     """Evaluations on an executor; without one, in this thread, as soon as they are started."""
 
     def __init__(self, executor: Workers | None, work: Work) -> None:
-        self.pool: Executor | None = None
-        self.renew: Callable[[], Executor] | None = None
-        if executor is not None:
-            self.pool, self.renew = started(executor)
+        self.renew = executor if callable(executor) and not isinstance(executor, Executor) else None
+        pool: Any = executor if self.renew is None else self.renew()
+        if pool is not None and not isinstance(pool, Executor):
+            raise UsageError(
+                f"executor is {executor!r}; give a concurrent.futures executor such as ThreadPoolExecutor(8), Dask's "
+                "client.get_executor(), or a function that returns one"
+            )
+        self.pool: Executor | None = pool
         self.work = work
         self.flying: dict[Future[Any], tuple[Ticket, Executor]] = {}
         self.ended: SimpleQueue[Future[Any] | Outcome | None] = SimpleQueue()
@@ -166,19 +167,6 @@ def drained(first: Any, ended: Any, outcome: Callable[[Any], Outcome]) -> list[O
         raise KeyboardInterrupt
     ended.put_nowait(None)
     return found
-
-
-def started(executor: Workers) -> tuple[Executor, Callable[[], Executor] | None]:
-    """An executor, and how to get another one when it breaks."""
-    if isinstance(executor, Executor):
-        return executor, None
-    pool = executor() if callable(executor) else executor
-    if not isinstance(pool, Executor):
-        raise UsageError(
-            f"executor is {executor!r}; give a concurrent.futures executor such as ThreadPoolExecutor(8), Dask's "
-            "client.get_executor(), or a function that returns one"
-        )
-    return pool, executor
 
 
 def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) -> dict[str, Any]:

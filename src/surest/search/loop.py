@@ -47,9 +47,8 @@ def loop(desk: Desk, in_flight: int) -> Steps:
     in `KeyboardInterrupt` when it is interrupted. Whatever ends the loop, tickets that are not evaluated any more are given back.
 
     >>> from surest.search.session import Session
-    >>> from surest.search.desk import SessionDesk
     >>> session = Session(["a", "b"], delta=0.1, batch=4)
-    >>> steps = loop(SessionDesk(session), in_flight=2)
+    >>> steps = loop(Desk(session), in_flight=2)
     >>> step = next(steps)
     >>> [ticket.id for ticket in step.start], step.draining
     ([0, 1], False)

@@ -116,7 +116,8 @@ class Plan:
         for name, unit in (("budget", " evaluations"), ("budget_cost", "")):
             limit = getattr(self.problem, name)
             if limit is not None:
-                shown = f"{count(limit)}{unit}" if unit else money(limit, self.problem.cost_unit)
+                of_what = "" if self.problem.cost_unit else "a cost of "
+                shown = f"{count(limit)}{unit}" if unit else f"{of_what}{money(limit, self.problem.cost_unit)}"
                 lines.append(f"{self.within(limit, cost=not unit):.0%} of the searches end within {shown}.")
         return "\n".join(lines)
 
@@ -134,7 +135,7 @@ class Plan:
             each = row.cost[np.isfinite(row.cost)].sum() / max(row.evaluations[np.isfinite(row.evaluations)].sum(), 1)
             unit = self.problem.cost_unit
             spent = [*row.quantiles(row.cost), row.fixed * each]
-            words = (money(c, unit).removeprefix("cost ") if math.isfinite(c) else "–" for c in spent)
+            words = (money(c, unit) if math.isfinite(c) else "–" for c in spent)
             table.append(["cost", *words])
         if self.rate is not None:
             spans = [*row.quantiles() / self.rate, row.fixed / self.rate]

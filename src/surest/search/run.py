@@ -22,7 +22,7 @@ from surest.errors import Interrupted, Stop, UsageError
 from surest.result.data import Result
 from surest.result.making import result_of
 from surest.search.call import Work
-from surest.search.desk import Desk, SessionDesk, failing
+from surest.search.desk import Desk, failing
 from surest.search.executor import keep_busy
 from surest.search.loading import resolved
 from surest.search.session import Session
@@ -52,12 +52,10 @@ class Run:
 
     def __init__(
         self, book: "Book", problem: Problem, watch: Watch, *, items: Sequence[Any] | None = None,
-        history: bool = False, record: bool = False, retries: int | None = None, on_failure: float | None = None,
-        calls: Calls | None = None,
+        history: bool = False, record: bool = False, retries: int | None = None, calls: Calls | None = None,
     ) -> None:  # fmt: skip
         self.book, self.problem, self.watch, self.items = book, problem, watch, items
-        self.history, self.record, self.retries, self.on_failure = history, record, retries, on_failure
-        self.calls = calls
+        self.history, self.record, self.retries, self.calls = history, record, retries, calls
         self._looks = history_hook() if history else None
         if self._looks is not None and isinstance(book, Session | Running):  # a study's log tells it afterwards
             watch.hooks.insert(0, self._looks)
@@ -69,7 +67,8 @@ class Run:
     def begun(
         cls, labels: Sequence[Any], settings: Mapping[str, Any], watch: Watch, *, in_flight: int = 1,
         seed: int | None = None, fresh: int | None = None, items: Sequence[Any] | None = None, storage: Any = None,
-        name: str | None = None, **how: Any,
+        name: str | None = None, record: bool = False, retries: int | None = None, on_failure: float | None = None,
+        history: bool = False,
     ) -> "Run":  # fmt: skip
         """A run on a new session or, where `storage` is named, on a study, made if it is not there.
 
@@ -83,18 +82,18 @@ class Run:
         if storage is None and name is None:
             drawn = fresh if fresh is not None else secrets.randbits(32)
             problem = problem_of(labels, seed=drawn if seed is None else seed, items=count, **resolved(settings))
-            book = Session.of(problem, record=how.get("record", False))
+            book = Session.of(problem, record=record, on_failure=on_failure, retries=retries)
             book.item_names = items
-            return cls(book, problem, watch, items=items, **how)
+            return cls(book, problem, watch, items=items, history=history, retries=retries)
         if storage is None or name is None:
             raise UsageError("storage and name go together: storage='sqlite:///studies.db', name='buttons'")
         from surest.study.study import open_study
 
         own: dict[str, Any] = {"seed": seed, "items": None if items is None else item_keys(items)}
-        own |= failing(how.get("on_failure"), how.get("retries"))
+        own |= failing(on_failure, retries)
         book = open_study(storage, name, [str(label) for label in labels], **own, **settings)
         problem = msgspec.structs.replace(book.settings.problem, labels=tuple(labels))
-        return cls(book, problem, watch, items=items, **how)
+        return cls(book, problem, watch, items=items, history=history, record=record, retries=retries)
 
     def __enter__(self) -> "Run":
         self.watch.__enter__()
@@ -116,13 +115,9 @@ class Run:
 
     @property
     def desk(self) -> Desk:
-        """What a driver needs of it. A study knows what a failure counts as."""
-        if isinstance(self.book, Session):
-            return SessionDesk(self.book, self.retries, self.on_failure, self.watch)
-        from surest.study.work import StudyDesk
-
+        """What a driver needs of it."""
         assert not isinstance(self.book, Running)
-        return StudyDesk(self.book, self.retries, self.watch)
+        return Desk(self.book, self.retries, self.watch)
 
     async def await_all(self, work: Work, in_flight: int) -> None:
         """Let tasks of this event loop do the work, so many at a time."""

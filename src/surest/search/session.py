@@ -3,9 +3,10 @@
 Rewards count in the order in which they were asked for, whatever the order in which they are told.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import isnan, nan
+from math import inf, isnan, nan
 from secrets import randbits
 from typing import Any, SupportsFloat
 
@@ -19,10 +20,10 @@ from surest.core.problem import Problem, check_spread, labels_of, problem_of, ta
 from surest.core.procedure import Running, check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
 from surest.errors import RewardError, TicketError, UsageError
-from surest.result.data import Event, Result
-from surest.result.making import listed_of, result_of, status_of
+from surest.result.data import EvaluationEvent, Result
+from surest.result.making import listed_of, result_of
 from surest.search.loading import resolved
-from surest.search.tickets import ArmTickets, Cell, CellTickets, PullTickets, Tickets
+from surest.search.tickets import RETRIES, ArmTickets, Cell, CellTickets, PullTickets, Tickets
 from surest.search.tickets import Ticket as Ticket
 
 
@@ -63,6 +64,8 @@ class Session:
     surest.errors.RewardError: reward 7 for ticket 0 (arm 'a') is not a number in [0, 1]; state the range of the rewards ...
     """
 
+    lasting, lease_seconds = False, inf  # what a study has otherwise: see `search.desk.Book`
+
     @takes_settings
     def __init__(
         self, arms: int | Sequence[Any], delta: float = 0.05, *, record: bool = False, **settings: Any
@@ -72,10 +75,20 @@ class Session:
         self._begin(problem_of(arms, delta=delta, **resolved(settings)), record)
 
     @classmethod
-    def of(cls, problem: Problem, *, record: bool = False, script: Script = ()) -> "Session":
-        """A session on a problem that is stated already; its first requests are those of `script`, if there is one."""
+    def of(
+        cls, problem: Problem, *, record: bool = False, script: Script = (), on_failure: float | None = None,
+        retries: int | None = None,
+    ) -> "Session":  # fmt: skip
+        """A session on a problem that is stated already; its first requests are those of `script`, if there is one.
+
+        An evaluation that fails more than `retries` times, default 3, counts as `on_failure`, if that is given.
+        """
+        low, high = problem.bounds
+        if on_failure is not None and not low <= on_failure <= high:
+            raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
         session = cls.__new__(cls)
         session._begin(problem, record, script)
+        session.on_failure, session._retries = on_failure, RETRIES if retries is None else retries
         return session
 
     def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
@@ -91,14 +104,19 @@ class Session:
         """What messages call the items; default their positions."""
         self.health: dict[str, dict[str, int]] = {}
         """How many evaluations failed, timed out, were retried or counted as a stated reward (imputed), by arm."""
-        self.events: list[Event] = []
+        self.events: list[EvaluationEvent] = []
         """The same, one by one."""
+        self.on_failure: float | None = None
+        """The reward that an evaluation counts as once it has failed too often; default none."""
+        self._retries, self._failed = RETRIES, Counter[int]()
         self._priced = problem.cost is not None or problem.budget_cost is not None
-        self._tickets: Tickets = PullTickets()
+        self._tickets: Tickets
         if problem.items is not None:
             self._tickets = CellTickets(may_go_ahead=problem.budget is None and problem.budget_cost is None)
         elif has_queues(problem):
             self._tickets = ArmTickets(len(problem.labels), problem.options["workers"])
+        else:
+            self._tickets = PullTickets()
         self._move_on()
 
     @property
@@ -159,6 +177,12 @@ class Session:
         self._check_spread({int(ticket): value})
         self._put(int(ticket), value, cost)
         self._move_on()
+
+    def exchange(self, told: Mapping[int, Any], k: int) -> list[Ticket]:
+        """Tell rewards, and ask for up to k tickets."""
+        for ticket, reward in told.items():
+            self.tell(ticket, reward)
+        return self.ask(k) if k else []
 
     def _put(self, number: int, value: float, cost: float | None) -> None:
         if cost is not None or self._priced:
@@ -225,22 +249,6 @@ class Session:
         assert isinstance(self._tickets, CellTickets)
         return self._tickets
 
-    def feed(self, rewards: FloatArray) -> None:
-        """Answer the whole current request at once, with its rewards in the order of the tickets.
-
-        >>> session = Session(["a", "b"], delta=0.1, algorithm="naive-best-arm")
-        >>> session.feed(np.ones(session.running.request.total))
-        >>> session.running.rounds
-        1
-        """
-        request = self.running.request
-        if not isinstance(request, Pull) or not self._tickets.untouched or len(rewards) != request.total:
-            total = 0 if request is None else request.total
-            raise TicketError(f"{len(rewards)} rewards at once for {total} tickets, {self.pending} of them out")
-        self._tickets.fill(self.scale.to_unit(self.scale.numbers(rewards, "a ticket")))
-        self.running.costs.add(request.arms, np.full(len(request.arms), nan), request.times)
-        self._move_on()
-
     def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
         """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
         and costs (NaN where they were not measured).
@@ -305,13 +313,32 @@ class Session:
             self._arrivals.append((len(labels), self.items_met() if after is None else after))
 
     def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
-        """Say that an evaluation gave no reward: its ticket is handed out again. It is never dropped."""
+        """Say that an evaluation gave no reward: its ticket is handed out again, or counts as `on_failure`. Never dropped."""
         self._check_ticket(ticket)
         if not isnan(self._tickets.reward(int(ticket))):
             why = f" ({reason})" if reason else ""
             raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
-        if self._tickets.fail(int(ticket)):
-            self.note(int(ticket), kind)
+        number = int(ticket)
+        if number not in self._tickets.again:
+            self._tickets.again[number] = None
+            self.note(number, kind)
+            self._failed[number] += 1
+        if self.on_failure is not None and self._failed[number] > self._retries:
+            self.note(number, "imputed")
+            self.tell(number, self.on_failure)
+
+    def renew(self, numbers: Sequence[int]) -> list[int]:
+        """Tickets that are still being evaluated: nobody else is handed them."""
+        return list(numbers)
+
+    def give_back(self, numbers: Sequence[int]) -> list[int]:
+        """Let tickets that are not evaluated any more be handed out again; those that had no reward."""
+        again = self._tickets.again
+        back = [number for number in numbers if isnan(self._tickets.reward(number)) and number not in again]
+        for number in back:
+            again[number] = None
+            self.note(number, "interrupted")
+        return back
 
     def note(self, ticket: int, kind: str) -> None:
         """Count what happened to a ticket of the current request, for the health line."""
@@ -323,7 +350,7 @@ class Session:
 
     def status(self) -> Status:
         """What the algorithm can say of its state now."""
-        status = status_of(self.running)
+        status = self.running.status
         return Status(leader=self.result().index) if status is None else self.scale.status(status)
 
     def result(

@@ -1,16 +1,16 @@
 """Run a procedure on a bandit that answers at once: simulated arms, or functions that are called in this thread."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from surest.core.costs import Spent, parted
 from surest.core.problem import Problem
-from surest.core.procedure import Exchange, Running, check_size, statistic_of
-from surest.core.protocol import Bandit, FloatArray, Procedure, Pull, R, Reply, Request
-from surest.errors import RewardError, TranscriptError
+from surest.core.procedure import Running, check_size, statistic_of
+from surest.core.protocol import Bandit, FloatArray, Procedure, Pull, R, Reply
+from surest.errors import RewardError
 from surest.search.call import ticket_seed
 from surest.search.watching import between_steps
 
@@ -46,20 +46,6 @@ def answer_from(bandit: Bandit, running: Running[R], on_request: Hook[R] | None 
         if on_request is not None:
             on_request(running)
         running.send(bandit.answer(running.request), type(bandit).__name__)
-
-
-def replay(procedure: Procedure[R], transcript: Iterable[Exchange]) -> R | Request:
-    """Feed recorded replies to a fresh procedure, checking each request; its answer, or the request it now waits on."""
-    try:
-        request: Request = next(procedure)
-        for number, (recorded, reply) in enumerate(transcript):
-            if not request.same_as(recorded):
-                raise TranscriptError(f"exchange {number}: the transcript has {recorded}, the procedure asks {request}")
-            request = procedure.send(reply)
-    except StopIteration as end:
-        result: R = end.value
-        return result
-    return request
 
 
 class Calls:

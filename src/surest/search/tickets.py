@@ -81,11 +81,6 @@ class PullTickets:
         return self.handed - len(self.again) - self.evaluations
 
     @property
-    def untouched(self) -> bool:
-        """Whether no ticket of the current request was handed out."""
-        return self.handed <= self.first
-
-    @property
     def complete(self) -> bool:
         """Whether the request can be answered."""
         return self.request is not None and not self.missing
@@ -139,19 +134,6 @@ class PullTickets:
         self.rewards[number] = value
         self.evaluations += 1
         self.missing -= number < self.end
-
-    def fail(self, number: int) -> bool:
-        """Let a ticket be handed out again; False if that is so already."""
-        if number in self.again:
-            return False
-        self.again[number] = None
-        return True
-
-    def fill(self, values: FloatArray) -> None:
-        """Answer the whole request at once: nothing of it was handed out."""
-        self.rewards[self.first : self.end] = array("d", values.tobytes())
-        self.handed = self.evaluations = self.end
-        self.missing = 0
 
     def reply(self) -> Reply:
         """The statistic that the request wants. Its tickets are history from then on."""
@@ -243,11 +225,6 @@ class CellTickets:
         self.numbers.update(zip(cells, fresh, strict=True))
         return again, fresh
 
-    untouched = False  # cells are known one by one
-
-    def fill(self, values: FloatArray) -> None:
-        raise NotImplementedError
-
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
         for arm, item, value in zip(arms.tolist(), items.tolist(), values.tolist(), strict=True):
             if not isnan(value) and (arm, item) not in self.values:
@@ -279,12 +256,6 @@ class CellTickets:
         self.values[cell] = value
         self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
         self._lacking.discard(cell)
-
-    def fail(self, number: int) -> bool:
-        if number in self.again:
-            return False
-        self.again[number] = None
-        return True
 
     def reply(self) -> Reply:
         assert self.request is not None
@@ -322,7 +293,7 @@ class ArmTickets:
         self.ends: dict[int, int] = {}  # of each arm of the current request, where its part of the queue ends
         self.rewards = [array("d") for _ in range(arms)]  # of all that were handed out; NaN where nothing was told yet
         self.missing = 0  # rewards that the current request lacks
-        self.pending = 0  # tickets that are out
+        self.total = 0  # tickets handed out so far
         self.evaluations = 0  # rewards taken so far
         self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
 
@@ -347,16 +318,11 @@ class ArmTickets:
             yield self.rewards[arm][int(self.counted[arm]) : end]
 
     @property
-    def untouched(self) -> bool:
-        return bool((self.handed == self.counted).all())
-
-    @property
     def complete(self) -> bool:
         return self.request is not None and not self.missing
 
     def ask(self, k: int) -> tuple[list[int], list[int]]:
         again = taken(self.again, k)
-        self.pending += len(again)
         fresh: list[int] = []
         while len(again) + len(fresh) < k:
             self._skip_handed()
@@ -371,8 +337,12 @@ class ArmTickets:
             self.todo.popleft()
 
     @property
+    def pending(self) -> int:
+        return self.total - len(self.again) - self.evaluations
+
+    @property
     def _may_go_ahead(self) -> bool:
-        ahead = int(self.handed.sum() - self.counted.sum())
+        ahead = self.total - int(self.counted.sum())
         return self.pending < self.workers and ahead < SPARE * self.workers
 
     def _likely(self) -> int:
@@ -385,7 +355,7 @@ class ArmTickets:
         place = int(self.handed[arm])
         self.handed[arm] += 1
         self.rewards[arm].append(nan)
-        self.pending += 1
+        self.total += 1
         return place * self.n + arm
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
@@ -397,7 +367,7 @@ class ArmTickets:
             self.rewards[arm].frombytes(values[part].tobytes())
         told = ~np.isnan(values)
         self.missing -= sum(number // self.n < self.ends.get(number % self.n, 0) for number in numbers[told].tolist())
-        self.pending += int((~told).sum())
+        self.total += len(arms)
         self.evaluations += int(told.sum())
         return numbers
 
@@ -418,28 +388,10 @@ class ArmTickets:
 
     def put(self, number: int, value: float) -> None:
         place, arm = divmod(number, self.n)
-        if number in self.again:  # it failed, and then came after all
-            del self.again[number]
-        else:
-            self.pending -= 1
+        self.again.pop(number, None)
         self.rewards[arm][place] = value
         self.evaluations += 1
         self.missing -= place < self.ends.get(arm, 0)
-
-    def fail(self, number: int) -> bool:
-        if number in self.again:
-            return False
-        self.again[number] = None
-        self.pending -= 1
-        return True
-
-    def fill(self, values: FloatArray) -> None:
-        assert self.request is not None
-        for arm, part in zip(self.ends, np.split(values, np.cumsum(self.request.times)[:-1]), strict=True):
-            self.rewards[arm].frombytes(part.tobytes())
-        self.handed[self.request.arms] += self.request.times
-        self.evaluations += len(values)
-        self.missing = 0
 
     def reply(self) -> Reply:
         assert self.request is not None

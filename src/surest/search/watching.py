@@ -29,13 +29,11 @@ class Watch:
         self.hooks = [hook for hook in hooks if hook is not None]
         self.interrupted = False
         self._view, self._stack = view, ExitStack()
-        self.signals: Callable[[Callable[[], object]], AbstractContextManager[None]] = first_interrupt
-        """Which signals end the search, and how."""
 
     def __enter__(self) -> Self:
         if self._view is not None:
             self.hooks.append(self._stack.enter_context(self._view))
-        self._stack.enter_context(self.signals(self.interrupt))
+        self._stack.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -152,7 +150,7 @@ class Looks:
         if self.show is None and isinstance(request, Pull) and request.evidence is not None:
             self.points.append(Point(running.pulls, *request.evidence()))
         else:
-            status = running.status if request is not None else None
+            status = running.status
             if status is not None and status.evidence is not None and status.threshold is not None:
                 self.points.append(Point(running.pulls, status.evidence, status.threshold))
             if self.show is not None:

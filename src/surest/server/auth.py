@@ -6,6 +6,7 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import Request
@@ -89,6 +90,7 @@ def from_here(request: Request) -> bool:
     return origin is None or _parts(origin).netloc == request.headers.get("host")
 
 
+@lru_cache(maxsize=1024)  # asked for every request
 def is_local(host: str) -> bool:
     """Whether only this machine can reach a host.
 

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +29,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every response. Scripts and styles come from our own files alone."""
+ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 LONGEST_PATH = 8000
 LARGEST_HEADERS = 16_000
 LARGE = 1 << 15  # bytes of a response from which on somebody may be too slow to read it
@@ -171,9 +171,8 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            own = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(header for header in ENCODED if header[0] not in own)]
         self.complete = message["type"] == "http.response.body" and not message.get("more_body")
         if message.get("more_body") or len(message.get("body", b"")) > LARGE:
             async with asyncio.timeout(self._seconds):

@@ -1,10 +1,10 @@
 """How much anybody may send, how fast, and how long anything may take."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
@@ -80,7 +80,7 @@ async def body_of(request: Request, most: int, seconds: float) -> bytes:
         raise too_large(most)
     parts, size = [], 0
     try:
-        with anyio.fail_after(seconds):
+        async with asyncio.timeout(seconds):
             async for part in request.stream():
                 size += len(part)
                 if size > most:

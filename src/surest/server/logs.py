@@ -71,7 +71,7 @@ def log(event: str, *, level: int = logging.INFO, error: BaseException | None = 
 
 
 def _thread_failed(what: threading.ExceptHookArgs) -> None:
-    """Say what went wrong in a thread, such as one that compiles, in one line too."""
+    """Say what went wrong in a thread in one line too."""
     log("fault", level=logging.ERROR, error=what.exc_value, thread=None if what.thread is None else what.thread.name)
 
 

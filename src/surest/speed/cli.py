@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from surest.cli import SIGNALLED
-from surest.cli.settings import part
+from surest.cli.settings import fraction
 from surest.cli.streams import plain, print_json, say
 from surest.errors import Stop, UsageError
 from surest.speed.result import Timings, markdown
@@ -22,7 +22,7 @@ from surest.speed.result import Timings, markdown
 )
 @click.option(
     "--tolerance",
-    type=part,
+    type=fraction,
     default="2%",
     show_default=True,
     metavar="T",

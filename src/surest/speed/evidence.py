@@ -27,7 +27,7 @@ STAKES = 0.95 * 0.5 ** np.arange(6)  # the constant stakes, in parts of the larg
 LOG_SHARES = np.log([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
 """Which part of the wealth each begins with: half of it for commands that are far apart, which should not run long."""
 FASTER = 0.8  # the part of the error that is kept for "faster"; the rest is for "close"
-EARLY, FAR = 3, 2.0
+EARLY, FAR = 3, 1.5
 """A command whose first EARLY runs of the pilot were all more than FAR times as long as the longest of the quickest one needs no
 more of them."""
 OFTEN, MOSTLY = 10, 0.6
@@ -55,15 +55,18 @@ def pair_ranges(
 ) -> tuple[FloatArray, FloatArray]:
     """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run.
 
-    Against a command that is far slower, the range ends at the shortest time of its pilot: what it takes beyond that does not
-    matter, and in a narrow range few blocks tell.
+    Against the hopeless ones, a command's range ends at the shortest time of theirs, or half above its own median: what they
+    take beyond that does not matter, and in a narrow range few blocks tell.
     """
     ends = np.array([clip_range(column, tolerance, slack, wider) for column in pilot.T])
-    high, far = np.maximum.outer(ends[:, 1], ends[:, 1]), cut_short(pilot)
-    narrow = np.maximum.outer(ends[:, 1], np.nanmin(pilot, axis=0))
-    high = np.where(~far[:, np.newaxis] & far, narrow, high)
-    high = np.where(far[:, np.newaxis] & ~far, narrow.T, high)
-    return np.minimum.outer(ends[:, 0], ends[:, 0]), high
+    low, high = np.minimum.outer(ends[:, 0], ends[:, 0]), np.maximum.outer(ends[:, 1], ends[:, 1])
+    far = cut_short(pilot)
+    if far.any():
+        end = np.maximum(np.nanmin(pilot[:, far]), (FAR + tolerance) * np.median(pilot, axis=0) + 2 * slack)
+        apart = ~far[:, np.newaxis] & far
+        low = np.where(apart, ends[:, :1], np.where(apart.T, ends[:, 0], low))
+        high = np.where(apart, end[:, np.newaxis], np.where(apart.T, end, high))
+    return low, high
 
 
 def nominee_weights(pilot: FloatArray) -> FloatArray:
@@ -87,15 +90,20 @@ def log_factors(gains: FloatArray, most_lost: FloatArray) -> FloatArray:
 
 
 def block_factors(
-    times: FloatArray, low: FloatArray, high: FloatArray, tolerance: float, slack: float
+    times: FloatArray, low: FloatArray, high: FloatArray, tolerance: float, slack: float, far: BoolArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """What one block does to each pair's wealths: those for "i is faster than j", and those for "i is close to j".
 
     Where both times lie beyond the range at the same end, nothing is gained: they would count as equal, whatever they are.
+    All commands that are `far` slower are one opponent of each other command, which takes as long as the quickest of them: what
+    is faster than that is faster than each.
     """
     own = np.clip(times[..., np.newaxis], low, high)
     other, longer = np.swapaxes(own, -1, -2), 1 + tolerance
-    faster = log_factors(other - own, high - low)
+    opponent = other
+    if far is not None and far.any():
+        opponent = np.where(~far[:, np.newaxis] & far, other[..., far].min(axis=-1, keepdims=True), other)
+    faster = log_factors(opponent - own, high - low)
     gains = np.where(both_beyond(times, low, high), 0.0, longer * other + slack - own)
     return faster, log_factors(gains, high - longer * low - slack)
 
@@ -118,9 +126,10 @@ def log_mixture(log_wealth: FloatArray) -> FloatArray:
 
 
 def evidence_needed(pilot: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """From how many nats on "i is faster than j" is said, and "i is close to j"."""
-    n = pilot.shape[1]
-    faster = np.log((n - 1) / (FASTER * delta * nominee_weights(pilot)))
+    """From how many nats on "i is faster than j" is said, and "i is close to j". All hopeless commands are one opponent."""
+    n, far = pilot.shape[1], cut_short(pilot)
+    opponents = np.where(far, n - 1, n - far.sum() if far.any() else n - 1)
+    faster = np.log(opponents / (FASTER * delta * nominee_weights(pilot)))
     return np.broadcast_to(faster[:, np.newaxis], (n, n)), np.full(
         (n, n), math.log(n * (n - 1) / ((1 - FASTER) * delta))
     )
@@ -191,7 +200,7 @@ class Comparisons:
         ran = ~np.isnan(times)
         self.runs += ran
         both = np.logical_and.outer(ran, ran)
-        faster, close = block_factors(times, self.low, self.high, self.tolerance, self.slack)
+        faster, close = block_factors(times, self.low, self.high, self.tolerance, self.slack, self.hopeless)
         self._faster += np.where(both[..., np.newaxis], faster, 0.0)
         self._close += np.where(both[..., np.newaxis], close, 0.0)
         self._beyond += both_beyond(times, self.low, self.high)
@@ -233,8 +242,11 @@ class Comparisons:
         return np.array(self.blocks) if self.blocks else np.empty((0, self.n))
 
     def ratio(self, i: int, j: int) -> tuple[float, float, float]:
-        """The median over blocks of j's time over i's, between its confidence bounds. All pairs' bounds hold together."""
-        both = self.times[:, [i, j]]
+        """The median over blocks of j's time over i's, between its confidence bounds. All pairs' bounds hold together.
+
+        They need no range, so the blocks of the pilot count as well.
+        """
+        both = np.vstack([self.pilot, self.times])[:, [i, j]]
         both = both[~np.isnan(both).any(axis=1)]
         return median_interval(ratios(both[:, 1], both[:, 0]), 2 * self.level / (self.n * (self.n - 1)))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, Pull
 from surest.errors import StorageError, TicketError, TranscriptError
-from surest.study.log import Arm, Log, Recorded, Store, StoredTicket, arms_of, free_places, hand_out_again, runs_of
+from surest.study.log import Arm, Event, Log, Recorded, Store, StoredTicket, arms_of, free_places, runs_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,32 +64,31 @@ class Follower:
         """Begin anew next time."""
         self._session = self._looked = None
 
-    def catch_up(self, log: Log) -> "Session":
-        """The session, told what is new in the log: every request whose rewards are all there is answered."""
-        try:
-            return self._caught_up(log)
-        except Departure:
-            self._scripted = True
-        return self._caught_up(log)
+    def catch_up(
+        self, log: Log, *, anew: bool = False, record: bool = False, on_request: Hook | None = None
+    ) -> "Session":
+        """The session, told what is new in the log: every request whose rewards are all there is answered.
 
-    def replayed(self, log: Log, *, record: bool, on_request: Hook | None) -> "Session":
-        """A fresh session in step with the log; `on_request` looks at the run before each request is answered."""
+        `anew` replays all of the log into a fresh session. `on_request` looks at the run before each request is answered.
+        """
+        if anew:
+            self._session = None
         try:
-            return self._caught_up(log, self._begun(log, record=record), on_request)
+            return self._caught_up(log, record, on_request)
         except Departure as found:
             self._scripted, ticket = True, found.ticket
         seen = on_request  # what came before the departure was looked at
         again = None if seen is None else lambda run: run.pulls >= ticket and seen(run)
-        return self._caught_up(log, self._begun(log, record=record), again)
+        return self._caught_up(log, record, again)
 
-    def _caught_up(self, log: Log, session: "Session | None" = None, on_request: Hook | None = None) -> "Session":
-        session, self._session = session or self._session, None  # what fails half-way is started again
+    def _caught_up(self, log: Log, record: bool, on_request: Hook | None) -> "Session":
+        session, self._session = self._session, None  # what fails half-way is started again
         if session is not None:
             facts = log.study_facts(self.study)
             if facts is None or facts.arms != len(self._arms):
                 session = None
         if session is None:
-            session = self._begun(log)
+            session = self._begun(log, record=record)
         try:
             self._read(log, session)
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
@@ -102,7 +101,7 @@ class Follower:
         self._session = session
         return session
 
-    def _begun(self, log: Log, *, record: bool = False) -> "Session":
+    def _begun(self, log: Log, *, record: bool) -> "Session":
         self.store.check(log)
         self._arms = log.read_arms(self.study)
         self._seen, self._open, self._unwritten = 0, {}, []
@@ -143,8 +142,12 @@ class Follower:
         costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
         return session.adopt(arms, rewards, items, costs)
 
-    def hand_out(self, log: Log, worker: str, most: int, at: float, until: float) -> list[StoredTicket]:
-        """Lease up to so many tickets: first those that failed or whose lease has run out, then fresh ones."""
+    def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], at: float, until: float) -> list[StoredTicket]:
+        """Lease tickets to workers, to each up to so many: first those that failed or whose lease has run out, then fresh ones.
+
+        They come in the order of those who ask: whoever comes first is served first.
+        """
+        most = sum(k for _, k in asked)
         if self.settings.problem.budget_cost is not None:
             facts = log.study_facts(self.study)
             out = 0 if facts is None else facts.open - facts.expired
@@ -152,20 +155,35 @@ class Follower:
             if most < 1:
                 return []
         if self.items:
-            return self._hand_out_cells(log, worker, most, at, until)
+            return self._leased(log, *self._wanted_cells(log, most, at), asked, at, until)
         again = log.read_tickets(self.study, open_by=at, most=most, hold=True)
         if (again or self._ahead) and self.catch_up(log).finished:
             if self._session is not None:
                 self._write_requests(log, self._session)
             return []  # what is left was evaluated ahead, and is not needed any more
-        hand_out_again(log, self.study, again, worker, at, until)
         choose = self._chosen if self._ahead else self._next
-        return again + self._leased(log, choose(log, most - len(again)) if most > len(again) else [], worker, until)
+        fresh = choose(log, most - len(again)) if most > len(again) else []
+        return self._leased(log, again, fresh, asked, at, until)
 
-    def _leased(self, log: Log, fresh: Sequence[StoredTicket], worker: str, until: float) -> list[StoredTicket]:
-        leased = [msgspec.structs.replace(ticket, lease=until, worker=worker) for ticket in fresh]
+    def _leased(
+        self, log: Log, again: list[StoredTicket], fresh: Sequence[StoredTicket], asked: Sequence[tuple[str, int]],
+        at: float, until: float,
+    ) -> list[StoredTicket]:  # fmt: skip
+        """Lease tickets that failed or whose worker did not come back in time, and write down why; and fresh ones."""
+        takers = chain.from_iterable(repeat(worker, k) for worker, k in asked)
+        events, taken = list[Event](), dict[str, list[int]]()
+        for t, worker in zip(again, takers, strict=False):
+            if t.lease != 0:
+                events.append(Event(t.number, t.arm, "expired", "its worker did not come back in time", t.worker, at))
+            events.append(Event(t.number, t.arm, "retried", "", worker, at))
+            taken.setdefault(worker, []).append(t.number)
+        log.write_events(self.study, events)
+        for worker, numbers in taken.items():
+            log.lease_tickets(self.study, numbers, until, worker)
+        pairs = zip(fresh, takers, strict=False)
+        leased = [msgspec.structs.replace(ticket, lease=until, worker=worker) for ticket, worker in pairs]
         log.add_tickets(self.study, leased)
-        return leased
+        return again + leased
 
     @property
     def _ahead(self) -> bool:
@@ -202,19 +220,17 @@ class Follower:
                 log.write_request(self.study, request)
         self._unwritten = []
 
-    def _hand_out_cells(self, log: Log, worker: str, most: int, at: float, until: float) -> list[StoredTicket]:
-        """Lease the cells that are wanted most and nobody is busy with."""
+    def _wanted_cells(self, log: Log, most: int, at: float) -> tuple[list[StoredTicket], list[StoredTicket]]:
+        """Tickets of the cells that are wanted most and nobody is busy with: those that there are, and fresh ones."""
         out = {(t.arm, t.item or 0): t for t in log.read_tickets(self.study, open_by=inf)}
         session = self.catch_up(log)  # after that: a cell that is told meanwhile must not look like a fresh one
         if session.finished:
-            return []
+            return [], []
         wanted = session.wanted(most, {cell for cell, ticket in out.items() if ticket.lease > at})
         ours = [out[cell].number for cell in wanted if cell in out]
         again = log.read_tickets(self.study, among=ours, open_by=at, hold=True) if ours else []
-        hand_out_again(log, self.study, again, worker, at, until)
         cells = [cell for cell in wanted if cell not in out]
-        fresh = [StoredTicket(number, *cell) for number, cell in enumerate(cells, self._seen)]
-        return again + self._leased(log, fresh, worker, until)
+        return again, [StoredTicket(number, *cell) for number, cell in enumerate(cells, self._seen)]
 
     def draws(self, log: Log, tickets: Sequence[StoredTicket]) -> list[int | None]:
         """Of tickets that are out: what seeds are made from, where that is not their number: arm and place in its queue."""
@@ -279,7 +295,9 @@ def script_of(requests: Sequence[Recorded], added_at: Sequence[int]) -> "Script"
     """
     script, pulled = [], np.zeros(len(added_at), bool)
     for request in requests:
-        arms, times = arms_of(request.runs, len(added_at))
+        arms, times = (
+            part.copy() for part in arms_of(request.runs, len(added_at))
+        )  # an algorithm may write to its own
         known = np.asarray(added_at) <= request.first
         if known[arms].all():
             pulled[arms] = True

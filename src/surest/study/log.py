@@ -1,7 +1,7 @@
 """What a store of studies must do: `Store` opens transactions, `Log` is what can be done in one.
 
 A study's façade knows nothing else of where studies are kept. `surest.testing.check_store` tries a store of your own against
-all of it; `study.memory` is the shortest one there is, `study.sql` the one that lasts.
+all of it; `examples/memory_store.py` is a short one, `study.sql` the one that lasts.
 
 A transaction is all or nothing, and a writing one is durable once it has ended without an error. Two writing transactions that
 have locked the same study, or read the same tickets, run one after the other. A reading one sees one moment of the store.
@@ -10,6 +10,7 @@ have locked the same study, or read the same tickets, run one after the other. A
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
@@ -98,6 +99,15 @@ class Facts(NamedTuple):
         return self.tickets - self.open
 
 
+def plain_text(text: str) -> str:
+    """A text that every database and every service takes: without NUL and halves of surrogate pairs.
+
+    >>> plain_text("caf\\udce9")
+    'caf?'
+    """
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
 class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What happened to a ticket."""
 
@@ -109,9 +119,8 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: float
 
     def storable(self) -> "Event":
-        """With a reason that every database takes: without NUL and lone surrogates."""
-        said = self.reason.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
-        return msgspec.structs.replace(self, reason=said)
+        """With a reason that every database takes."""
+        return msgspec.structs.replace(self, reason=plain_text(self.reason))
 
 
 class Counted(NamedTuple):
@@ -270,8 +279,9 @@ def triples_of(runs: str, arms: int = MOST_ARMS) -> list[tuple[int, int, int]]:
     return found
 
 
+@lru_cache(maxsize=4)  # every ticket of a request needs them
 def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
-    """The arms and times that `runs_of` wrote.
+    """The arms and times that `runs_of` wrote. Not to be written to.
 
     >>> arms_of('[[0,2,5],[7,7,1]]')
     (array([0, 1, 2, 7]), array([5, 5, 5, 1]))
@@ -279,7 +289,9 @@ def arms_of(runs: str, arms: int = MOST_ARMS) -> tuple[IntArray, IntArray]:
     triples = np.array(triples_of(runs, arms), dtype=np.int64)
     lengths = triples[:, 1] - triples[:, 0] + 1
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.repeat(triples[:, 0], lengths) + within, np.repeat(triples[:, 2], lengths)
+    which, times = np.repeat(triples[:, 0], lengths) + within, np.repeat(triples[:, 2], lengths)
+    which.flags.writeable = times.flags.writeable = False
+    return which, times
 
 
 def arms_from(which: IntArray, times: IntArray, first: int, end: int) -> IntArray:
@@ -302,17 +314,6 @@ def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTick
     at = number - requests[0].first
     chosen = arms_from(*arms_of(requests[0].runs), at, min(at + most, requests[0].total))
     return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
-
-
-def hand_out_again(log: Log, study: int, tickets: Sequence[StoredTicket], worker: str, at: float, until: float) -> None:
-    """Lease tickets that failed or whose worker did not come back in time, and write down why."""
-    events = list[Event]()
-    for t in tickets:
-        if t.lease != 0:
-            events.append(Event(t.number, t.arm, "expired", "its worker did not come back in time", t.worker, at))
-        events.append(Event(t.number, t.arm, "retried", "", worker, at))
-    log.write_events(study, events)
-    log.lease_tickets(study, [ticket.number for ticket in tickets], until, worker)
 
 
 def times_told(log: Log, study: int, most: int) -> list[float]:
@@ -346,13 +347,11 @@ def store_of(storage: "str | Store") -> Store:
     ('sqlite:///studies.db', True)
     """
     if isinstance(storage, str):
-        if storage.startswith(MEMORY):
-            from surest.study.memory import MemoryStore
+        from surest.study.sql import SqlStore  # only where it is needed
 
-            return _memory.setdefault(storage, MemoryStore())
-        from surest.study.sql import SqlStore  # either only where it is needed
-
-        return SqlStore(storage)
+        if storage.startswith(MEMORY) and storage not in _memory:
+            _memory[storage] = SqlStore(storage)
+        return _memory.get(storage) or SqlStore(storage)
     if all(hasattr(storage, name) for name in ("prepare", "reading", "writing", "check", "close")):
         return storage
     raise UsageError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surest.errors import StorageError
-from surest.result.data import Event, Result
+from surest.result.data import EvaluationEvent, Result
 from surest.result.words import health_line as health_line
 from surest.search.cells import further
 from surest.search.watching import history as history_hook
@@ -22,23 +22,19 @@ def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     """The result of a study as it stands. `history` and `record` need a replay of its log."""
     looks = history_hook()
     with study.reading(check=False) as (log, follower):
-        if history or record:
-            session = follower.replayed(log, record=record, on_request=looks if history else None)
-        else:
-            session = follower.catch_up(log)
+        again = looks if history else None
+        session = follower.catch_up(log, anew=history or record, record=record, on_request=again)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
         found = as_logged(found, log, study.id, study.labels)
-        found = replace(found, events=_events(study, log) if record else ())
+        found = replace(found, events=events_of(study, log) if record else ())
     return further(found)
 
 
-def events_of(study: "Study") -> tuple[Event, ...]:
+def events_of(study: "Study", log: Log | None = None) -> tuple[EvaluationEvent, ...]:
     """What was retried, imputed or failed, one by one, and of which reward of its arm; on a list of items, with the item."""
-    with study.store.reading() as log:
-        return _events(study, log)
-
-
-def _events(study: "Study", log: Log) -> tuple[Event, ...]:
+    if log is None:
+        with study.store.reading() as log:
+            return events_of(study, log)
     events = list(log.read_events(study.id))
     tickets = log.read_tickets(study.id) if events else []
     places, of_arm = list[int](), Counter[int]()

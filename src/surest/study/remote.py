@@ -20,8 +20,7 @@ from surest.core.protocol import Answer
 from surest.errors import StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, Unanswered, study_path
-from surest.study.log import Arm, Count, Item, Log
-from surest.study.memory import MemoryStore
+from surest.study.log import MEMORY, Count, Item, Log, plain_text
 from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_settings, storable
 from surest.study.study import Study
 from surest.study.telling import Failure, Tell
@@ -99,9 +98,10 @@ class RemoteStore:
     @contextmanager
     def reading(self) -> Iterator[Log]:
         """A copy of the study as it is now. Its number is always 1."""
+        from surest.study.sql import SqlStore
         from surest.study.transfer import import_study
 
-        copy = MemoryStore()
+        copy = SqlStore(MEMORY)
         document = self.connection.get(study_path(self.name, "export"))
         import_study(copy, json.dumps(document), self.name, algorithm=self._named)
         with copy.reading() as log:
@@ -131,7 +131,7 @@ class RemoteStudy(Study):
         self.store = RemoteStore(connection, name, named)
         self.settings = checked_settings(facts.settings, named)
         self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
-        self._take_arms(facts.arms)
+        self.labels = tuple(facts.arms)
         self.items = tuple(self._read_items()) if facts.items else ()
         self._ended, self._empty_at = False, -1.0
         self._seen: tuple[float, Running[Answer]] | None = None
@@ -142,9 +142,6 @@ class RemoteStudy(Study):
         super()._begin_here()
         self._ask_lock = threading.Lock()
         self._held: dict[int, str] = {}
-
-    def _take_arms(self, labels: Sequence[str]) -> None:
-        self._arms = [Arm(label, 0) for label in labels]
 
     def _read_items(self) -> Iterator[Item]:
         for item in self._connection.field(self._get("items", dict), "items", list[Listed]):
@@ -179,11 +176,11 @@ class RemoteStudy(Study):
             rows = answer.tickets
             self._held |= {row.ticket: who for row in rows}
         self._ended, self._empty_at = answer.finished, -1.0 if rows else time.monotonic()
-        if any(row.index >= len(self._arms) for row in rows):
-            self._take_arms(self._get("", Facts).arms)
+        if any(row.index >= len(self.labels) for row in rows):
+            self.labels = tuple(self._get("", Facts).arms)
         for row in rows:
             of_no_item = (row.item_index is None) if self.items else (row.item_index is not None)
-            if of_no_item or row.index >= len(self._arms) or (row.item_index or 0) >= max(1, len(self.items)):
+            if of_no_item or row.index >= len(self.labels) or (row.item_index or 0) >= max(1, len(self.items)):
                 raise self._connection.strange(f"ticket {row.ticket} names an unknown arm or item")
         if worker is not None:
             self._holders |= {row.ticket: who for row in rows}
@@ -202,7 +199,7 @@ class RemoteStudy(Study):
         if isinstance(call, Failure):
             said = {
                 "ticket": call.ticket,
-                "reason": str(call.reason)[:10_000],
+                "reason": plain_text(str(call.reason))[:10_000],
                 "kind": call.kind,
                 "worker": call.worker,
             }
@@ -254,7 +251,7 @@ class RemoteStudy(Study):
     def add_arms(self, labels: Sequence[str]) -> None:
         """Add arms while the study runs. An answer that gets lost is an error: look whether they are there."""
         answer = self._post("arms", {"labels": list(checked_labels(labels))}, again=False)
-        self._take_arms(self._connection.field(answer, "arms", list[str]))
+        self.labels = tuple(self._connection.field(answer, "arms", list[str]))
 
     @property
     def paused(self) -> bool:
@@ -283,10 +280,9 @@ class RemoteStudy(Study):
         return self._result(self._get(f"result{'?history=1' if history else ''}", dict))
 
     def _result(self, raw: Any) -> "Result":
-        from surest.result.data import Result
         from surest.result.json import from_json
 
-        return Result(**from_json(raw, f"what {self.store.shown} sent"))
+        return from_json(raw, f"what {self.store.shown} sent")
 
 
 def open_remote(

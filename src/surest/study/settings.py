@@ -198,17 +198,11 @@ def _item(given: Any) -> Item:
 
 def storable(text: str, what: str) -> None:
     """Refuse text that a database cannot keep, a person cannot see, or a line of output cannot hold."""
-    if not isinstance(text, str) or not text.strip() or len(text) > 500 or not _encodes(text):
+    lone = isinstance(text, str) and not text.isascii() and any("\ud800" <= mark <= "\udfff" for mark in text[:500])
+    if not isinstance(text, str) or not text.strip() or len(text) > 500 or lone:
         raise UsageError(f"{what} is {short(text)}; it must be text of 1 to 500 characters")
     if any(mark in text for mark in "\x00\n\r"):
         raise UsageError(f"{what} is {short(text)}; it must be one line of text, without NUL")
-
-
-def _encodes(text: str) -> bool:
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def checked_number(ticket: Any) -> int:

@@ -13,18 +13,30 @@ import threading
 import time
 import weakref
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec.structs import astuple
 
-from surest.core.protocol import FloatArray, IntArray
 from surest.errors import StorageError, UsageError
 from surest.masking import hidden_in, masked
-from surest.study.log import NO_FAILURES, Arm, Counted, Event, Facts, Item, Log, Recorded, StoredStudy, StoredTicket
+from surest.study.log import (
+    MEMORY,
+    NO_FAILURES,
+    Arm,
+    Counted,
+    Event,
+    Facts,
+    Item,
+    Log,
+    Recorded,
+    StoredStudy,
+    StoredTicket,
+)
 
 VERSION = "0005"
 """The tables that this code reads and writes. Whoever changes one adds to `CHANGES`; a test compares both."""
@@ -106,9 +118,15 @@ SMALLEST_PAGE = 512  # bytes of the smallest SQLite file
 
 
 class SQLite:
-    """A file, in WAL mode, each commit flushed to disk before it is acknowledged."""
+    """A file, in WAL mode, each commit flushed to disk before it is acknowledged; or the memory of this process."""
 
     is_sqlite = True
+    mark = "?"  # the place of a value in a statement
+    begin_reading = "BEGIN"
+    begin_writing = (
+        "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that turns writer may find others were faster
+    )
+    has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     now = "surest_now()"  # the time, in a statement
     for_update = ""  # what makes a query hold its rows until the transaction ends
     skip_locked = ""  # what makes it leave out the rows that others hold
@@ -116,14 +134,25 @@ class SQLite:
     """What makes a query of open tickets go by their index: SQLite takes the primary key otherwise, and looks at every ticket."""
     errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | None) -> None:
         self.path = path
+        self.turn: AbstractContextManager[object] = nullcontext()
+        """What a transaction holds from its beginning to its end."""
+        self._memory: sqlite3.Connection | None = None
+        if path is None:  # one connection, with its tables from the beginning: nobody else could make them
+            self.turn = threading.Lock()
+            self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._memory.create_function("surest_now", 0, time.time)
+            self._memory.executescript(";\n".join(TABLES))
 
     def connect(self) -> sqlite3.Connection:
         """A connection that begins no transaction by itself.
 
         WAL lets readers read while one writes; FULL flushes each commit, so that what is acknowledged outlives a power cut.
         """
+        if self.path is None:
+            assert self._memory is not None
+            return self._memory
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             connection.create_function("surest_now", 0, time.time)
@@ -142,19 +171,9 @@ class SQLite:
             raise
         return connection
 
-    def begin(self, cursor: sqlite3.Cursor, *, reading: bool) -> None:
-        """Take the write lock at once: a reader that turns writer could find that others were faster."""
-        cursor.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
-
-    def statement(self, text: str) -> str:
-        """A statement with the driver's placeholders, from one with question marks."""
+    def define(self, text: str) -> str:
+        """A statement that makes or changes a table, from SQLite's."""
         return text
-
-    define = statement  # a statement that makes or changes a table, from SQLite's
-
-    def has_table(self, cursor: sqlite3.Cursor, table: str) -> bool:
-        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-        return cursor.execute(query, (table,)).fetchone() is not None
 
     def broken(self, connection: sqlite3.Connection) -> bool:
         """Whether a connection is of no more use."""
@@ -162,6 +181,8 @@ class SQLite:
 
     def look(self, shown: str, *, create: bool) -> None:
         """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
+        if self.path is None:
+            return
         try:
             size = Path(self.path).stat().st_size
         except FileNotFoundError:
@@ -180,6 +201,13 @@ class PostgreSQL:
     """A server, for workers on several machines."""
 
     is_sqlite = False
+    turn = nullcontext()
+    mark = "%s"
+    begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
+    """A reader sees one moment and locks nothing: it needs no right to write, and blocks nobody however long it takes."""
+    begin_writing = "BEGIN"
+    has_table = "SELECT 1 FROM pg_tables WHERE tablename = ? AND schemaname = ANY(current_schemas(false))"
+    """Not to_regclass: in a transaction that has waited for a lock, it may not know of what others made meanwhile."""
     now = "extract(epoch from clock_timestamp())::double precision"
     for_update = " FOR UPDATE"
     skip_locked = " SKIP LOCKED"
@@ -203,26 +231,9 @@ class PostgreSQL:
         connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
         return connection
 
-    def begin(self, cursor: Any, *, reading: bool) -> None:
-        """A reader sees one moment and locks nothing: it needs no right to write, and blocks nobody however long it takes."""
-        if reading:
-            cursor.execute(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0"
-            )
-        else:
-            cursor.execute("BEGIN")
-
-    def statement(self, text: str) -> str:
-        return text.replace("?", "%s")
-
     def define(self, text: str) -> str:
         text = re.sub("INTEGER NOT NULL PRIMARY KEY( AUTOINCREMENT)?", "SERIAL PRIMARY KEY", text)
         return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
-
-    def has_table(self, cursor: Any, table: str) -> bool:
-        # Not to_regclass: in a transaction that has waited for a lock, it may not know of what others made meanwhile.
-        query = "SELECT 1 FROM pg_tables WHERE tablename = %s AND schemaname = ANY(current_schemas(false))"
-        return cursor.execute(query, (table,)).fetchone() is not None
 
     def broken(self, connection: Any) -> bool:
         return bool(connection.closed) or bool(connection.broken)
@@ -237,6 +248,8 @@ def driver_of(storage: str) -> Driver:
     >>> driver_of("sqlite:///studies.db").path
     'studies.db'
     """
+    if storage.startswith(MEMORY):
+        return SQLite(None)
     shown = masked(storage)
     kind, colon, rest = storage.partition("://")
     kind = kind.partition("+")[0].lower()
@@ -280,13 +293,13 @@ class SqlLog:
 
     def execute(self, text: str, *values: object) -> Any:
         """A statement; the cursor, from which its rows are read before the next one."""
-        self.cursor.execute(self.driver.statement(text), values)
+        self.cursor.execute(text.replace("?", self.driver.mark), values)
         return self.cursor
 
     def many(self, text: str, rows: Sequence[tuple[object, ...]]) -> None:
         """A statement for each of several rows."""
         if rows:
-            self.cursor.executemany(self.driver.statement(text), rows)
+            self.cursor.executemany(text.replace("?", self.driver.mark), rows)
 
     def row(self, text: str, *values: object) -> Any:
         """The first row; None if there is none."""
@@ -299,7 +312,7 @@ class SqlLog:
 
     def version(self) -> str | None:
         """Which version the tables are of; None if there are none."""
-        if not self.driver.has_table(self.cursor, VERSION_TABLE):
+        if self.row(self.driver.has_table, VERSION_TABLE) is None:
             return None
         found: str | None = self.value(f"SELECT version_num FROM {VERSION_TABLE}")
         return found
@@ -407,7 +420,16 @@ class SqlLog:
                 few = numbers[start : start + PORTION]
                 chosen = f"{query} AND id IN ({','.join('?' * len(few))})"
                 rows += self.execute(chosen + tail, *values, *few).fetchall()
-        _check_seals([row for row in rows if row[3] is not None])
+        told = [row for row in rows if row[3] is not None]
+        try:
+            whole = _seals(told) == [row[-1] for row in told]
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
+            raise StorageError(
+                f"the study's log is damaged: a reward of tickets {told[0][0]} to {told[-1][0]} is not what was written. "
+                "Restore a backup"
+            )
         return [StoredTicket(*row[:-1]) for row in rows]
 
     def add_tickets(self, study: int, tickets: Sequence[StoredTicket]) -> None:
@@ -461,29 +483,6 @@ def seal(*values: str | int | float | None) -> int:
     return zlib.crc32(json.dumps(values).encode())
 
 
-def reward_seals(
-    ids: IntArray, which: IntArray, rewards: FloatArray, items: IntArray | None = None,
-    costs: FloatArray | None = None,
-) -> IntArray:  # fmt: skip
-    """The checksums of told tickets, all at once: opening a study of a million rewards checks a million of them.
-
-    `items` are those of a study on a list of items, `costs` what evaluations cost, NaN where that was not measured.
-
-    >>> reward_seals(np.array([7]), np.array([1]), np.array([0.5]))
-    array([-4379060614683937279])
-    """
-    bits = np.asarray(rewards, np.float64).view(np.uint64)
-    mixed = np.zeros(len(bits), np.uint64)
-    parts = [np.asarray(ids).astype(np.uint64), np.asarray(which).astype(np.uint64), bits]
-    if items is not None:
-        parts.append(np.asarray(items).astype(np.uint64))
-    for part in parts:
-        mixed = _scrambled(mixed ^ part)
-    if costs is not None:
-        mixed = np.where(np.isnan(costs), mixed, _scrambled(mixed ^ np.asarray(costs, np.float64).view(np.uint64)))
-    return mixed.view(np.int64)
-
-
 def _scrambled(words: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
     """The finaliser of SplitMix64: each bit of the input moves every bit of the output."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
@@ -501,28 +500,26 @@ def _sealed(rows: Iterable[Any], what: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _seals(told: Sequence[Sequence[Any]]) -> list[int]:
-    """Seals of told tickets, as rows of `TICKET`. A study has items for all of its tickets or for none."""
+    """The checksums of told tickets, as rows of `TICKET`, all at once: a study of a million rewards has a million of them.
+
+    A study has items for all of its tickets or for none, and costs for those whose cost was measured.
+
+    >>> _seals([(7, 1, None, 0.5, 0.0, 1, 0, "ann", 1.0, None)])
+    [-4379060614683937279]
+    """
     if not told:
         return []
     numbers, arms, items, rewards, _, _, _, _, _, costs, *_ = zip(*told, strict=True)
-    places = None if items[0] is None else np.array(items, np.int64)
-    known = np.array([np.nan if cost is None else cost for cost in costs], float)
-    whole = np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, float)
-    found: list[int] = reward_seals(*whole, places, known).tolist()
+    parts = [np.array(numbers, np.int64), np.array(arms, np.int64), np.array(rewards, np.float64)]
+    if items[0] is not None:
+        parts.append(np.array(items, np.int64))
+    mixed = np.zeros(len(told), np.uint64)
+    for part in parts:
+        mixed = _scrambled(mixed ^ part.view(np.uint64))
+    known = np.array([np.nan if cost is None else cost for cost in costs], np.float64)
+    mixed = np.where(np.isnan(known), mixed, _scrambled(mixed ^ known.view(np.uint64)))
+    found: list[int] = mixed.view(np.int64).tolist()
     return found
-
-
-def _check_seals(told: Sequence[Sequence[Any]]) -> None:
-    """Check told tickets, all at once."""
-    try:
-        whole = _seals(told) == [row[-1] for row in told]
-    except (TypeError, ValueError, OverflowError):
-        whole = False
-    if not whole:
-        raise StorageError(
-            f"the study's log is damaged: a reward of tickets {told[0][0]} to {told[-1][0]} is not what was written. "
-            "Restore a backup"
-        )
 
 
 # --- a store ---
@@ -557,13 +554,13 @@ class SqlStore:
         self._given = storage
         self.shown = masked(storage)
         self.driver = driver_of(storage)
-        self.one_machine = self.driver.is_sqlite
+        self._in_memory = isinstance(self.driver, SQLite) and self.driver.path is None
+        self.one_machine = self.driver.is_sqlite and not self._in_memory
         self._begin_here()
 
     def _begin_here(self) -> None:
-        """What belongs to one process: a child must leave its parent's connections, and its lock, alone."""
-        self._pid, self._lock = os.getpid(), threading.Lock()
-        self._idle: list[Any] = []
+        """What belongs to one process: a child must leave its parent's connections alone."""
+        self._pid, self._idle = os.getpid(), deque[Any]()  # which any thread may add to and take from
         weakref.finalize(self, _close_all, self._idle, self._pid)
 
     def reading(self) -> AbstractContextManager[SqlLog]:
@@ -575,60 +572,19 @@ class SqlStore:
 
     @contextmanager
     def _transaction(self, *, reading: bool) -> Iterator[SqlLog]:
-        with self.failures():
-            connection, cursor = self._begun(reading=reading)
-            try:
-                yield SqlLog(cursor, self.driver)
-                cursor.execute("COMMIT")
-            except BaseException:
-                with suppress(*self.driver.errors):
-                    cursor.execute("ROLLBACK")
-                self._let_go(connection, cursor, keep=not self.driver.broken(connection))
-                raise
-            self._let_go(connection, cursor, keep=True)
-
-    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
-        """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
-        while True:
-            idle = self._take()
-            connection = self.driver.connect() if idle is None else idle
-            cursor = connection.cursor()
-            try:
-                self.driver.begin(cursor, reading=reading)
-            except BaseException as error:
-                connection.close()
-                if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
-                    continue  # the server was started again, or let go of it
-                raise
-            return connection, cursor
-
-    def _take(self) -> Any:
-        if self._pid != os.getpid():  # in a child: the connections and the lock are its parent's
-            _FOREIGN.extend(self._idle)
-            self._begin_here()
-        with self._lock:
-            return self._idle.pop() if self._idle else None
-
-    def _let_go(self, connection: Any, cursor: Any, *, keep: bool) -> None:
-        with suppress(*self.driver.errors):
-            cursor.close()
-        if keep and self._pid == os.getpid():
-            with self._lock:
-                self._idle.append(connection)
-        elif not keep:
-            with suppress(*self.driver.errors):
-                connection.close()
-
-    def close(self) -> None:
-        while (connection := self._take()) is not None:
-            with suppress(*self.driver.errors):
-                connection.close()
-
-    @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Say what a failure of the database means."""
+        """A transaction; what a failure of the database means is said in words."""
         try:
-            yield
+            with self.driver.turn:
+                connection, cursor = self._begun(reading=reading)
+                try:
+                    yield SqlLog(cursor, self.driver)
+                    cursor.execute("COMMIT")
+                except BaseException:
+                    with suppress(*self.driver.errors):
+                        cursor.execute("ROLLBACK")
+                    self._let_go(connection, cursor, keep=not self.driver.broken(connection))
+                    raise
+                self._let_go(connection, cursor, keep=True)
         except ImportError as error:
             raise UsageError(
                 f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
@@ -639,6 +595,44 @@ class SqlStore:
             if "could not decode" in str(error).lower():
                 raise self._damaged(f"text in it cannot be read ({error})") from None
             raise self._explained(error) from None  # its traceback may hold what must not be shown
+
+    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
+        """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
+        while True:
+            idle = self._take()
+            connection = self.driver.connect() if idle is None else idle
+            cursor = connection.cursor()
+            try:
+                cursor.execute(self.driver.begin_reading if reading else self.driver.begin_writing)
+            except BaseException as error:
+                connection.close()
+                if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
+                    continue  # the server was started again, or let go of it
+                raise
+            return connection, cursor
+
+    def _take(self) -> Any:
+        if self._pid != os.getpid():  # in a child: the connections are its parent's
+            _FOREIGN.extend(self._idle)
+            self._begin_here()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _let_go(self, connection: Any, cursor: Any, *, keep: bool) -> None:
+        with suppress(*self.driver.errors):
+            cursor.close()
+        if keep and self._pid == os.getpid():
+            self._idle.append(connection)
+        elif not keep:
+            with suppress(*self.driver.errors):
+                connection.close()
+
+    def close(self) -> None:
+        while not self._in_memory and (connection := self._take()) is not None:
+            with suppress(*self.driver.errors):
+                connection.close()
 
     def _damaged(self, what: str) -> StorageError:
         return StorageError(f"{self.shown} is damaged: {what}. Restore a backup")
@@ -677,7 +671,7 @@ class SqlStore:
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read."""
-        if not self.driver.is_sqlite or not isinstance(log, SqlLog):
+        if not self.driver.is_sqlite or self._in_memory or not isinstance(log, SqlLog):
             return
         log.execute("PRAGMA shrink_memory")  # what this connection remembers may not be what is on the disk
         found = [row[0] for row in log.execute("PRAGMA integrity_check(3)")]
@@ -688,7 +682,7 @@ class SqlStore:
             raise self._damaged("some tickets are gone")
 
 
-def _close_all(connections: list[Any], owner: int) -> None:
+def _close_all(connections: "deque[Any]", owner: int) -> None:
     """Close connections, if they are ours."""
     for connection in connections if os.getpid() == owner else ():
         with suppress(Exception):

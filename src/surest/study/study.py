@@ -14,9 +14,10 @@ import msgspec
 from surest.core.duels import with_pairs
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
+from surest.core.scale import Scale
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
-from surest.study.log import Facts, Item, Log, Store, StoredTicket, is_service, store_of
+from surest.study.log import Facts, Item, Log, Store, is_service, store_of
 from surest.study.settings import (
     check_agrees,
     check_there,
@@ -133,12 +134,14 @@ def open_study(
 class Study:
     """Ask what to evaluate and tell the rewards, from any thread, process or machine. Made by `open_study`."""
 
+    lasting = True
+
     def __init__(self, store: Store, name: str, named: str | None = None) -> None:
         self.name, self.store = name, store
         with store.reading() as log:
             row = log.find_study(name)
             if row is not None:
-                self._arms, self.items = log.read_arms(row.id), tuple(log.read_items(row.id))
+                self.labels, self.items = _labels(log, row.id), tuple(log.read_items(row.id))
         if row is None:
             raise UnknownStudyError(unknown_study(store, name))
         self.id = row.id
@@ -170,9 +173,18 @@ class Study:
             yield self._follower
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The arms' labels, in order."""
-        return tuple(arm.label for arm in self._arms)
+    def scale(self) -> Scale:
+        """What rewards are measured on."""
+        return self.settings.problem.scale
+
+    @property
+    def on_failure(self) -> float | None:
+        """The reward recorded after the last retry, if any."""
+        return self.settings.handling.on_failure
+
+    def on_item(self, item: int | None) -> str:
+        """What a message says of an item."""
+        return "" if item is None else f" on item {self.items[item].key!r:.80}"
 
     def item_of(self, ticket: Ticket) -> Item | None:
         """The item that a ticket is about; None in a study without a list."""
@@ -194,19 +206,10 @@ class Study:
         Fewer, or none, when the algorithm first needs the rewards of those that are out; `finished` tells that from the end.
         """
         most, who = checked_ask(k, worker)
-        with self.writing() as (log, follower, facts):
-            until = facts.now + self.lease_seconds
-            handed = [] if facts.paused else follower.hand_out(log, who, most, facts.now, until)
-            tickets = self.tickets_of(log, follower, handed)
-        self._holders |= {} if worker is None else {ticket.id: who for ticket in tickets}
-        return tickets
-
-    def tickets_of(self, log: Log, follower: "Follower", handed: Sequence[StoredTicket]) -> list[Ticket]:
-        """Tickets of the log, as workers see them."""
-        if any(ticket.arm >= len(self._arms) for ticket in handed):
-            self._arms = log.read_arms(self.id)
-        labels, draws = self._arms, follower.draws(log, handed)
-        return [Ticket(t.number, t.arm, labels[t.arm].label, t.item, d) for t, d in zip(handed, draws, strict=True)]
+        (handed,) = carry_out(self, [Ask(most, who, ends=False)])
+        assert isinstance(handed, Handed)
+        self._holders |= {} if worker is None else {ticket.id: who for ticket in handed.tickets}
+        return handed.tickets
 
     def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None], *, worker: str | None = None) -> None:
         """Say what an evaluation gave: on disk when this returns. What cannot be counted is refused, and changes nothing."""
@@ -236,7 +239,7 @@ class Study:
         """Tell rewards, and ask for up to k tickets, in one transaction. The first reward of a ticket counts."""
         tells = [Tell([number], [reward], own_name()) for number, reward in told.items()]
         try:
-            outcomes = carry_out(self, [*tells, *([Ask(k, own_name())] if k else [])])
+            outcomes = carry_out(self, [*tells, *([Ask(k, own_name(), ends=False)] if k else [])])
         except Exception:
             if k and tells:  # an algorithm that fails must not keep rewards from being written
                 carry_out(self, tells)
@@ -277,7 +280,10 @@ class Study:
         self._say(Failure(number, reason, reward, kind, who), [number])
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
-        """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds."""
+        """Lengthen the leases of tickets that a worker, or this process, is still busy with; those that it holds.
+
+        This process also lets the leases of processes of this machine that have ended run out.
+        """
         return lease_held(self, numbers, worker, renew=True)
 
     def give_back(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
@@ -290,10 +296,10 @@ class Study:
         Refused by algorithms whose guarantee would not hold.
         """
         with self.writing() as (log, follower, _):
-            there = tuple(arm.label for arm in log.read_arms(self.id))
+            there = _labels(log, self.id)
             trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
-            self._arms = log.read_arms(self.id)
+            self.labels = _labels(log, self.id)
 
     @property
     def paused(self) -> bool:
@@ -342,7 +348,7 @@ class Study:
     def session(self, *, record: bool = False, on_request: "Looks | None" = None) -> "Session":
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
         with self.reading() as (log, follower):
-            session = follower.replayed(log, record=record, on_request=on_request)
+            session = follower.catch_up(log, anew=True, record=record, on_request=on_request)
             follower.forget()  # it is the caller's, who may tell it what the log does not say
             return session
 
@@ -356,7 +362,7 @@ class Study:
             yield log, follower.look(log)
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r}, {len(self._arms):,} arms, in {self.store.shown})"
+        return f"Study({self.name!r}, {len(self.labels):,} arms, in {self.store.shown})"
 
     def _repr_html_(self) -> str:
         return str(import_module("surest.report.notebook").study_fragment(self))  # found when asked, as by `Result`
@@ -375,8 +381,8 @@ class Study:
 
     def see_arms(self, log: Log) -> None:
         """Take note of arms that others added."""
-        if check_there(self, log).arms != len(self._arms):
-            self._arms = log.read_arms(self.id)
+        if check_there(self, log).arms != len(self.labels):
+            self.labels = _labels(log, self.id)
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Log, "Follower", Facts]]:
@@ -402,6 +408,10 @@ class Study:
         """The session that the log comes to. Nobody but the study may change it."""
         with self.reading() as (log, follower):
             return follower.catch_up(log)
+
+
+def _labels(log: Log, study: int) -> tuple[str, ...]:
+    return tuple(arm.label for arm in log.read_arms(study))
 
 
 def list_studies(storage: str | Store) -> list[Study]:

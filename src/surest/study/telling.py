@@ -4,6 +4,7 @@ A call that is refused changes nothing, and the others go on. What fails, as a l
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Ask(NamedTuple):
     k: int
     worker: str
     held: frozenset[int] | None = None
+    ends: bool = True  # whether the answer is to say if that is the end: to know may take a replay
 
 
 class Tell(NamedTuple):
@@ -170,16 +172,22 @@ def _write_failure(study: "Study", log: Log, failure: Failure) -> None:
 
 
 def _hand_out(study: "Study", log: Log, follower: "Follower", facts: Facts, asks: Sequence[Ask]) -> list[Handed]:
-    until, none = facts.now + study.lease_seconds, None
-    found: list[Handed] = []
-    for ask in asks:
-        stored = [] if ask.held is None else _unheard(study, log, ask, facts.now, until)
-        if not stored and none is None and not facts.paused:
-            stored = follower.hand_out(log, ask.worker, ask.k, facts.now, until)
-        if not stored and none is None:  # nor is there any for those who come after
-            none = Handed([], follower.catch_up(log).finished, facts.paused)
-        tickets = study.tickets_of(log, follower, stored)
-        found.append(Handed(tickets, False, facts.paused) if tickets or none is None else none)
+    """Tickets for all who ask, at once: what is handed out is looked for once."""
+    until = facts.now + study.lease_seconds
+    unheard = [[] if ask.held is None else _unheard(study, log, ask, facts.now, until) for ask in asks]
+    wanting = [(ask.worker, ask.k) for ask, stored in zip(asks, unheard, strict=True) if not stored]
+    fresh = follower.hand_out(log, wanting, facts.now, until) if wanting and not facts.paused else []
+    if any(ticket.arm >= len(study.labels) for ticket in chain(fresh, *unheard)):
+        study.see_arms(log)
+    labels, left = study.labels, iter(fresh)
+    found, ended = list[Handed](), None
+    for ask, stored in zip(asks, unheard, strict=True):
+        handed = stored or list(islice(left, ask.k))
+        draws = follower.draws(log, handed)
+        tickets = [Ticket(t.number, t.arm, labels[t.arm], t.item, d) for t, d in zip(handed, draws, strict=True)]
+        if not tickets and ask.ends and ended is None:
+            ended = follower.catch_up(log).finished
+        found.append(Handed(tickets, not tickets and bool(ended), facts.paused))
     return found
 
 
@@ -193,28 +201,25 @@ def _unheard(study: "Study", log: Log, ask: Ask, at: float, until: float) -> lis
 
 
 def lease_held(study: "Study", numbers: Sequence[int], worker: str | None, *, renew: bool) -> list[int]:
-    """Of some tickets, those that a worker, or this process, holds: their leases are lengthened, or else given back."""
-    if not numbers:
+    """Of some tickets, those that a worker, or this process, holds: their leases are lengthened, or else given back.
+
+    When this process renews its own, the leases of processes of this machine that are no more run out.
+    """
+    takes_over = renew and worker is None and study.store.one_machine  # a SQLite file is used on one machine only
+    if not numbers and not takes_over:
         return []
     who = own_name() if worker is None else worker
     with study.store.writing() as log:
         at = check_there(study, log).now
-        found = log.read_tickets(study.id, among=numbers, open_by=inf, hold=True)
+        found = log.read_tickets(study.id, among=numbers, open_by=inf, hold=True) if numbers else []
         held = [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
         if not renew:
             stopped = "interrupted", "its worker was stopped"
             log.write_events(study.id, [Event(t.number, t.arm, *stopped, t.worker, at) for t in held])
         ours = [ticket.number for ticket in held]
         log.lease_tickets(study.id, ours, at + study.lease_seconds if renew else 0.0)
+        if takes_over:
+            held = [ticket for ticket in log.read_tickets(study.id, open_by=inf) if ticket.lease > at]
+            ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
+            log.lease_tickets(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)
     return ours
-
-
-def take_over(study: "Study") -> None:
-    """Let the leases of processes of this machine that are no more run out now. A SQLite file is used on one machine only."""
-    if not study.store.one_machine:
-        return
-    with study.store.writing() as log:
-        at = check_there(study, log).now
-        held = [ticket for ticket in log.read_tickets(study.id, open_by=inf) if ticket.lease > at]
-        ended = {worker for worker in {ticket.worker for ticket in held} if gone(worker)}
-        log.lease_tickets(study.id, [ticket.number for ticket in held if ticket.worker in ended], at)

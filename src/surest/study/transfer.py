@@ -17,6 +17,7 @@ from surest.result.data import Result
 from surest.search.session import Session, has_queues
 from surest.study.following import requests_ahead
 from surest.study.log import (
+    MEMORY,
     NO_FAILURES,
     Arm,
     ArmNumber,
@@ -34,9 +35,9 @@ from surest.study.log import (
     store_of,
     triples_of,
 )
-from surest.study.memory import MemoryStore
 from surest.study.outcome import as_logged
 from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
+from surest.study.sql import SqlStore
 from surest.study.study import Study
 
 FORMAT = "surest-study-2"
@@ -303,7 +304,7 @@ def _replayed(study: Export, settings: Settings, algorithm: str | None) -> Sessi
         raise UsageError("only of a study on a list of items do tickets name items, and it has no requests")
     if settings.has_queues and len(ends & {*added}) > 1:
         raise UsageError("an arm was added where none can be")
-    trial = MemoryStore()
+    trial = SqlStore(MEMORY)
     try:
         with trial.writing() as log:
             _written(log, study.name, study, settings)

@@ -31,12 +31,12 @@ HARD = {
     ),
     "a small constant against rare ones": finite_arms([([0.02], [1]), ([0.0, 1.0], [0.95, 0.05])]),
 }
-"""On these an algorithm errs that stops too soon, or that trusts an empirical variance. It need not end."""
+"""An algorithm that stops too soon, or that trusts an empirical variance, errs on these. It need not end."""
 ENOUGH, PATIENCE = 50_000, 200
 """Requests after which a run is given up: where it is expected to end, and in each of the many runs that are counted."""
 PULLS = 10**15  # pulls after which a run is given up; simulated arms answer many at once
 DOUBT = 0.001
-"""Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
+"""Wrong answers are too many if a δ-correct algorithm makes as many with a probability below this."""
 
 
 class AlgorithmError(AssertionError):
@@ -44,7 +44,7 @@ class AlgorithmError(AssertionError):
 
 
 @dataclass
-class Report:
+class AlgorithmReport:
     """What was checked, and what was found wrong."""
 
     algorithm: str
@@ -77,7 +77,7 @@ def check_algorithm(
     runs: int = 60,
     seed: int = 0,
     **options: Any,
-) -> Report:
+) -> AlgorithmReport:
     """Run an algorithm on simulated arms and check what surest's own must pass.
 
     Its requests and its answer are allowed; two runs with the same seed are the same; it neither uses nor disturbs the global
@@ -101,7 +101,7 @@ def check_algorithm(
 
     Returns
     -------
-    Report
+    AlgorithmReport
         What was checked; print it.
 
     Raises
@@ -128,7 +128,7 @@ def check_algorithm(
             "surest.evaluate(table, algorithm=…) on tables whose best arm you know"
         )
     trial = _Trial(entry, delta, _epsilon(entry, epsilon), seed, options)
-    report = Report(entry.name)
+    report = AlgorithmReport(entry.name)
     with _globals_seeded(seed):
         _ends(trial, report)
         if report.ok:  # what breaks the contract, or does not end, need not be counted
@@ -217,7 +217,7 @@ def _check_status(status: Any, n: int, name: str) -> None:
         )
 
 
-def _ends(trial: _Trial, report: Report) -> None:
+def _ends(trial: _Trial, report: AlgorithmReport) -> None:
     """Requests and answers are allowed, and easy instances come to an end."""
     for name, arms in EASY.items():
         done = trial.run(arms, 0, ENOUGH)
@@ -235,7 +235,7 @@ def _ends(trial: _Trial, report: Report) -> None:
         report.checked.append("requests and answers keep the contract, and easy instances come to an end")
 
 
-def _repeats(trial: _Trial, report: Report) -> None:
+def _repeats(trial: _Trial, report: AlgorithmReport) -> None:
     """The same seed gives the same run, whatever the global generators do, and they are left alone."""
     arms = EASY["three arms with rewards between 0 and 1"]
     with _globals_seeded(1) as used:
@@ -290,7 +290,7 @@ def _numpy_state() -> str:
     return repr([part.tolist() if isinstance(part, np.ndarray) else part for part in np.random.get_state()])  # noqa: NPY002
 
 
-def _counts(trial: _Trial, runs: int, report: Report) -> None:
+def _counts(trial: _Trial, runs: int, report: AlgorithmReport) -> None:
     """Certified answers are wrong no more often than δ allows."""
     if trial.entry.goal == "fixed budget":
         report.checked.append("wrong answers are not counted: a fixed budget certifies nothing")

@@ -165,22 +165,17 @@ class ControlBook:
 
 def book_of(question: Question, n: int, delta: float, epsilon: float = 0.0) -> BarBook | ControlBook:
     """The book for a question about each arm."""
-    if question.kind == "above":
-        return BarBook(n, delta, question, epsilon)
-    return ControlBook(n, delta, question)
+    if question.kind == "control":
+        return ControlBook(n, delta, question)
+    if not 0 < question.bar - epsilon <= question.bar + epsilon < 1:
+        raise UsageError(
+            f"epsilon is {epsilon:g} on the scale from 0 to 1, and the bar is {question.bar:g}; "
+            "both ends of the zone, bar − ε and bar + ε, must lie inside the bounds: give a smaller epsilon"
+        )
+    return BarBook(n, delta, question, epsilon)
 
 
 def _start(task: Task, **options: Any) -> Procedure[Answer]:
-    bar, epsilon = task.question.bar, task.epsilon
-    if task.question.kind == "control" and epsilon > 0:
-        raise UsageError(
-            f"wager-control takes no epsilon ({epsilon:g} given); differences that do not matter are those below the margin"
-        )
-    if task.question.kind == "above" and not 0 < bar - epsilon <= bar + epsilon < 1:
-        raise UsageError(
-            f"epsilon is {epsilon:g} on the scale from 0 to 1, and the bar is {bar:g}; "
-            "both ends of the zone, bar − ε and bar + ε, must lie inside the bounds: give a smaller epsilon"
-        )
     return wager_each(task.arms, task.delta, question=task.question, epsilon=task.epsilon, **options)
 
 

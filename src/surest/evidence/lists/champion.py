@@ -5,13 +5,19 @@ items to come; the bet is on what remains of the next one beside its prediction.
 """
 
 from hashlib import sha256
+from math import inf
 
 import numpy as np
 
 from surest.core.protocol import FloatArray, IntArray
-from surest.evidence.lists.gate import EVERY, FITS, UNKNOWN, mirrored, new_state
+from surest.evidence.lists.gate import UNKNOWN, Predictions, mirrored, new_state
 from surest.kernels import lists
-from surest.kernels.constants import PLAIN, RIDGE
+from surest.kernels.constants import PLAIN
+
+
+def order_key(seed: str, number: int) -> str:
+    """What draws the order of a challenge, and tells nothing of the seed, nor of later orders."""
+    return sha256(f"{seed} {number}".encode(errors="replace")).hexdigest()[:32]
 
 
 def fresh_order(items: int, seed: str, number: int) -> IntArray:
@@ -20,8 +26,7 @@ def fresh_order(items: int, seed: str, number: int) -> IntArray:
     >>> fresh_order(5, "0", 1), fresh_order(5, "0", 2)
     (array([0, 2, 1, 3, 4]), array([1, 2, 0, 4, 3]))
     """
-    drawn = sha256(f"{seed} {number}".encode(errors="replace")).digest()
-    return np.random.default_rng(int.from_bytes(drawn[:16], "big")).permutation(items)
+    return np.random.default_rng(int(order_key(seed, number), 16)).permutation(items)
 
 
 class Contest:
@@ -38,14 +43,11 @@ class Contest:
 
     def __init__(self, known: FloatArray, worth: float, level: float, delta: float) -> None:
         n = len(known)
-        there = ~np.isnan(known)
-        self._most, self._least = np.where(there, known, 1.0), np.where(there, known, 0.0)
-        self._features = np.column_stack([np.ones(n), np.where(there, 2 * known - 1, 0.0)])
-        self._sums, self._products = RIDGE * np.eye(2), np.zeros(2)
-        self._predicts, self._every = bool(there.any()), max(EVERY, n // FITS)
-        self._path, self._told = np.empty(n), np.empty((n, 4))
+        self._path, self._known = np.empty(n), None if np.isnan(known).all() else Predictions(known)
         self._sides = (0.0, 1 / level, False, new_state()), (-worth, 1 / delta, worth > 0, new_state())
         self.counted, self.verdict = 0, ""
+        self.wealth = inf
+        """What the bets that decided it came to; infinite where it is certain without them."""
 
     @property
     def path(self) -> FloatArray:
@@ -57,36 +59,17 @@ class Contest:
         if self.verdict:
             return self.verdict
         t, n = self.counted, len(self._path)
-        if self._predicts and t % self._every == 0:
-            self._predict(t, min(t + self._every, n))
         self._path[t] = difference
         self.counted = t + 1
-        self._products += self._features[t] * difference
-        self._sums += np.outer(self._features[t], self._features[t])
-        told, share = (self._told[: t + 1], PLAIN) if self._predicts else (UNKNOWN, 1.0)
+        told, share = (UNKNOWN, 1.0) if self._known is None else (self._known.extend(self.path), PLAIN)
         sides = (self.path, told), (-self.path, mirrored(told))
         for (path, said), (mean, threshold, lean, state), verdict in zip(
             sides, self._sides, ("promoted", "rejected"), strict=True
         ):
-            if lists.bet_above(path, said, t, float(n), mean, threshold, lean, share, state)[0] >= 0:
-                self.verdict = verdict
+            after, wealth = lists.bet_above(path, said, t, float(n), mean, threshold, lean, share, state)
+            if after >= 0:
+                self.verdict, self.wealth = verdict, wealth
                 break
         if not self.verdict and self.counted == n:
             self.verdict = "rejected"  # all is known, and it is not better
         return self.verdict
-
-    def _predict(self, start: int, end: int) -> None:
-        """Predict differences from `start` on by ridge regression on those before it, and write down those until `end`.
-
-        A row: the prediction, the sum of those for it and all later items, and by how much a difference or its negative can
-        at most fall short of its prediction, on any of these items.
-        """
-        told = self._features[start:] @ np.linalg.solve(self._sums, self._products)
-        told = np.clip(told, -self._most[start:], 1 - self._least[start:])
-        ahead = [
-            told,
-            np.cumsum(told[::-1])[::-1],
-            np.maximum.accumulate((told + self._most[start:])[::-1])[::-1],
-            np.maximum.accumulate((1 - self._least[start:] - told)[::-1])[::-1],
-        ]
-        self._told[start:end] = np.column_stack(ahead)[: end - start]

@@ -47,9 +47,10 @@ def directions(baseline: FloatArray, older: FloatArray) -> FloatArray:
 
 
 class Predictions:
-    """What is expected of a candidate's differences from a known baseline, each told before it is seen.
+    """What is expected of a candidate's differences from a baseline, each told before it is seen.
 
-    `baseline` and `more`, a row of further features for each item, are in the order in which the items come.
+    `baseline`, NaN where a score is not known, and `more`, a row of further features for each item, are in the order in which
+    the items come.
 
     >>> told = Predictions(np.tile([0.0, 1.0], 8)).extend(np.tile([1.0, -1.0], 5))
     >>> told[[0, 8], 0].round(2), told.shape
@@ -57,9 +58,14 @@ class Predictions:
     """
 
     def __init__(self, baseline: FloatArray, more: FloatArray | None = None) -> None:
-        n = len(baseline)
-        columns = [np.ones(n), 2 * baseline - 1, *(() if more is None else np.asarray(more, float).T)]
-        self.baseline, self.features = np.array(baseline, float), np.ascontiguousarray(np.column_stack(columns))
+        n, there = len(baseline), ~np.isnan(baseline)
+        self._ends = np.where(there, baseline, 1.0), np.where(there, baseline, 0.0)
+        columns = [
+            np.ones(n),
+            np.where(there, 2 * baseline - 1, 0.0),
+            *(() if more is None else np.asarray(more, float).T),
+        ]
+        self._features = np.ascontiguousarray(np.column_stack(columns))
         size = len(columns)
         self._sums = np.hstack([RIDGE * np.eye(size), np.zeros((size, 1))])
         self._room, self._told = np.empty((size, size + 1)), np.empty((n, 4))
@@ -68,8 +74,8 @@ class Predictions:
     def extend(self, path: FloatArray) -> FloatArray:
         """The predictions for the first items, whose differences are now known: row t was made from those before it."""
         while self._until < len(path):
-            start, end = self._until, min(self._until + self._every, len(self.baseline))
-            own = self.baseline, self.features, self._sums, self._room, self._told
+            start, end = self._until, min(self._until + self._every, len(self._told))
+            own = *self._ends, self._features, self._sums, self._room, self._told
             lists.predict(path, max(start - self._every, 0), start, end, *own)
             self._until = end
         return self._told[: len(path)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surest.core.protocol import FloatArray, Lead
+from surest.core.protocol import FloatArray, LeadBounds
 from surest.evidence.pulls.bars import estimates
 from surest.evidence.pulls.digest import Digests
 from surest.kernels.bets import wide_bets
@@ -84,7 +84,7 @@ class Leads(NamedTuple):
     digests: Digests
     goal: float
 
-    def __call__(self, over: int | None = None) -> Lead:
+    def __call__(self, over: int | None = None) -> LeadBounds:
         """The bounds of the lead over an arm, by default the runner-up.
 
         >>> digests = Digests(3)
@@ -108,9 +108,9 @@ def runner_up(means: FloatArray, chosen: Sequence[int]) -> int:
     return int(others.argmax())
 
 
-def _lead(two: Digests, first: int, second: int, goal: float) -> Lead:
+def _lead(two: Digests, first: int, second: int, goal: float) -> LeadBounds:
     if not two.counts.all():
-        return Lead(first, second, -1.0, 1.0)
+        return LeadBounds(first, second, -1.0, 1.0)
     up, down = wide_bets(two.counts, two.sums, True), wide_bets(two.counts, two.sums, False)
     rows = two.rows()
     apart = float(two.means[0] - two.means[1])
@@ -118,7 +118,7 @@ def _lead(two: Digests, first: int, second: int, goal: float) -> Lead:
     width = 1.3 * math.sqrt(2.0 * goal * float((estimates(two)[1] / two.counts).sum()))
     low = least_lead(rows, 0, int(up[0]), 1, int(down[1]), apart, width, goal)
     high = -least_lead(rows, 1, int(up[1]), 0, int(down[0]), -apart, width, goal)
-    return Lead(first, second, float(low), float(high))
+    return LeadBounds(first, second, float(low), float(high))
 
 
 def _some_of(digests: Digests, arms: list[int]) -> Digests:

@@ -1,7 +1,5 @@
 """Races on complete tables of arms × items: what share of the cells each method evaluates, and how often it is wrong."""
 
-import csv
-import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 from surest.algorithms import Algorithm, Task, all_entries, lookup
 from surest.algorithms.wager.wager import wager
 from surest.arms.finite import recorded
+from surest.arms.tables import read_table
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import UsageError
 from surest.search.simulate import simulate
@@ -93,24 +92,13 @@ def wager_on_marginals(values: FloatArray, delta: float, seed: Sequence[int], ep
     return Run(answer, done.pulls, max(float(means.max() - means[answer.arm]), 0.0), perf_counter() - begin)
 
 
-def read_table(path: Path) -> FloatArray:
-    """Read a complete table from CSV (columns arm, item, value; .gz or not), arms and items as they first appear."""
-    arms: dict[str, int] = {}
-    items: dict[str, int] = {}
-    cells: list[tuple[int, int, float]] = []
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        reader = csv.DictReader(lines)
-        if not {"arm", "item", "value"} <= set(reader.fieldnames or ()):
-            raise UsageError(f"{path} has the columns {reader.fieldnames}; it needs arm, item and value")
-        for row in reader:
-            place = arms.setdefault(row["arm"], len(arms)), items.setdefault(row["item"], len(items))
-            cells.append((*place, float(row["value"])))
-    table = np.full((len(arms), len(items)), np.nan)
-    for arm, item, value in cells:
-        table[arm, item] = value
-    if np.isnan(table).any() or not ((table >= 0) & (table <= 1)).all():
-        raise UsageError(f"{path} must have a value in [0, 1] for each of its {len(arms)} × {len(items)} cells")
-    return table
+def complete(path: Path) -> FloatArray:
+    """The table of a file, which must not have gaps."""
+    values = read_table(path).values
+    if not ((values >= 0) & (values <= 1)).all():  # nor is NaN
+        arms, items = values.shape
+        raise UsageError(f"{path} must have a value in [0, 1] for each of its {arms} × {items} cells")
+    return values
 
 
 def read_tables(folder: Path) -> dict[str, FloatArray]:
@@ -121,7 +109,7 @@ def read_tables(folder: Path) -> dict[str, FloatArray]:
         raise UsageError(
             f"{folder} has no tables; give a folder of .csv or .csv.gz files with columns arm, item, value"
         )
-    return {name: read_table(path) for name, path in tables.items()}
+    return {name: complete(path) for name, path in tables.items()}
 
 
 def methods() -> dict[str, str]:

@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from importlib import import_module
 from multiprocessing import get_context
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from surest.algorithms import Algorithm, Entry, Task, start
-from surest.arms.finite import FiniteArms, bernoulli
+from surest.arms.finite import FiniteArms
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, IntArray, Procedure, checked_delta
 from surest.errors import PullLimitError, SurestError, UsageError
@@ -173,8 +173,7 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
     >>> replicate(case, seed=1, run=0).right
     True
     """
-    warm(case.algorithm, case.function)
-    own = seed_of(seed, case, run)
+    entry, own = case.entry, seed_of(seed, case, run)
     order = order_of(own, len(case.instance.arms))
     arms = case.instance.arms.reordered(order)
     began = time.thread_time()
@@ -188,7 +187,7 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
         run=run,
         arm=arm,
         right=arm >= 0 and case.instance.is_right(arm, case.epsilon),
-        decided=answer is not None and (answer.certified or case.entry.goal == "fixed budget"),
+        decided=answer is not None and (answer.certified or entry.goal == "fixed budget"),
         pulls=done.pulls,
         rounds=done.rounds,
         seconds=seconds,
@@ -198,7 +197,7 @@ def replicate(case: Case, seed: int, run: int) -> Replication:
 
 def _outcome(case: Case, arms: FiniteArms, seed: int) -> Finished | Running[Answer]:
     bandit = arms.simulate(seed)
-    if case.entry.stepwise is not None:  # in machine code, and the same as its generator would do
+    if case.entry.stepwise is not None:  # a kernel, which does the same as its generator
         stepwise = case.entry.stepwise(_task(case, seed), **_options(case))
         return simulate_blocks(stepwise, bandit, budget=case.budget)
     last: dict[str, Running[Answer]] = {}
@@ -222,16 +221,6 @@ def _procedure(case: Case, seed: int) -> Procedure[Answer]:
 def _options(case: Case) -> dict[str, Any]:
     arms = case.instance.arms
     return {"h1": hardness(arms.means, arms.variances).h} if case.entry.told_h1 else {}
-
-
-@cache
-def warm(algorithm: str, function: Callable[..., Any] | None = None) -> None:
-    """Load or compile an algorithm's machine code, once a process, so that no replication is charged for it."""
-    arms = bernoulli([0.95, 0.05])
-    case = Case(Instance("warm", arms), algorithm, 0.1, 0.0, 2000, function)
-    if case.entry.goal == "ε-optimal arm":
-        case = replace(case, epsilon=0.5)
-    _outcome(case, arms, 0)
 
 
 def work(case: Case, seed: int, runs: Sequence[int]) -> list[Replication]:

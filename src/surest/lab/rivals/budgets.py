@@ -5,7 +5,7 @@ import numpy as np
 from surest.algorithms.entry import Entry, spent
 from surest.core.protocol import IntArray, Procedure, Pull, Statistic
 from surest.errors import UsageError
-from surest.lab.kernels.constants import UCB_E
+from surest.kernels.lab.constants import UCB_E
 from surest.lab.rivals.shared import AUDIBERT, H1, KARNIN, check_budget, largest, leading, phase_ends, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 

@@ -7,7 +7,7 @@ import numpy as np
 from surest.algorithms.entry import Entry, Option
 from surest.core.protocol import Answer, Atoms, IntArray, Procedure, Pull, Statistic, Status
 from surest.errors import UsageError
-from surest.lab.kernels.constants import PEEKING_Z_TEST
+from surest.kernels.lab.constants import PEEKING_Z_TEST
 from surest.lab.numerics import normal_quantile
 from surest.lab.rivals.shared import leading
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise

@@ -14,7 +14,7 @@ from surest.algorithms.entry import Entry, Goal, Option, Standing, Task
 from surest.core.protocol import Answer, Cells, FloatArray, IntArray, Procedure
 from surest.errors import UsageError
 from surest.kernels.constants import CAP, MEMORY, PRIOR, TINY, TOLERANCE_ON_LISTS
-from surest.lab.kernels.divergence import empirical_bernstein
+from surest.kernels.lab.divergence import empirical_bernstein
 from surest.lab.numerics import student_tail
 
 Survivors = Callable[[FloatArray, IntArray], IntArray]

@@ -9,8 +9,8 @@ import numpy as np
 from surest.algorithms.entry import Task
 from surest.core.protocol import IntArray
 from surest.core.question import BEST, Question
-from surest.lab.kernels.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
-from surest.lab.kernels.constants import LIL_UCB as RULE
+from surest.kernels.lab.constants import EPOCH_POWER, KL_LUCB, LIL_KL_UCB, LUCB, UGAPE
+from surest.kernels.lab.constants import LIL_UCB as RULE
 from surest.lab.numerics import zeta
 from surest.lab.rivals.shared import GABILLON, GARIVIER, H1, KAUFMANN, LIL_UCB, check_budget, told_h1
 from surest.lab.stepwise import Stepwise, fresh_state, named, pullwise
@@ -35,7 +35,7 @@ ALPHA, K1 = 1.1, 405.5  # of the proven rate
 
 
 def rate_settings(n: int, delta: float, heuristic: bool) -> tuple[float, float]:
-    """The settings of the proven rate, or of ln((1 + ln t)/δ): ln(1/level) and α of `lab.kernels.divergence.kl_rate`."""
+    """The settings of the proven rate, or of ln((1 + ln t)/δ): ln(1/level) and α of `kernels.lab.divergence.kl_rate`."""
     if heuristic:
         return log(1 / delta), 0.0
     return log(K1 * n / delta), ALPHA
@@ -107,7 +107,7 @@ def lil_kl_ucb(arms: IntArray, delta: float, *, rng: np.random.Generator, epsilo
 # UGapE (Gabillon, Ghavamzadeh, Lazaric 2012): shrink the gap between the best guess and what could beat it.
 
 
-HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0  # kinds of radius, as `lab.kernels.rivals.ugape` knows them
+HOEFFDING, BERNSTEIN, BUDGET, ADAPTIVE = 0.0, 1.0, 2.0, 3.0  # kinds of radius, as `kernels.lab.rivals.ugape` knows them
 
 
 def ugape(

@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 
 from surest.core.protocol import IntArray
-from surest.lab.kernels.constants import BETTING_RACING, KL_RACING, PEAK, POINTS, SUCCESSIVE_ELIMINATION
+from surest.kernels.lab.constants import BETTING_RACING, KL_RACING, PEAK, POINTS, SUCCESSIVE_ELIMINATION
 from surest.lab.rivals.optimism import rate_settings
 from surest.lab.rivals.shared import EVEN_DAR, GARIVIER, KAUFMANN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise
@@ -33,7 +33,7 @@ def chernoff_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -
 # Racing on betting confidence sequences (Waudby-Smith, Ramdas 2024): pull all that is left, drop what is surely worse.
 
 
-ROWS = 1 + 2 * POINTS  # of memory: see `lab.kernels.capital`
+ROWS = 1 + 2 * POINTS  # of memory: see `kernels.lab.capital`
 
 
 def betting_racing(arms: IntArray, delta: float, *, rng: np.random.Generator) -> Stepwise:

@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 
 from surest.core.protocol import IntArray
-from surest.lab.kernels.constants import ATOMS, EB_TC_EPSILON, TOP_TWO, TRACK_AND_STOP, TRACK_GLOBAL
+from surest.kernels.lab.constants import ATOMS, EB_TC_EPSILON, TOP_TWO, TRACK_AND_STOP, TRACK_GLOBAL
 from surest.lab.numerics import minimum, zeta
 from surest.lab.rivals.shared import GARIVIER, JOURDAN
 from surest.lab.stepwise import Stepwise, fresh_state, pullwise

@@ -1,11 +1,11 @@
 """Pages that change something: each is a form that only our own page can send, and says what came of it."""
 
+import asyncio
 import json
 from math import inf
 from typing import Any
 from urllib.parse import urlencode
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -17,7 +17,7 @@ from surest.server.bodies import MOST_REASON
 from surest.server.errors import Refused, status_of
 from surest.server.limits import Rate
 from surest.server.pages import forms
-from surest.server.pages.render import page, path_of, root_of
+from surest.server.pages.render import page, path_of, root_of, study_page
 from surest.study.log import StoredTicket
 from surest.study.settings import check_there
 from surest.study.study import Study
@@ -47,9 +47,7 @@ async def create(request: Request) -> Response:
         check_settings(settings)
         if forms.text_of(form, "plan"):
             items = await forms.items_of(form)
-            told = await anyio.to_thread.run_sync(
-                _planned, form, len(labels), None if items is None else len(items), settings
-            )
+            told = await asyncio.to_thread(_planned, form, len(labels), None if items is None else len(items), settings)
             return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, None, plan=told)
         made = await request.app.state.studies.create(
             forms.text_of(form, "name"), labels, items=await forms.items_of(form), **settings
@@ -105,9 +103,7 @@ async def arms(request: Request) -> Response:
         else:
             return to(path_of(request, name), done="arms")
     status = 200 if problem is None else status_of(problem)
-    words = None if problem is None else str(problem)
-    study, path = await studies.there(name), path_of(request, name)
-    return page(request, "arms.html", status, study=study, path=path, given=given, problem=words)
+    return study_page(request, "arms.html", await studies.there(name), status, given=given, problem=problem)
 
 
 @needs("administer")
@@ -130,10 +126,8 @@ async def delete(request: Request) -> Response:
             await studies.delete(name)
             return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
-    study = await studies.there(name)
-    told = await studies.with_study(name, _told)
-    path = path_of(request, name)
-    return page(request, "delete.html", 400 if problem else 200, study=study, path=path, told=told, problem=problem)
+    study, told = await studies.there(name), await studies.with_study(name, _told)
+    return study_page(request, "delete.html", study, 400 if problem else 200, told=told, problem=problem)
 
 
 def _told(study: Study) -> int:
@@ -158,10 +152,9 @@ async def _evaluate(request: Request, problem: SurestError | None = None, waitin
     ticket, finished = await request.app.state.studies.with_study(name, _in_hand, person(request))
     study = await request.app.state.studies.study(name)
     low, high = study.settings.problem.bounds
-    return page(
-        request, "evaluate.html", 200 if problem is None else status_of(problem), study=study,
-        path=path_of(request, name), ticket=None if ticket is None else ticket_words(study, ticket),
-        finished=finished, waiting=waiting, problem=None if problem is None else str(problem),
+    return study_page(
+        request, "evaluate.html", study, 200 if problem is None else status_of(problem),
+        ticket=None if ticket is None else ticket_words(study, ticket), finished=finished, waiting=waiting, problem=problem,
         notice=f"Told: ticket {told}." if (told := request.query_params.get("told", "")).isdecimal() else None,
         low=low, high=high, minimise=study.settings.problem.minimise,
     )  # fmt: skip
@@ -259,8 +252,7 @@ async def fail(request: Request) -> Response:
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.there(name)
     ticket = await studies.with_study(name, _open_ticket, number)
-    path, effect = path_of(request, name), _effect(study)
-    return page(request, "fail.html", study=study, path=path, ticket=ticket_words(study, ticket), effect=effect)
+    return study_page(request, "fail.html", study, ticket=ticket_words(study, ticket), effect=_effect(study))
 
 
 def _open_ticket(study: Study, number: int) -> StoredTicket:

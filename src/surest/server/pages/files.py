@@ -10,9 +10,8 @@ from typing import IO
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from surest.core.problem import Problem
 from surest.decision.chain import Chain
-from surest.decision.write import CHECKABLE, decision_of
+from surest.decision.write import decision_of
 from surest.report.page import to_html, to_markdown
 from surest.report.report import report_of_study, to_json
 from surest.server.auth import Handler, needs
@@ -60,12 +59,6 @@ def _decision(study: Study) -> bytes:
     return gzip.compress(b"".join(decided(study).lines), mtime=0)
 
 
-def is_checkable(problem: Problem) -> bool:
-    """Whether there is a program that checks the decision: on lists, it does not know all options."""
-    beyond = problem.items is not None and {"group", "weights", "reserve"} & set(problem.options)
-    return problem.algorithm in CHECKABLE and not beyond
-
-
 def decided(study: Study) -> Chain:
     """The decision of a study as it stands."""
     return decision_of(Study(study.store, study.name).result(record=True))  # its replay keeps nobody waiting
@@ -75,15 +68,15 @@ def decided(study: Study) -> Chain:
 async def rewards(request: Request) -> Response:
     """Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
     name = request.path_params["name"]
-    data = await request.app.state.studies.with_study(name, _rewards)
+
+    def written(study: Study) -> bytes:
+        return "".join(csv_of(study)).encode("utf-8", "replace")
+
+    data = await request.app.state.studies.with_study(name, written)
     return Response(data, media_type="text/csv", headers=as_file(name, ".csv"))
 
 
 PORTION = 1000  # tickets read at a time
-
-
-def _rewards(study: Study) -> bytes:
-    return "".join(csv_of(study)).encode("utf-8", "replace")
 
 
 def csv_of(study: Study) -> Iterator[str]:
@@ -138,8 +131,7 @@ PIECE = 1 << 16
 async def exported(studies: Studies, name: str) -> StreamingResponse:
     """All of a study as JSON. It is read at one moment, and not at the pace of whoever downloads it."""
     file = await studies.with_study(name, _spooled)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}.json"}
-    return StreamingResponse(_pieces(file), media_type="application/json", headers=headers)
+    return StreamingResponse(_pieces(file), media_type="application/json", headers=as_file(name, ".json"))
 
 
 def _spooled(study: Study) -> IO[bytes]:

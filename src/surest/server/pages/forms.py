@@ -1,11 +1,11 @@
 """Forms: what people send, as settings, labels and items."""
 
+import asyncio
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-import anyio
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -174,7 +174,7 @@ async def items_of(form: Mapping[str, Any]) -> list[Any] | None:
         return list(listed) or None
     if listed:
         raise UsageError("items are given as lines and as a file; give one of them")
-    return await anyio.to_thread.run_sync(items_in, await upload.read(), upload.filename)
+    return await asyncio.to_thread(items_in, await upload.read(), upload.filename)
 
 
 def items_in(data: bytes, name: str) -> list[Any]:

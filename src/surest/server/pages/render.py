@@ -89,6 +89,11 @@ def page(request: Request, template: str, /, status: int = 200, **values: object
     return visited(request, HTMLResponse(text, status))
 
 
+def study_page(request: Request, template: str, study: Study, /, status: int = 200, **values: object) -> Response:
+    """A page about a study."""
+    return page(request, template, status, study=study, path=path_of(request, study.name), **values)
+
+
 def part(template: str, **values: Any) -> Markup:
     """A part of a page. What a template makes has everything escaped that a user wrote."""
     return Markup(TEMPLATES.get_template(template).render(**values))

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from surest.decision.write import is_checkable
 from surest.errors import SurestError
 from surest.report.page import LONG, question, reproduction, settings_rows
 from surest.report.report import report_on
@@ -19,7 +20,7 @@ from surest.server.errors import reason_of
 from surest.server.pages import do, files
 from surest.server.pages.live import live, live_of
 from surest.server.pages.render import error_page as error_page  # for errors.py
-from surest.server.pages.render import joining, page, path_of
+from surest.server.pages.render import joining, page, study_page
 from surest.server.pages.view import StudyLine, cell_table, event_page, log_page, named, pages_for
 from surest.study.study import Study
 
@@ -73,13 +74,12 @@ async def study(request: Request) -> Response:
     shown = await live_of(request).show(request, name)
     seen, service = shown.seen, files.service_of(request)
     report = await request.app.state.studies.call(report_on, seen.study, seen.result, service)
-    return page(
-        request, "study.html", study=seen.study, path=path_of(request, name), parts=shown.parts, says=shown.says,
-        title=shown.title, told=seen.progress.told, finished=seen.progress.finished,
-        asked=question(seen.result.problem), note=seen.result.problem.note,
-        notice=NOTICES.get(request.query_params.get("done", "")),
+    return study_page(
+        request, "study.html", seen.study, parts=shown.parts, says=shown.says, title=shown.title,
+        told=seen.progress.told, finished=seen.progress.finished, asked=question(seen.result.problem),
+        note=seen.result.problem.note, notice=NOTICES.get(request.query_params.get("done", "")),
         joining=joining(seen.study, service, bool(request.app.state.tokens)), again=reproduction(report),
-        may_grow=may_grow(seen.result.problem), checkable=files.is_checkable(seen.result.problem),
+        may_grow=may_grow(seen.result.problem), checkable=is_checkable(seen.result.problem),
         settings=settings_rows(report), long=LONG,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ async def check(request: Request) -> Response:
     chain = await request.app.state.studies.with_study(name, files.decided)
     claim = json.loads(chain.lines[-2])["words"]
     study = await request.app.state.studies.study(name)
-    return page(request, "check.html", study=study, path=path_of(request, name), claim=claim, known_by=chain.known_by)
+    return study_page(request, "check.html", study, claim=claim, known_by=chain.known_by)
 
 
 @needs("look")
@@ -101,10 +101,8 @@ async def log(request: Request) -> Response:
     show = "events" if request.query_params.get("show") == "events" else "tickets"
     studies = request.app.state.studies
     rows, pages = await studies.with_study(name, event_page if show == "events" else log_page, number)
-    return page(
-        request, "log.html", study=await studies.study(name), path=path_of(request, name), rows=rows, page=number,
-        pages=pages, show=show,
-    )  # fmt: skip
+    study = await studies.study(name)
+    return study_page(request, "log.html", study, rows=rows, page=number, pages=pages, show=show)
 
 
 @needs("look", heavy=True)
@@ -116,10 +114,8 @@ async def cells(request: Request) -> Response:
         return cell_table(named(study.status().result, study), page=number)
 
     table = await request.app.state.studies.with_study(name, seen)
-    return page(
-        request, "cells.html", study=await request.app.state.studies.study(name), path=path_of(request, name),
-        table=table, paged=True, page=number, pages=1 if table is None else pages_for(table.items),
-    )  # fmt: skip
+    study, pages = await request.app.state.studies.study(name), 1 if table is None else pages_for(table.items)
+    return study_page(request, "cells.html", study, table=table, paged=True, page=number, pages=pages)
 
 
 def page_number(request: Request) -> int:

@@ -12,7 +12,6 @@ from surest.report.page import Report, arm_cells, question, state
 from surest.report.pictures import has_begun
 from surest.result.data import Result
 from surest.result.differences import leads_of
-from surest.result.making import status_of
 from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
@@ -81,7 +80,7 @@ def _on_items(study: Study) -> tuple[Point, ...]:
 
 def point_of(running: Running[Answer]) -> Point | None:
     """The evidence now, where the algorithm tells it."""
-    status = status_of(running)
+    status = running.status
     if status is None or status.evidence is None or status.threshold is None:
         return None
     return Point(running.pulls, status.evidence, status.threshold)
@@ -168,10 +167,10 @@ def look(study: Study, curves: Curves) -> Seen:
     """
     with study.at_one_moment() as (log, seen):
         progress = progress_of(log, study.id, study.name, seen, study.labels)
-        point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
         facts, out = check_there(study, log), log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
         idle, said = is_idle(log, study.id, facts.now), last_failures_of(log, study.id, study.labels)
+    point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
     history = curves.seen(study, progress.told, point)
     result = replace(named(progress.result, study), history=history, health=progress.health)
     result = further(result) if progress.told <= MOST_REPLAYED else result

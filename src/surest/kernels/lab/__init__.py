@@ -1,0 +1,1 @@
+"""The inner loops of rivals, which the lab alone uses."""

@@ -1,0 +1,194 @@
+"""Decisions of every kind, made small, their lines as data, and what the verifier says of them."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import surest
+import surest_verify
+from surest.decision.chain import Chain
+from surest.decision.champion import decision_of_challenge
+from surest.decision.gate import decision_of_gate
+from surest.decision.write import decision_of
+
+Line = dict[str, Any]
+
+
+def lines_of(decided: surest.Result | surest.Gate | surest.Challenge) -> list[Line]:
+    """The lines of a decision as data that may be changed: without their hashes and without the end."""
+    if isinstance(decided, surest.Challenge):
+        assert decided.fought is not None
+        chain = decision_of_challenge(decided.fought)
+    else:
+        chain = decision_of_gate(decided) if isinstance(decided, surest.Gate) else decision_of(decided)
+    lines = [json.loads(line) for line in chain.lines[:-1]]
+    return [{key: value for key, value in line.items() if key != "prev"} for line in lines]
+
+
+def chained(lines: Iterable[Mapping[str, Any]]) -> Chain:
+    """Lines with hashes that fit, as somebody would make them who changed something."""
+    chain = Chain()
+    for line in lines:
+        chain.add(**line)
+    chain.end()
+    return chain
+
+
+def refusal(lines: Iterable[Mapping[str, Any]] | Iterable[bytes], known_by: str | None = None) -> str:
+    """Why the verifier refuses a file with these lines, as data or as they are; nothing if it is valid."""
+    lines = list(lines)
+    raw = lines if not lines or isinstance(lines[0], bytes) else chained(lines).lines
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "decision.jsonl"
+        path.write_bytes(b"".join(raw))
+        try:
+            surest_verify.verify(str(path), known_by)
+        except surest_verify.Invalid as error:
+            return str(error)
+    return ""
+
+
+def _asked_and_told(session: surest.Session, draw: Callable[[int], float], until: int) -> None:
+    """Answer tickets, every 40th of which fails once; a few failures are imputed."""
+    told = 0
+    while not session.finished and told < until:
+        for ticket in session.ask(3):
+            told += 1
+            if told % 40 == 0:
+                session.fail(ticket.id)
+            elif told % 55 == 0:
+                session.note(ticket.id, "imputed")
+                session.tell(ticket.id, session.scale.worst)
+            else:
+                session.tell(ticket.id, draw(ticket.arm))
+
+
+def made(kind: str, seed: int) -> surest.Result:
+    """A search of some kind, with its record."""
+    rng = np.random.default_rng([seed, len(kind)])
+    n = int(rng.integers(2, 6)) + (5 if kind == "best" else 0)  # more than there are paired bets for
+    means = np.sort(rng.uniform(0.1, 0.6, n))
+    means[-1] += 0.25 if "contenders" not in kind else 0.05
+    rng.shuffle(means)
+    delta = float(rng.choice([0.01, 0.05, 0.2]))
+    settings: dict[str, Any] = {"delta": delta, "seed": seed, "budget": 2_000}
+    draws: dict[str, Callable[[int], float]] = {
+        "coins": lambda arm: float(rng.random() < means[arm]),
+        "continuous": lambda arm: float(rng.beta(4 * means[arm], 4 * (1 - means[arm]))),
+        "narrow": lambda arm: float(rng.beta(60 * means[arm], 60 * (1 - means[arm]))),
+        "seconds": lambda arm: round(60 * (1 - float(rng.beta(8 * means[arm], 8 * (1 - means[arm])))), 1),
+    }
+    draw, later = draws["coins"], 0
+    match kind:
+        case "epsilon":
+            settings["epsilon"] = 0.1
+        case "contenders":
+            settings["budget"] = int(rng.integers(40, 300))
+        case "few":
+            settings["batch"] = 3 * n
+        case "continuous" | "narrow":
+            draw = draws[kind]
+        case "seconds":
+            draw = draws["seconds"]
+            settings |= {"bounds": (0, 60), "minimise": True, "epsilon": float(rng.choice([0.0, 3.0]))}
+        case "top":
+            settings |= {"top": int(rng.integers(1, n)), "epsilon": 0.05}
+        case "top contenders":
+            settings |= {"top": 1, "budget": 150}
+        case "growing":
+            settings |= {"reserve": 0.2, "epsilon": float(rng.choice([0.0, 0.1]))}
+            later = int(rng.integers(1, n))
+    session = surest.Session([f"arm {i}" for i in range(n - later)], record=True, **settings)
+    if later:
+        _asked_and_told(session, draw, int(rng.integers(20, 120)))
+        for i in range(n - later, n) if not session.finished else ():
+            session.grow([f"arm {i}"])
+            _asked_and_told(session, draw, int(rng.integers(1, 40)))
+            if session.finished:
+                break
+    _asked_and_told(session, draw, 5_000)
+    return session.result()
+
+
+KINDS = ("best", "few", "narrow", "epsilon", "contenders", "continuous", "seconds", "top", "top contenders", "growing")
+
+
+def table_of(kind: int, n: int, total: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores of arms on items: numbers, zeros and ones, tenths, or the same for all arms."""
+    level = rng.random((n, 1))
+    if kind == 0:
+        return np.clip(0.7 * rng.random((n, total)) + 0.3 * level, 0, 1)
+    if kind == 1:
+        return (rng.random((n, total)) < level).astype(float)
+    if kind == 2:
+        return rng.integers(0, 11, (n, total)) / 10
+    return np.tile(rng.integers(0, 3, (1, total)) / 2, (n, 1))
+
+
+def search(seed: int, spreads: bool = False) -> surest.Result:
+    """A search with everything about it drawn at random: the table, the question, its settings, perhaps with a spread."""
+    rng = np.random.default_rng([77 + spreads, seed])
+    n, total = int(rng.integers(2, 8)), int(rng.integers(2, 150))
+    table, spread = table_of(seed % 4, n, total, rng), float(rng.choice([0.1, 0.3, 0.05, 0.7])) if spreads else 1.0
+    settings: dict[str, Any] = {
+        "seed": int(rng.integers(2**53)),
+        "delta": float(rng.choice([0.05, 0.2, 0.01])),
+        "epsilon": spread * float(rng.choice([0, 0, 0.05, 0.2])),
+        "target": str(rng.choice(["items", "items", "population"])),
+    }
+    if spreads:  # tenths are not exact in doubles
+        table = np.clip((1 - spread) * rng.integers(0, 11, total) / 10 + spread * table, 0, 1)
+        settings["spread"] = spread
+    elif n > 2 and rng.random() < 0.4:
+        settings["top"] = int(rng.integers(1, n))
+    if rng.random() < 0.3:
+        settings["budget"] = int(rng.integers(n, n * total + 1))
+    if rng.random() < 0.3:
+        table, wider = 6 * table - 2, {name: 6 * settings[name] for name in ("epsilon", "spread") if name in settings}
+        settings |= {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5), **wider}
+    return surest.evaluate(table, **settings, simulate=seed % 5 > 0)
+
+
+def coins(*means: float, items: int) -> np.ndarray:
+    """Zeros and ones, a row an arm."""
+    return (np.random.default_rng(3).random((len(means), items)) < np.array(means)[:, None]).astype(float)
+
+
+def best_of_four(**settings: Any) -> surest.Result:
+    """A decision by bets: of four arms the first is the best."""
+    table = coins(0.8, 0.5, 0.45, 0.2, items=300)
+    return surest.evaluate(table, simulate=True, **{"seed": 1, **settings})
+
+
+def cheapest_of_four(**settings: Any) -> surest.Result:
+    """A decision by bets: of three arms that are good enough the third is the cheapest."""
+    table = coins(0.9, 0.8, 0.78, 0.2, items=300)
+    asked = {"cheapest": 0.2, "cost": dict(zip("abcd", (9.0, 5.0, 3.0, 1.0), strict=True)), "seed": 1, **settings}
+    return surest.evaluate(list("abcd"), range(300), score=lambda arm, item: table["abcd".index(arm), item], **asked)
+
+
+def known_gate(seed: int, **more: Any) -> surest.Gate:
+    """A gate that is decided with predictions from a baseline and older rows."""
+    rng = np.random.default_rng([8, seed])
+    ease = np.clip(rng.random(240) * 1.6 - 0.3, 0, 1)
+    old, new, *older = (rng.random((5, 240)) < ease).astype(float)
+    if seed % 3 == 1:
+        new = new * (rng.random(240) < 0.7)
+    names = [f"q{i}" for i in range(240)]
+    history = [dict(zip(names, row.tolist(), strict=True)) for row in older] if seed % 2 else None
+    given: dict[str, Any] = {"margin": 0.1, "seed": str(seed), "history": history, **more}
+    if seed == 4:
+        old, new, given = 3 * (1 - old), 3 * (1 - new), {**given, "bounds": (0.0, 3.0), "minimise": True}
+    rows = [dict(zip(names, row.tolist(), strict=True)) for row in (old, new)]
+    return surest.gate(rows[0], rows[1].get, **given)
+
+
+def challenged(rate: float) -> surest.Challenge:
+    """A challenge that is decided by bets, of a champion whose scores are known in part."""
+    table = coins(0.5, 0.3, rate, items=400)
+    champion = surest.Champion(lambda arm, item: table[arm, item], range(400), worth=0.05, seed=3)
+    return [champion.challenge(arm) for arm in range(3)][-1]

@@ -1,0 +1,89 @@
+"""Decisions of challenges: valid as they are written; what was tampered with, or rests on a mistake, is not."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surest
+import surest_verify
+from decision.decisions import challenged, lines_of, refusal, table_of
+from statistical.race_mutants import mutant_of, source_of
+from surest.errors import UsageError
+from surest.evidence.lists import champion as evidence
+from surest.evidence.lists import gate
+
+
+def challenges(seed: int) -> list[surest.Challenge]:
+    """Challenges with everything about them drawn at random, each with what is known of the champion by then."""
+    rng = np.random.default_rng([41, seed])
+    candidates, total, settings = int(rng.integers(3, 8)), int(rng.integers(3, 300)), dict[str, Any]()
+    table, width = table_of(seed % 3, candidates, total, rng), 1.0
+    if rng.random() < 0.3:
+        table, width = 6 * table - 2, 6.0
+        settings = {"bounds": (-2.0, 4.0), "minimise": bool(rng.random() < 0.5)}
+    if rng.random() < 0.3:
+        settings["budget"] = int(rng.integers(1, total))
+    settings |= {"delta": float(rng.choice([0.05, 0.2])), "worth": width * float(rng.choice([0, 0.02, 0.1]))}
+    champion = surest.Champion(lambda arm, item: float(table[arm, item]), range(total), seed=seed, **settings)
+    return [champion.challenge(arm) for arm in range(candidates)][1:]
+
+
+def test_decisions_of_every_kind_are_valid() -> None:
+    kinds = Counter[tuple[Any, ...]]()
+    for found in [one for seed in range(40) for one in challenges(seed)]:
+        lines = lines_of(found)
+        assert refusal(lines) == ""
+        kinds[found.verdict, lines[-1]["claim"]["exact"], bool(lines[0]["known"])] += 1
+    decided = {(verdict, exact, known) for verdict in ("promoted", "rejected") for exact in (0, 1) for known in (0, 1)}
+    assert kinds.keys() >= decided | {("undecided", False, True)}
+
+
+def test_the_verifier_says_at_which_level(tmp_path: Path) -> None:
+    found = challenged(0.8)
+    found.write_decision(tmp_path / "decision.jsonl")
+    said = surest_verify.verify(str(tmp_path / "decision.jsonl"))
+    assert "with predictions by scores known beforehand" in said[1]
+    assert said[3] == (
+        'Claim: the mean of "2" is larger than that of "0" on these 400 items; wrong with probability at most '
+        f"{found.level!r}; scores are from 0 to 1; level of challenge 2: {found.level!r}"
+    )
+    rejected = lines_of(challenged(0.3))[-1]["words"]
+    assert '"2" is not larger than that of "0" on these 400 items by more than 0.05; wrong with' in rejected
+    assert "probability at most 0.05; " in rejected
+
+
+MISTAKES = {
+    "unknown scores are taken for 0": ("np.where(there, baseline, 1.0)", "np.where(there, baseline, 0.0)"),
+    "the ridge is too small": ("RIDGE * np.eye(size)", "0.1 * np.eye(size)"),
+    "the prediction has seen the item": ("for s in range(counted, start):", "for s in range(counted, start + 1):"),
+    "promoted at delta": ("(0.0, 1 / level, False", "(0.0, 1 / delta, False"),
+    "rejected at twice delta": ("(-worth, 1 / delta, worth > 0", "(-worth, 0.5 / delta, worth > 0"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_evidence_is_noticed(mistake: str, monkeypatch: Any) -> None:
+    change = MISTAKES[mistake]
+    if change[0] in source_of(evidence):
+        monkeypatch.setattr("surest.search.champion.Contest", mutant_of(evidence, change).Contest)
+    elif change[0] in source_of(gate):
+        monkeypatch.setattr(evidence, "Predictions", mutant_of(gate, change).Predictions)
+    else:
+        monkeypatch.setattr(gate, "lists", mutant_of(evidence.lists, change))
+    assert any(refusal(lines_of(one)) for seed in range(12) for one in challenges(seed))
+
+
+def test_where_there_was_nothing_to_decide_there_is_no_file(tmp_path: Path) -> None:
+    champion = surest.Champion(lambda arm, item: 0.5, range(9), progress=(seen := []).append)
+    first, again = champion.challenge("a"), champion.challenge("a")
+    for found in (first, again):
+        with pytest.raises(UsageError, match="there is no decision to write: "):
+            found.write_decision(tmp_path / "d.jsonl")
+    last = champion.challenge("b")
+    with pytest.raises(UsageError, match="under way"):
+        seen[0].write_decision(tmp_path / "d.jsonl")
+    assert last.write_decision(tmp_path / "d.jsonl") in surest_verify.verify(str(tmp_path / "d.jsonl"))[-1]
+    assert "fought" not in last.to_dict()
