@@ -123,7 +123,7 @@ def test_gaps_leave_what_is_known() -> None:
     assert gaps.complete.best == whole.mean().idxmax()
     said = str(result)
     assert "Whatever the missing scores are, arm e cannot be the best." in said
-    assert f"{len(whole)} items have every score, which is another list." in said
+    assert f"{len(whole)} of the 50 items have every score." in said
     assert "35 of 250 scores are missing." in said
     assert "Evaluate next: " in said
     again = read_report(json.dumps(result.to_dict())).result

@@ -82,6 +82,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "an algorithm of yours": lambda: identify(bernoulli([0.1, 0.9]), algorithm=larger_mean, seed=1),
     "a complete table": lambda: evaluate(TABLE),
     "a table with gaps": lambda: evaluate(GAPS, seed=1),
+    "a table whose gaps do not matter": lambda: evaluate({arm: GAPS[arm] for arm in "ac"}, seed=1),
+    "a cost without a unit": lambda: evaluate(TABLE, simulate=True, seed=1, cost={"a": 0.5, "b": 1, "c": 2}),
     "a simulation": lambda: evaluate(TABLE, simulate=True, seed=1),
     "a simulation, spent": lambda: evaluate(TABLE, simulate=True, seed=1, budget=60),
     "an exact lead": lambda: evaluate({"a": [1.0, 1.0, 0.0, 1.0], "b": [1.0, 0.0, 0.0, 1.0]}),

@@ -120,21 +120,24 @@ def facts(report: Report) -> list[tuple[str, str]]:
     asked = f"{question(result.problem)}, of {counted(len(result.labels), 'arm')}{on}"
     lasted = result.seconds if report.began is None or report.made is None else report.made - report.began
     spent = f"{count(result.evaluations or result.pulls)} {evaluated(result)}"
-    if result.listed is not None and not result.listed.known:
+    searched = result.listed is not None and not result.listed.known and result.listed.gaps is None
+    whole = f"{count(result.cells)} evaluations" if searched else ""
+    if searched:
         spent += f" ({result.evaluations / max(result.cells, 1):.1%})"
-    whole = "" if result.listed is None else f"{count(result.cells)} evaluations"
     if result.cost is not None:
         spent += f", {'' if unit else 'cost '}{money(result.cost, unit)}"
-    if whole and result.cost_of_all is not None:
+    if searched and result.cost_of_all is not None:
         whole += f", {'' if unit else 'cost '}about {money(result.cost_of_all, unit)}"
+    of_table = result.listed is not None and not searched
     rows = [
         ("study", report.study or ""),
         ("question", asked),
         ("purpose", result.problem.note),
         ("date", "" if report.made is None else time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.made))),
         ("duration", "" if math.isnan(lasted) else seconds_words(lasted)),
-        ("spent", spent),
-        ("without stopping early", whole if result.listed is not None and not result.listed.known else ""),
+        ("scores", f"{count(result.pulls)} of {count(result.cells)}" if of_table else ""),
+        ("spent", "" if of_table and result.cost is None else spent),
+        ("without stopping early", whole),
     ]
     return [(name, value) for name, value in rows if value]
 

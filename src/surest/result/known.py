@@ -221,7 +221,7 @@ def _decided(found: Result, sure: Certain) -> Result:
         tied = ", tied" if len(sure.possible) > len(sure.indices) else ""
         return replace(
             found, certified=True, reason=ANYHOW + tied, indices=sure.indices, contender_indices=sure.possible,
-            verdicts=sure.verdicts, achieved_delta=0.0, epsilon_certified=0.0, apart=None, wanted_cells=(),
+            verdicts=sure.verdicts, achieved_delta=0.0, epsilon_certified=0.0, apart=None, wanted_cells=(), history=(),
         )  # fmt: skip
     if sure.verdicts is not None and found.verdicts is not None:
         both = tuple(one or other for one, other in zip(found.verdicts, sure.verdicts, strict=True))

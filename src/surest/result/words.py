@@ -88,8 +88,8 @@ def _gaps(result: "Result") -> list[str]:
         said.append(f"Whatever the missing scores are, {who} cannot be {right}." if right else "")
     if gaps.complete is not None and gaps.complete.listed is not None:
         whole = len(gaps.complete.listed.items)
-        each = "1 item has" if whole == 1 else f"{whole:,} items have"
-        said.append(f"Of the {items:,} items, {each} every score, which is another list. {_verdict(gaps.complete)}")
+        have = f"{whole:,} of the {items:,} items {'has' if whole == 1 else 'have'} every score"
+        said.append(f"{have}. {_verdict(gaps.complete)}")
     return said
 
 
@@ -195,11 +195,7 @@ def cost(result: "Result") -> str:
         if result.listed.known:
             return _needed(result, result.listed.needed, result.listed.misled)
         if result.listed.gaps is not None:
-            missing, counts = result.listed.gaps.missing, f"{used:,} of {items:,} items"
-            return (
-                f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing. Evidence is "
-                f"counted item by item, in a random order, up to the first missing score: {counts}."
-            )
+            return _missing(result, result.listed.gaps.missing, f"{used:,} of {items:,} items")
         return (
             f"It took {count(result.evaluations)} of {count(result.cells)} evaluations ({share:.1%}){each}"
             f"{spent_words(result)}, on {used:,} of {items:,} items{seconds}."
@@ -211,6 +207,16 @@ def cost(result: "Result") -> str:
     return f"It took {pulls} in {rounds}{spent_words(result)}{seconds}."
 
 
+def _missing(result: "Result", missing: int, counted: str) -> str:
+    """How many scores of a table are missing, and what that means for evidence, which needs whole items."""
+    said = f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing"
+    how = f"item by item, in a random order, up to the first missing score: {counted}"
+    if not result.exact:
+        return f"{said}. Evidence is counted {how}."
+    further = f" Evidence about further items is counted {how}." if result.population is not None else ""
+    return f"{said}; the others decide.{further}"
+
+
 def spent_words(result: "Result") -> str:
     """What was spent, as a clause after a comma; on a list also what all cells would cost. Empty where costs are not known."""
     listed, unit = result.listed, result.problem.cost_unit
@@ -218,7 +224,7 @@ def spent_words(result: "Result") -> str:
     if spent is None:
         return ""
     whole = "" if result.cost_of_all is None else f" of about {money(result.cost_of_all, unit)}"
-    return f", {'' if unit else 'cost '}{money(spent, unit)}{whole}"
+    return f", {'' if unit else 'at a cost of '}{money(spent, unit)}{whole}"
 
 
 def _needed(result: "Result", needed: int | None, misled: bool) -> str:
