@@ -54,15 +54,15 @@ def test_rewards_are_written_though_the_algorithm_fails(monkeypatch: pytest.Monk
     async def work(studies: Studies) -> None:
         served = await studies.study("s")
         desk = studies.desk("s")
-        await desk.tell([0], [0.5])
+        await desk.submit(Tell([0], [0.5]))
 
         def broken(*_: object) -> None:
             raise StorageError("the log does not replay")
 
         served.finished  # noqa: B018  (it has a follower now)
         monkeypatch.setattr(served._follower, "hand_out", broken)
-        told, asked = await asyncio.gather(desk.tell([1], [0.5]), desk.ask(1, "bob"), return_exceptions=True)
-        assert told is None
+        told, asked = await asyncio.gather(desk.submit(Tell([1], [0.5])), desk.ask(1, "bob"), return_exceptions=True)
+        assert told == 1
         assert isinstance(asked, StorageError)
 
     run(store, work)

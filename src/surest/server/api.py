@@ -1,36 +1,36 @@
 """HTTP for workers and programs: one table of endpoints, from which routes and the OpenAPI document are made."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, cast
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from surest.algorithms import lookup
 from surest.errors import UsageError
 from surest.server import bodies
-from surest.server.auth import needs
+from surest.server.auth import Answer, Handler
+from surest.server.bodies import json_response
 from surest.server.errors import Refused
-from surest.server.events import refuse_if_full, watched
+from surest.server.events import Moment, streamed
 from surest.server.limits import left
 from surest.server.names import check_name
 from surest.server.pages.files import exported
-from surest.server.studies import ASKED, Desk, Studies, taken
+from surest.server.studies import ASKED, Studies, taken
 from surest.server.tokens import Role
 from surest.study.log import Store
 from surest.study.settings import storable
 from surest.study.study import Study
-from surest.study.telling import Failure, Handed
+from surest.study.telling import Failure, Handed, Tell
 from surest.study.transfer import import_study
 
 HEALTH_SECONDS = 5.0  # in which the database must answer
+SOON_SECONDS = 0.05  # after which whoever asked is taken to wait, and may leave
 MOST_NOTE = 2000  # characters of a study's note
-Answer = Callable[[Request], Awaitable[Any]]
 
 
 class Endpoint(NamedTuple):
@@ -151,32 +151,19 @@ def _items(study: Study) -> Response:
     return json_response({"items": listed})
 
 
-def json_response(found: Any, status: int = 200) -> Response:
-    """An answer as JSON. What may be large is written in a thread."""
-    return Response(msgspec.json.encode(found), status, media_type="application/json")
-
-
 async def delete(request: Request) -> Any:
     """Delete a study."""
     await studies_of(request).delete(name_of(request))
     return {"deleted": name_of(request)}
 
 
-async def _desk(request: Request) -> Desk:
-    """The desk of a study that there is."""
-    studies, name = studies_of(request), name_of(request)
-    await studies.study(name)
-    return studies.desk(name)
-
-
 async def ask(request: Request) -> Any:
     """Take tickets."""
     form = await bodies.read(request, bodies.AskForm)
     name, studies = name_of(request), studies_of(request)
-    wait = min(form.wait, request.app.state.limits.wait)
-    desk = await _desk(request)
-    asked = asyncio.ensure_future(desk.ask(form.k, worker_of(request, form.worker), wait, form.held))
-    handed = await _unless_gone(request, asked) if wait else await asked
+    wait, worker = min(form.wait, request.app.state.limits.wait), worker_of(request, form.worker)
+    await studies.study(name)  # refused where there is none
+    handed = await _unless_gone(request, studies.desk(name).ask(form.k, worker, wait, form.held))
     study = await studies.study(name)
     if request.headers.get("accept", "").startswith("text/plain"):
         return PlainTextResponse(ticket_lines(study, handed))
@@ -189,17 +176,21 @@ async def ask(request: Request) -> Any:
 
 
 async def _unless_gone(request: Request, asked: "asyncio.Future[Handed]") -> Handed:
-    """Wait for tickets as long as whoever asked is there."""
-    leaves = asyncio.ensure_future(left(request.receive))
+    """Wait for tickets as long as whoever asked is there. Most get some at once."""
+    leaves: asyncio.Future[None] | None = None
     try:
-        tasks: set[asyncio.Future[Any]] = {asked, leaves}
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([asked], timeout=SOON_SECONDS)
+        if not asked.done():
+            leaves = asyncio.ensure_future(left(request.receive))
+            both: list[asyncio.Future[Any]] = [asked, leaves]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if not asked.done():
             raise Refused(499, "the worker left")
         return asked.result()
     finally:
-        for task in (asked, leaves):
-            task.cancel()
+        asked.cancel()
+        if leaves is not None:
+            leaves.cancel()
 
 
 def ticket_json(study: Study, ticket: Any) -> dict[str, Any]:
@@ -226,7 +217,7 @@ async def tell(request: Request) -> Any:
     """Tell rewards."""
     form = await bodies.read(request, bodies.TellForm)
     tickets, rewards = form.both()
-    await (await _desk(request)).tell(tickets, rewards, form.worker)
+    await _said(request, Tell(tickets, rewards, form.worker))
     return {"tickets": tickets, "rewards": [reward.value for reward in rewards]}
 
 
@@ -234,9 +225,14 @@ async def fail(request: Request) -> Any:
     """Say that an evaluation gave no reward."""
     form = await bodies.read(request, bodies.FailForm)
     worker = worker_of(request, form.worker)
-    failure = Failure(form.ticket, form.reason, form.reward, form.kind, worker)
-    await (await _desk(request)).fail(failure)
+    await _said(request, Failure(form.ticket, form.reason, form.reward, form.kind, worker))
     return {"ticket": form.ticket}
+
+
+async def _said(request: Request, call: Tell | Failure) -> None:
+    studies, name = studies_of(request), name_of(request)
+    await studies.study(name)  # refused where there is none
+    await studies.desk(name).submit(call)
 
 
 async def lengthen(request: Request) -> Any:
@@ -313,21 +309,11 @@ async def export(request: Request) -> Any:
 
 async def events(request: Request) -> Any:
     """What changes, as it changes."""
-    name = name_of(request)
-    await studies_of(request).study(name)
-    refuse_if_full(request)
-    return StreamingResponse(_lines(request, name), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
+    async def told(moment: Moment) -> str:
+        return f"event: change\ndata: {msgspec.json.encode(moment.json()).decode()}\n\n"
 
-async def _lines(request: Request, name: str) -> AsyncIterator[bytes]:
-    yield b"retry: 2000\n\n"
-    async with contextlib.aclosing(watched(request, name)) as changes:
-        async for moment in changes:
-            yield (
-                b": still here\n\n"
-                if moment is None
-                else b"event: change\ndata: " + msgspec.json.encode(moment.json()) + b"\n\n"
-            )
+    return await streamed(request, told, ": still here\n\n")
 
 
 async def healthz(request: Request) -> Any:
@@ -387,16 +373,7 @@ ENDPOINTS = [
 
 def routes() -> list[BaseRoute]:
     """The endpoints as routes."""
-    return [_route(endpoint) for endpoint in ENDPOINTS]
-
-
-def _route(endpoint: Endpoint) -> Route:
-    async def respond(request: Request) -> Response:
-        found = await endpoint.answer(request)
-        if isinstance(found, Response):
-            return found
-        return json_response(found, endpoint.status)
-
-    respond.__name__ = endpoint.answer.__name__
-    handler = respond if endpoint.role is None else needs(endpoint.role, heavy=endpoint.heavy)(respond)
-    return Route(endpoint.path, handler, methods=[endpoint.method])
+    return [
+        Route(one.path, Handler(one.answer, one.role, heavy=one.heavy, status=one.status), methods=[one.method])
+        for one in ENDPOINTS
+    ]

@@ -6,20 +6,28 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.convertors import register_url_convertor
-from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
-from surest.errors import SurestError
 from surest.server import api
-from surest.server.errors import respond
 from surest.server.events import Watches
 from surest.server.guard import Guard
 from surest.server.limits import Limits
 from surest.server.logs import Metrics
 from surest.server.names import NameConvertor
 from surest.server.pages import show as pages
+from surest.server.pages.live import Live
 from surest.server.studies import Studies
 from surest.server.tokens import Tokens
 from surest.study.log import Store
+
+
+class Service(Starlette):
+    """Routes behind a guard, which also says what went wrong: Starlette's own layers for that would be in the way."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The guard, and the routes behind it."""
+        state = self.state
+        return Guard(self.router, tokens=state.tokens, limits=state.limits, metrics=state.metrics)
 
 
 def make_app(
@@ -45,12 +53,7 @@ def make_app(
         studies.end()
 
     register_url_convertor("name", NameConvertor())  # before routes are made that use it
-    app = Starlette(
-        routes=[*api.routes(), *pages.routes()],
-        lifespan=lifespan,
-        exception_handlers={SurestError: respond, HTTPException: respond},
-    )
+    app = Service(routes=[*api.routes(), *pages.routes()], lifespan=lifespan)
     app.state.studies, app.state.tokens, app.state.limits = studies, known, bounds
-    app.state.watches, app.state.metrics = Watches(studies), Metrics()
-    app.add_middleware(Guard, tokens=known, limits=bounds, metrics=app.state.metrics)
+    app.state.watches, app.state.metrics, app.state.live = Watches(studies), Metrics(), Live()
     return app

@@ -7,11 +7,14 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from surest.server.bodies import json_response
 from surest.server.errors import Refused
 from surest.server.studies import ASKED, Kind
 from surest.server.tokens import Identity, Role, Tokens
@@ -23,13 +26,11 @@ EVERYBODY = Identity("everybody", "administer")
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]*)?")
 """A host and its port, as the header Host has them."""
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-Handler = Callable[[Request], Awaitable[Response]]
+Answer = Callable[[Request], Awaitable[Any]]
 
 
 def identify(request: Request, tokens: Tokens) -> Identity | None:
-    """Who sends a request; None where tokens are set and it has none. A wrong one is refused."""
-    if not tokens:
-        return EVERYBODY
+    """Who sends a request to a service with tokens; None where it has none. A wrong one is refused."""
     header = request.headers.get("authorization", "")
     scheme, _, given = header.partition(" ")
     token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
@@ -44,28 +45,36 @@ def identify(request: Request, tokens: Tokens) -> Identity | None:
 def is_known(request: Request, tokens: Tokens) -> bool:
     """Whether who sent a request may still be answered: a token may be revoked while somebody watches."""
     try:
-        return identify(request, tokens) is not None
+        return not tokens or identify(request, tokens) is not None
     except Refused:
         return False
 
 
-def needs(role: Role, *, heavy: bool = False) -> Callable[[Handler], Handler]:
-    """Let a handler answer only those who have a role, and only where a browser is not made to ask by another site.
+class Handler:
+    """Answers those who have a role, if they need one, and only where a browser is not made to ask by another site.
 
-    What is heavy has few threads of its own.
+    What is heavy has few threads of its own. What is answered is a response, or data that is sent as JSON.
     """
-    kind: Kind = "heavy" if heavy else "look" if role == "look" else "work"
 
-    def wrap(handler: Handler) -> Handler:
-        async def checked(request: Request) -> Response:
-            check(request, role)
-            ASKED.set((kind, request.state.sender))
-            return await handler(request)
+    def __init__(self, answer: Answer, role: Role | None, *, heavy: bool = False, status: int = 200) -> None:
+        self.__name__, self.__doc__ = answer.__name__, answer.__doc__
+        self.answer, self.role, self.status = answer, role, status
+        self.kind: Kind = "heavy" if heavy else "look" if role in (None, "look") else "work"
 
-        checked.__name__, checked.__doc__ = handler.__name__, handler.__doc__
-        return checked
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive, send)
+        if self.role is not None:
+            check(request, self.role)
+        ASKED.set((self.kind, request.state.sender))
+        found = await self.answer(request)
+        response = found if isinstance(found, Response) else json_response(found, self.status)
+        await response(scope, receive, send)
 
-    return wrap
+
+def needs(role: Role | None, *, heavy: bool = False) -> Callable[[Answer], Handler]:
+    """Let only those be answered who have a role."""
+    return lambda answer: Handler(answer, role, heavy=heavy)
 
 
 def check(request: Request, role: Role) -> None:

@@ -1,9 +1,10 @@
-"""What requests say, as JSON: each form with its types, checked as it is read, and described in the OpenAPI document."""
+"""What requests and answers say, as JSON: each form with its types, checked as it is read, and described in OpenAPI."""
 
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
+from starlette.responses import Response
 
 from surest.core.costs import Scored
 from surest.server.errors import Refused
@@ -153,6 +154,11 @@ async def json_of(request: Request, most: int | None = None) -> bytes:
 async def read(request: Request, form: type[T], most: int | None = None) -> T:
     """The body of a request, read as a form."""
     return decoded(await json_of(request, most), form)
+
+
+def json_response(found: Any, status: int = 200) -> Response:
+    """An answer as JSON. What may be large is written in a thread."""
+    return Response(msgspec.json.encode(found), status, media_type="application/json")
 
 
 def decoded(data: bytes, form: type[T]) -> T:

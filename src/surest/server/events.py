@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
-from surest.errors import SurestError
+from surest.errors import SurestError, UnknownStudyError
 from surest.server.auth import is_known
 from surest.server.errors import Refused
 from surest.server.studies import Studies, within
@@ -137,10 +138,29 @@ class Watches:
         return self._by_name.setdefault(name, Watch(self.studies, name))
 
 
-def refuse_if_full(request: Request) -> None:
-    """Refuse who wants to watch where as many watch as may."""
+async def streamed(request: Request, told: Callable[[Moment], Awaitable[str]], beat: str) -> Response:
+    """What changes in the study that an address names, as server-sent events: what is told of each change, and a beat."""
+    name = request.path_params["name"]
+    await request.app.state.studies.study(name)  # refused where there is none
     if request.app.state.watches.is_full(request.state.sender):
         raise Refused(503, "too many browsers watch this service; try again later", retry_after=30)
+    events = _events(request, name, told, beat)
+    return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _events(
+    request: Request, name: str, told: Callable[[Moment], Awaitable[str]], beat: str
+) -> AsyncIterator[str]:
+    yield "retry: 2000\n\n"
+    try:
+        async with contextlib.aclosing(watched(request, name)) as changes:
+            async for moment in changes:
+                yield beat if moment is None else await told(moment)
+        await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
+    except UnknownStudyError:
+        yield "event: gone\ndata:\n\n"
+    except SurestError:
+        return  # the browser says that the connection is lost, and connects again
 
 
 async def watched(request: Request, name: str) -> AsyncGenerator[Moment | None, None]:

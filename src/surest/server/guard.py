@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surest.errors import SurestError
-from surest.server.auth import LOCAL, host_of, identify, is_local
+from surest.server.auth import EVERYBODY, LOCAL, host_of, identify, is_local
 from surest.server.errors import Refused, respond, status_of
 from surest.server.limits import Limits, Rate, left
 from surest.server.logs import Metrics, log
@@ -33,7 +33,7 @@ ENCODED = [(name.lower().encode(), value.encode()) for name, value in HEADERS.it
 LONGEST_PATH = 8000
 LARGEST_HEADERS = 16_000
 LARGE = 1 << 15  # bytes of a response from which on somebody may be too slow to read it
-FORWARDED = {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"}
+FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
 """Headers of proxies: whoever asks may be anywhere."""
 OPEN = {"/healthz", "/openapi.json"}  # open to everybody, whatever token is sent along
 METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
@@ -88,22 +88,26 @@ class Guard:
         """Refuse a request that is too much, or find out who sends it."""
         if len(request.scope["path"]) > LONGEST_PATH:
             raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
-        if sum(len(name) + len(value) for name, value in request.scope["headers"]) > LARGEST_HEADERS:
+        headers = request.scope["headers"]
+        if sum(len(name) + len(value) for name, value in headers) > LARGEST_HEADERS:
             raise Refused(431, f"the headers are larger than {LARGEST_HEADERS} bytes")
-        if "transfer-encoding" in request.headers and "content-length" in request.headers:
+        names = [name for name, _ in headers]
+        if b"transfer-encoding" in names and b"content-length" in names:
             raise Refused(400, "the request states its length in two ways", headers={"Connection": "close"})
-        if request.headers.getlist("host")[1:]:
+        if names.count(b"host") > 1:
             raise Refused(400, "the request has more than one Host")
-        address = request.client.host if request.client is not None else "?"
-        near = host_of(request) in LOCAL and (request.client is None or is_local(address))
-        if not self.tokens and (not near or FORWARDED & set(request.headers)):
+        client, guarded = request.client, bool(self.tokens)
+        address = "?" if client is None else client.host
+        near = guarded or (host_of(request) in LOCAL and (client is None or is_local(address)))
+        if not near or (not guarded and not FORWARDED.isdisjoint(names)):
             raise Refused(
                 421,
                 "without tokens only this machine is served: call it localhost, or make a token: surest serve token",
             )
-        who = None if request.scope["path"] in OPEN else self._identify(request, address)
-        request.state.who = who
-        request.state.sender = f"token {who.name}" if who is not None and self.tokens else address
+        if request.scope["path"] not in OPEN:
+            request.state.who = self._identify(request, address) if guarded else EVERYBODY
+        who: Identity | None = request.state.who
+        request.state.sender = f"token {who.name}" if who is not None and guarded else address
         connection = getattr(request.state, "connection", None)
         if who is not None and connection is not None and not connection.known(request.state.sender):
             raise Refused(429, "too many connections", retry_after=1, headers={"Connection": "close"})

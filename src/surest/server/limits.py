@@ -50,12 +50,6 @@ class Rate:
         self.rate, self.size, self.most = rate, max(1.0, rate * seconds), most
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def left(self, sender: str, now: float | None = None) -> float:
-        """How many requests a sender may make now."""
-        at = time.monotonic() if now is None else now
-        level, then = self._buckets.get(sender, (self.size, at))
-        return min(self.size, level + (at - then) * self.rate)
-
     def take(self, sender: str, now: float | None = None) -> bool:
         """Count a request; False where there are too many.
 
@@ -64,7 +58,8 @@ class Rate:
         ([True, True, False], True, True)
         """
         at = time.monotonic() if now is None else now
-        level = self.left(sender, at)
+        level, then = self._buckets.get(sender, (self.size, at))
+        level = min(self.size, level + (at - then) * self.rate)
         allowed = level >= 1
         self._buckets[sender] = (level - 1 if allowed else level, at)
         self._buckets.move_to_end(sender)

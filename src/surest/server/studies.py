@@ -16,7 +16,7 @@ from surest.server.limits import Limits
 from surest.server.names import check_name
 from surest.study.log import Store, store_of
 from surest.study.study import Study, delete_study, open_study
-from surest.study.telling import Ask, Call, Failure, Handed, Outcome, Tell, carry_out
+from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 
 T = TypeVar("T")
 Kind = Literal["work", "look", "heavy"]
@@ -132,35 +132,24 @@ class Desk:
         """Whether nobody is here."""
         return not self._inbox and not self._waiting and (self._task is None or self._task.done())
 
-    async def ask(self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None) -> Handed:
-        """Up to k tickets; where there are none now, wait so many seconds for one."""
-        known = None if held is None else frozenset(held)
-        outcome = await self._submit(Ask(k, worker, known), time.monotonic() + wait)
-        assert isinstance(outcome, Handed)
-        self.studies.handed += len(outcome.tickets)
-        return outcome
+    def ask(
+        self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None
+    ) -> "asyncio.Future[Handed]":
+        """Up to k tickets; where there are none now, wait so many seconds for one. Cancel it when the worker leaves."""
+        return self.submit(Ask(k, worker, None if held is None else frozenset(held)), time.monotonic() + wait)
 
-    async def tell(self, tickets: Sequence[int], rewards: Sequence[Any], worker: str | None = None) -> None:
-        """Say what evaluations gave, and who says so, if that is known. It is on disk when this returns."""
-        fresh = await self._submit(Tell(tickets, rewards, worker))
-        assert isinstance(fresh, int)
-        self.studies.told += fresh
-
-    async def fail(self, failure: Failure) -> None:
-        """Say that an evaluation gave no reward."""
-        await self._submit(failure)
+    def submit(self, call: Call, deadline: float = 0.0) -> "asyncio.Future[Any]":
+        """What comes of a call. What was told is on disk then."""
+        pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
+        self._inbox.append(pending)
+        self.wake()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._serve())
+        return pending.answer
 
     def wake(self) -> None:
         """Try those who wait again: something happened."""
         self._wake.set()
-
-    async def _submit(self, call: Call, deadline: float = 0.0) -> Outcome:
-        pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
-        self._inbox.append(pending)
-        self._wake.set()
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._serve())
-        return await pending.answer
 
     async def _serve(self) -> None:
         """Carry out what has come, all at once, as long as there is anybody."""
@@ -186,6 +175,8 @@ class Desk:
             elif pending.waits(outcome, now) and not self.studies.closing.is_set():
                 self._waiting.append(pending)
             else:
+                self.studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
+                self.studies.told += outcome if isinstance(outcome, int) else 0
                 pending.answer.set_result(outcome)
         if any(not isinstance(pending.call, Ask) for pending in batch) or len(self._waiting) < len(batch):
             self.studies.stirred(self.name).set()

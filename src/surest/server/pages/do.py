@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from surest.errors import RewardError, SurestError, UsageError
 from surest.search.plan import plan as plan_of
 from surest.server.api import check_settings
-from surest.server.auth import check, csrf_of, log_in, log_out, needs
+from surest.server.auth import csrf_of, log_in, log_out, needs
 from surest.server.bodies import MOST_REASON
 from surest.server.errors import Refused, status_of
 from surest.server.limits import Rate
@@ -21,7 +21,7 @@ from surest.server.pages.render import page, path_of, root_of, study_page
 from surest.study.log import StoredTicket
 from surest.study.settings import check_there
 from surest.study.study import Study
-from surest.study.telling import Failure
+from surest.study.telling import Failure, Tell
 
 NONE_NOW = "There is nothing to evaluate at this moment: rewards of others are awaited. Try again in a little while."
 NONE_PAUSED = "The study is paused: no tickets are handed out."
@@ -206,7 +206,7 @@ async def tell(request: Request) -> Response:
     number = forms.text_of(form, "ticket")
     try:
         reward = await _reward(request, name, forms.text_of(form, "reward"))
-        await request.app.state.studies.desk(name).tell([_ticket(number)], [reward], person(request))
+        await request.app.state.studies.desk(name).submit(Tell([_ticket(number)], [reward], person(request)))
     except UsageError as error:
         return await _evaluate(request, error)
     return await _next(request, told=number)
@@ -248,7 +248,7 @@ async def fail(request: Request) -> Response:
         worker, reason = person(request) if by_hand else forms.text_of(form, "worker"), forms.text_of(form, "reason")
         if len(reason) > MOST_REASON:
             raise UsageError(f"the reason has {len(reason):,} characters; at most {MOST_REASON:,} are allowed")
-        await studies.desk(name).fail(Failure(number, reason, None, "failed", worker))
+        await studies.desk(name).submit(Failure(number, reason, None, "failed", worker))
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.there(name)
     ticket = await studies.with_study(name, _open_ticket, number)
@@ -274,6 +274,7 @@ def _effect(study: Study) -> str:
 
 
 # Who is there
+@needs(None)
 async def login(request: Request) -> Response:
     """Take a token, and let the browser send it from now on."""
     root = root_of(request)
@@ -300,8 +301,8 @@ def _count_wrong(request: Request) -> None:
         raise Refused(429, "too many wrong tokens; wait", retry_after=1 / state.limits.wrong_tokens)
 
 
+@needs("look")
 async def logout(request: Request) -> Response:
     """Let the browser forget its token."""
-    check(request, "look")
     await forms.form_of(request)
     return log_out(to(f"{root_of(request)}/login"))

@@ -44,7 +44,7 @@ def report_as(form: str) -> Handler:
         data = await request.app.state.studies.with_study(name, made)
         return Response(data, media_type=kind, headers=as_file(name, f".{form}"))
 
-    return needs("look", heavy=True)(report)
+    return Handler(report, "look", heavy=True)
 
 
 @needs("look", heavy=True)

@@ -1,24 +1,21 @@
 """The page of a study while it changes: its parts are made once for all who watch, and sent to them as they change."""
 
 import asyncio
-import contextlib
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from surest.errors import SurestError, UnknownStudyError
 from surest.report.page import health, summary
 from surest.report.pictures import has_begun, pictures_of
 from surest.result.differences import leads_of
 from surest.result.words import verdict
 from surest.server.auth import needs
-from surest.server.events import Moment, moment_of, refuse_if_full, watched
+from surest.server.events import Moment, moment_of, streamed
 from surest.server.pages import view
 from surest.server.pages.render import part, path_of
 from surest.text import guessed, seconds_words, visible
@@ -87,15 +84,6 @@ def _keep(kept: OrderedDict[K, V], key: K, value: V, most: int) -> None:
 
 def _failed(making: "asyncio.Future[Shown]") -> bool:
     return making.done() and (making.cancelled() or making.exception() is not None)
-
-
-def live_of(request: Request) -> Live:
-    """The parts that this service keeps."""
-    state = request.app.state
-    if not hasattr(state, "live"):
-        state.live = Live()
-    live: Live = state.live
-    return live
 
 
 def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
@@ -196,25 +184,9 @@ def _work(seen: view.Seen, path: str, may_work: bool) -> Markup:
 @needs("look")
 async def live(request: Request) -> Response:
     """The parts of a study's page, sent as server-sent events whenever they change."""
-    name = request.path_params["name"]
-    await request.app.state.studies.study(name)  # refused where there is none
-    refuse_if_full(request)
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(request, name), media_type="text/event-stream", headers=headers)
 
+    async def told(moment: Moment) -> str:
+        shown: Shown = await request.app.state.live.show(request, request.path_params["name"], moment)
+        return shown.event()
 
-async def _events(request: Request, name: str) -> AsyncIterator[str]:
-    yield "retry: 2000\n\n"
-    try:
-        async with contextlib.aclosing(watched(request, name)) as changes:
-            async for moment in changes:
-                yield "event: beat\ndata:\n\n" if moment is None else await _told(request, name, moment)
-        await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
-    except UnknownStudyError:
-        yield "event: gone\ndata:\n\n"
-    except SurestError:
-        return  # the browser says that the connection is lost, and connects again
-
-
-async def _told(request: Request, name: str, moment: Moment) -> str:
-    return (await live_of(request).show(request, name, moment)).event()
+    return await streamed(request, told, "event: beat\ndata:\n\n")

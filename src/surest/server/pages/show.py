@@ -18,7 +18,7 @@ from surest.search.session import may_grow
 from surest.server.auth import needs
 from surest.server.errors import reason_of
 from surest.server.pages import do, files
-from surest.server.pages.live import live, live_of
+from surest.server.pages.live import live
 from surest.server.pages.render import error_page as error_page  # for errors.py
 from surest.server.pages.render import joining, page, study_page
 from surest.server.pages.view import StudyLine, cell_table, event_page, log_page, named, pages_for
@@ -54,7 +54,8 @@ async def studies(request: Request) -> Response:
 async def _line(request: Request, name: str) -> StudyLine | tuple[str, str]:
     """A study in the list, or why it cannot be read: one that is damaged does not hide the others."""
     try:
-        return await live_of(request).line(request, name)
+        line: StudyLine = await request.app.state.live.line(request, name)
+        return line
     except SurestError as error:
         return name, reason_of(error)
 
@@ -70,8 +71,7 @@ def fits(line: StudyLine, wanted: str, chosen: str) -> bool:
 @needs("look")
 async def study(request: Request) -> Response:
     """How a study stands."""
-    name = request.path_params["name"]
-    shown = await live_of(request).show(request, name)
+    shown = await request.app.state.live.show(request, request.path_params["name"])
     seen, service = shown.seen, files.service_of(request)
     report = await request.app.state.studies.call(report_on, seen.study, seen.result, service)
     return study_page(
@@ -127,30 +127,35 @@ def page_number(request: Request) -> int:
 STUDY = "/studies/{name:name}"
 
 
+PAGES = [
+    ("GET", "/", studies),
+    ("GET POST", "/new", do.create),
+    ("GET POST", "/login", do.login),
+    ("POST", "/logout", do.logout),
+    ("GET", STUDY, study),
+    ("GET", f"{STUDY}/live", live),
+    ("GET", f"{STUDY}/log", log),
+    ("GET", f"{STUDY}/cells", cells),
+    ("GET POST", f"{STUDY}/arms", do.arms),
+    ("POST", f"{STUDY}/pause", do.pause),
+    ("POST", f"{STUDY}/resume", do.pause),
+    ("GET POST", f"{STUDY}/delete", do.delete),
+    ("GET", f"{STUDY}/evaluate", do.evaluate),
+    ("POST", f"{STUDY}/ask", do.ask),
+    ("POST", f"{STUDY}/tell", do.tell),
+    ("POST", f"{STUDY}/leave", do.leave),
+    ("GET POST", f"{STUDY}/tickets/{{number:name}}/fail", do.fail),
+    ("GET", f"{STUDY}/export.json", files.export),
+    ("GET", f"{STUDY}/check", check),
+    ("GET", f"{STUDY}/decision.jsonl.gz", files.decision),
+    ("GET", f"{STUDY}/rewards.csv", files.rewards),
+    *(("GET", f"{STUDY}/report.{form}", files.report_as(form)) for form in files.FORMS),
+]
+
+
 def routes() -> list[BaseRoute]:
     """The pages, and the files that they need."""
     return [
-        Route("/", studies),
-        Route("/new", do.create, methods=["GET", "POST"]),
-        Route("/login", do.login, methods=["GET", "POST"]),
-        Route("/logout", do.logout, methods=["POST"]),
-        Route(STUDY, study),
-        Route(f"{STUDY}/live", live),
-        Route(f"{STUDY}/log", log),
-        Route(f"{STUDY}/cells", cells),
-        Route(f"{STUDY}/arms", do.arms, methods=["GET", "POST"]),
-        Route(f"{STUDY}/pause", do.pause, methods=["POST"]),
-        Route(f"{STUDY}/resume", do.pause, methods=["POST"]),
-        Route(f"{STUDY}/delete", do.delete, methods=["GET", "POST"]),
-        Route(f"{STUDY}/evaluate", do.evaluate),
-        Route(f"{STUDY}/ask", do.ask, methods=["POST"]),
-        Route(f"{STUDY}/tell", do.tell, methods=["POST"]),
-        Route(f"{STUDY}/leave", do.leave, methods=["POST"]),
-        Route(f"{STUDY}/tickets/{{number:name}}/fail", do.fail, methods=["GET", "POST"]),
-        Route(f"{STUDY}/export.json", files.export),
-        Route(f"{STUDY}/check", check),
-        Route(f"{STUDY}/decision.jsonl.gz", files.decision),
-        Route(f"{STUDY}/rewards.csv", files.rewards),
-        *(Route(f"{STUDY}/report.{form}", files.report_as(form)) for form in files.FORMS),
+        *(Route(path, handler, methods=methods.split()) for methods, path, handler in PAGES),
         Mount("/static", StaticFiles(directory=Path(__file__).parents[1] / "static")),
     ]
