@@ -17,7 +17,6 @@ from surest.result.data import Result
 from surest.result.json import ALWAYS, from_json
 from surest.study.log import times_told
 from surest.study.outcome import additions_of, last_failures_of
-from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.text import counted, shell_line
 
@@ -69,7 +68,7 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
 def report_of_study(study: Study, storage: str | None = None) -> Report:
     """A report on a stored study as it stands: its log is replayed, and checked on the way. `storage` as in `report_on`."""
     with study.store.reading() as log:
-        record = _is_short(study) and check_there(study, log).tickets <= MOST_RECORDED
+        record = _is_short(study) and study.facts(log).tickets <= MOST_RECORDED
     return report_on(study, study.result(history=True, record=record), storage, check=True)
 
 
@@ -90,7 +89,7 @@ def report_on(study: Study, result: Result, storage: str | None = None, check: b
     with study.store.reading() as connection:
         said = last_failures_of(connection, study.id, result.labels)
         began = min((t.told for t in connection.read_tickets(study.id, 0, 20) if t.told is not None), default=None)
-        made = max(times_told(connection, study.id, 20), default=None)
+        made = max(times_told(connection, study.id, study.facts(connection), 20), default=None)
     return Report(result, study.name, beyond, commands, said, began, made)
 
 

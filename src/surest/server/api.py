@@ -145,7 +145,7 @@ def name_of(request: Request) -> str:
 
 
 def _items(study: Study) -> Response:
-    with study.at_one_moment():  # another process may have deleted the study and made it anew
+    with study.at_one_moment(check=False):  # another process may have deleted the study and made it anew
         items = study.items
     listed = [{"key": item.key, "payload": msgspec.Raw((item.payload or "null").encode())} for item in items]
     return json_response({"items": listed})

@@ -14,8 +14,7 @@ from surest.errors import SurestError, UnknownStudyError
 from surest.server.auth import is_known
 from surest.server.errors import Refused
 from surest.server.studies import Studies, within
-from surest.study.log import Log, times_told
-from surest.study.settings import check_there
+from surest.study.log import Facts, Log, times_told
 from surest.study.study import Study
 
 LOOK_SECONDS = 1.0  # how often the log is looked at for what other processes did
@@ -44,15 +43,15 @@ class Moment(NamedTuple):
 def moment_of(study: Study) -> Moment:
     """How many rewards, tickets and arms there are: counted by the database, without a replay."""
     with study.store.reading() as log:
-        facts = check_there(study, log)
+        facts = study.facts(log)
         happened = sum(one.times for one in log.count_events(study.id))
-        idle = is_idle(log, study.id, facts.now)
+        idle = is_idle(log, study.id, facts)
         return Moment(study.id, facts.told, facts.open, facts.expired, facts.arms, happened, facts.paused, idle)
 
 
-def is_idle(log: Log, study: int, now: float) -> bool:
+def is_idle(log: Log, study: int, facts: Facts) -> bool:
     """Whether no reward came lately."""
-    return max(times_told(log, study, 20), default=0.0) < now - IDLE_SECONDS
+    return max(times_told(log, study, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
 
 
 class Watch:

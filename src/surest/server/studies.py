@@ -204,7 +204,7 @@ OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, wh
 
 def _there(study: Study) -> Study:
     with study.store.reading() as log:  # without a replay: one that is damaged can still be deleted
-        study.see_arms(log)
+        study.facts(log)
     return study
 
 

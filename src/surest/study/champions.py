@@ -18,6 +18,7 @@ TABLES = (
     name VARCHAR(200) NOT NULL, candidate VARCHAR(64) NOT NULL, item INTEGER NOT NULL, score DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (name, candidate, item))""",
 )
+CHAMPION = "SELECT champion FROM surest_champions WHERE name = ?"
 
 
 class Begun(NamedTuple):
@@ -84,7 +85,8 @@ class Kept:
         with self._writing() as found:
             insert = "INSERT INTO surest_champions VALUES (?, ?, NULL) ON CONFLICT DO NOTHING"
             found.execute(insert, name, now)
-            there = json.loads(found.value("SELECT settings FROM surest_champions WHERE name = ?", name))
+            (text,) = found.row("SELECT settings FROM surest_champions WHERE name = ?", name)
+            there = json.loads(text)
             other = [what for what, value in json.loads(now).items() if there.get(what) != value]
         if other:
             raise UsageError(
@@ -103,7 +105,7 @@ class Kept:
 
     def champion(self) -> tuple[str, Any] | None:
         with self._writing() as found:
-            text = found.value("SELECT champion FROM surest_champions WHERE name = ?", self._name)
+            (text,) = found.row(CHAMPION, self._name)
         return None if text is None else (self.key(json.loads(text)), json.loads(text))
 
     def scores(self, key: str) -> dict[int, float]:
@@ -125,7 +127,7 @@ class Kept:
 
     def crown(self, before: str | None, key: str, candidate: Any) -> bool:
         with self._writing() as found:
-            text = found.value("SELECT champion FROM surest_champions WHERE name = ?", self._name)
+            (text,) = found.row(CHAMPION, self._name)
             if before != (None if text is None else self.key(json.loads(text))):
                 return False
             query = "UPDATE surest_champions SET champion = ? WHERE name = ?"

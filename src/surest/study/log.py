@@ -316,10 +316,9 @@ def free_places(log: Log, study: int, number: int, most: int) -> list[StoredTick
     return [StoredTicket(*pair) for pair in enumerate(chosen.tolist(), number)]
 
 
-def times_told(log: Log, study: int, most: int) -> list[float]:
+def times_told(log: Log, study: int, facts: Facts, most: int) -> list[float]:
     """When the rewards of about the last so many tickets came."""
-    facts = log.study_facts(study)
-    first = 0 if facts is None else facts.tickets - most - min(facts.open, MOST_OUT)
+    first = facts.tickets - most - min(facts.open, MOST_OUT)
     return [ticket.told for ticket in log.read_tickets(study, max(first, 0)) if ticket.told is not None]
 
 

@@ -10,8 +10,7 @@ from surest.result.data import EvaluationEvent, Result
 from surest.result.words import health_line as health_line
 from surest.search.cells import further
 from surest.search.watching import history as history_hook
-from surest.study.log import NO_FAILURES, Log, times_told
-from surest.study.settings import check_there
+from surest.study.log import NO_FAILURES, Facts, Log, times_told
 
 if TYPE_CHECKING:
     from surest.study.following import Look
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     """The result of a study as it stands. `history` and `record` need a replay of its log."""
     looks = history_hook()
-    with study.reading(check=False) as (log, follower):
+    with study.at_one_moment(check=False) as (log, follower, _):
         again = looks if history else None
         session = follower.catch_up(log, anew=history or record, record=record, on_request=again)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
@@ -120,22 +119,20 @@ def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "
     return replace(found, health=health_of(log, study, labels), evaluations=0 if facts is None else facts.told)
 
 
-def progress_of(log: Log, study: int, name: str, look: "Look", labels: Sequence[str]) -> Progress:
+def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progress:
     """How a study stands, and what is out."""
-    facts = log.study_facts(study)
-    assert facts is not None
     unneeded = look.finished and look.result.problem.items is None  # of fresh pulls still out, nobody needs the rewards
     return Progress(
-        name=name,
+        name=study.name,
         finished=look.finished,
         result=replace(look.result, evaluations=facts.told),
         told=facts.told,
         out=0 if unneeded else facts.open - facts.expired,
         waiting=0 if unneeded else facts.expired,
         request_left=look.left,
-        per_second=_speed(times_told(log, study, RECENT)),
+        per_second=_speed(times_told(log, study.id, facts, RECENT)),
         in_play=look.in_play,
-        health=health_of(log, study, labels),
+        health=health_of(log, study.id, study.labels),
     )
 
 
@@ -155,7 +152,7 @@ class Addition(NamedTuple):
 def additions_of(study: "Study") -> list[Addition]:
     """The arms of the beginning, and those of each addition, in order."""
     with study.store.reading() as log:
-        check_there(study, log)
+        study.facts(log)
         arms = log.read_arms(study.id)
         firsts = [request.first for request in log.read_requests(study.id)]
     moments = sorted({arm.added_at for arm in arms})

@@ -21,7 +21,7 @@ from surest.errors import StorageError, TicketError, UnknownStudyError, UsageErr
 from surest.search.tickets import Ticket
 from surest.study.connection import Connection, T, Unanswered, study_path
 from surest.study.log import MEMORY, Count, Item, Log, plain_text
-from surest.study.settings import check_agrees, checked_ask, checked_labels, checked_settings, storable
+from surest.study.settings import check_opened, checked_ask, checked_labels, checked_settings, storable
 from surest.study.study import Study
 from surest.study.telling import Failure, Tell
 from surest.study.workers import own_name
@@ -129,13 +129,11 @@ class RemoteStudy(Study):
         facts = connection.read(connection.get(study_path(name)), Facts)
         self.name, self.id, self._connection = name, 1, connection
         self.store = RemoteStore(connection, name, named)
-        self.settings = checked_settings(facts.settings, named)
-        self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
         self.labels = tuple(facts.arms)
         self.items = tuple(self._read_items()) if facts.items else ()
         self._ended, self._empty_at = False, -1.0
         self._seen: tuple[float, Running[Answer]] | None = None
-        self._begin_here()
+        self._begin(checked_settings(facts.settings, named))
 
     def _begin_here(self) -> None:
         """What belongs to one process: locks, and the tickets that it holds."""
@@ -297,9 +295,7 @@ def open_remote(
         if labels is None:
             raise UnknownStudyError(f"{unknown}; give its arms to make it") from None
         return _made(connection, name, labels, listed, given)
-    if not load_if_exists:
-        raise UsageError(f"there is already a study {name!r} in {connection.shown}; open it with load_if_exists=True")
-    check_agrees(found, given, labels, listed)
+    check_opened(found, given, labels, listed, load_if_exists)
     return found
 
 
@@ -315,7 +311,7 @@ def _made(
     except UsageError:  # somebody else may have made it meanwhile, or our own first try did
         with suppress(UnknownStudyError):
             found = RemoteStudy(connection, name)
-            check_agrees(found, given, labels, listed)
+            check_opened(found, given, labels, listed)
             return found
         raise
     return RemoteStudy(connection, name)

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from surest.core.problem import DEFAULTS, Problem, checked, labels_of, plain
-from surest.errors import TicketError, UnknownStudyError, UsageError
+from surest.errors import TicketError, UsageError
 from surest.search.tickets import RETRIES
-from surest.study.log import MOST_ARMS, Facts, Item, Log, Store, StoredTicket
+from surest.study.log import MOST_ARMS, Item, Log, Store, StoredTicket
 from surest.study.workers import own_name
 
 if TYPE_CHECKING:
@@ -251,27 +251,21 @@ def short(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def unknown_study(store: Store, name: str, log: Log | None = None) -> str:
+def unknown_study(store: Store, name: str, log: Log) -> str:
     """What to say of an unknown study."""
-    if log is None:
-        with store.reading() as log:
-            return unknown_study(store, name, log)
     there = log.study_names()
     return f"there is no study {name!r} in {store.shown} ({f'there are {some(there)}' if there else 'it holds none'})"
 
 
-def check_there(study: "Study", log: Log, *, lock: bool = False) -> Facts:
-    """The study now. One that was deleted meanwhile is refused, even if there is another one of its name by now."""
-    facts = log.study_facts(study.id, lock=lock)
-    if facts is None:
-        raise UnknownStudyError(unknown_study(study.store, study.name, log) + " any more")
-    return facts
-
-
-def check_agrees(
-    study: "Study", given: dict[str, Any], labels: tuple[str, ...] | None, listed: tuple[Item, ...]
-) -> None:
-    """Refuse what is said otherwise than when the study was made."""
+def check_opened(
+    study: "Study", given: dict[str, Any], labels: tuple[str, ...] | None, listed: tuple[Item, ...],
+    load_if_exists: bool = True,
+) -> None:  # fmt: skip
+    """Refuse to open a study that was to be made, and what is said otherwise than when it was."""
+    if not load_if_exists:
+        raise UsageError(
+            f"there is already a study {study.name!r} in {study.store.shown}; open it with load_if_exists=True"
+        )
     differ = differences(given, study.settings)
     if labels is not None and labels != study.labels[: len(labels)]:
         differ += f"{', ' if differ else ''}arms {some(study.labels)}, not {some(labels)}"

@@ -171,14 +171,6 @@ class SQLite:
             raise
         return connection
 
-    def define(self, text: str) -> str:
-        """A statement that makes or changes a table, from SQLite's."""
-        return text
-
-    def broken(self, connection: sqlite3.Connection) -> bool:
-        """Whether a connection is of no more use."""
-        return False
-
     def look(self, shown: str, *, create: bool) -> None:
         """Say of a file what SQLite would not say: it makes a missing one, and takes a stump for a new one."""
         if self.path is None:
@@ -232,11 +224,9 @@ class PostgreSQL:
         return connection
 
     def define(self, text: str) -> str:
+        """A statement that makes or changes a table, from SQLite's."""
         text = re.sub("INTEGER NOT NULL PRIMARY KEY( AUTOINCREMENT)?", "SERIAL PRIMARY KEY", text)
         return re.sub(r"\s*WITHOUT ROWID", "", text.replace(" DOUBLE", " DOUBLE PRECISION").replace(" BLOB", " BYTEA"))
-
-    def broken(self, connection: Any) -> bool:
-        return bool(connection.closed) or bool(connection.broken)
 
 
 Driver = SQLite | PostgreSQL
@@ -286,36 +276,30 @@ TICKET = "id, arm, item, reward, lease, attempts, failures, worker, told, cost"
 
 
 class SqlLog:
-    """One transaction: statements on a cursor."""
+    """One transaction: statements on a connection."""
 
-    def __init__(self, cursor: Any, driver: Driver) -> None:
-        self.cursor, self.driver = cursor, driver
+    def __init__(self, connection: Any, driver: Driver) -> None:
+        self.connection, self.driver = connection, driver
 
     def execute(self, text: str, *values: object) -> Any:
-        """A statement; the cursor, from which its rows are read before the next one."""
-        self.cursor.execute(text.replace("?", self.driver.mark), values)
-        return self.cursor
+        """A statement; a cursor, from which its rows are read."""
+        return self.connection.execute(text.replace("?", self.driver.mark), values)
 
     def many(self, text: str, rows: Sequence[tuple[object, ...]]) -> None:
         """A statement for each of several rows."""
         if rows:
-            self.cursor.executemany(text.replace("?", self.driver.mark), rows)
+            self.connection.cursor().executemany(text.replace("?", self.driver.mark), rows)
 
     def row(self, text: str, *values: object) -> Any:
         """The first row; None if there is none."""
         return self.execute(text, *values).fetchone()
 
-    def value(self, text: str, *values: object) -> Any:
-        """The first value of the first row; None if there is none."""
-        row = self.row(text, *values)
-        return None if row is None else row[0]
-
     def version(self) -> str | None:
         """Which version the tables are of; None if there are none."""
         if self.row(self.driver.has_table, VERSION_TABLE) is None:
             return None
-        found: str | None = self.value(f"SELECT version_num FROM {VERSION_TABLE}")
-        return found
+        row = self.row(f"SELECT version_num FROM {VERSION_TABLE}")
+        return None if row is None else str(row[0])
 
     def study_names(self) -> list[str]:
         return sorted(row[0] for row in self.execute("SELECT name FROM surest_studies"))
@@ -335,24 +319,24 @@ class SqlLog:
         )
         if self.execute(insert, name, settings, seal(name, settings)).rowcount != 1:
             return None
-        study = int(self.value("SELECT id FROM surest_studies WHERE name = ?", name))
+        (study,) = self.row("SELECT id FROM surest_studies WHERE name = ?", name)
         self.add_arms(study, labels, 0, 0)
         rows = [(study, n, i.key, i.payload, seal(n, i.key, i.payload)) for n, i in enumerate(items)]
         self.many("INSERT INTO surest_items (study, item, key, payload, seal) VALUES (?, ?, ?, ?, ?)", rows)
-        return study
+        return int(study)
 
     def delete_study(self, name: str) -> bool:
-        study = self.value(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
-        if study is None:
+        row = self.row(f"SELECT id FROM surest_studies WHERE name = ?{self.driver.for_update}", name)
+        if row is None:
             return False
         for table in ("arms", "items", "requests", "packs", "snapshots", "tickets", "events"):
-            self.execute(f"DELETE FROM surest_{table} WHERE study = ?", study)
-        return bool(self.execute("DELETE FROM surest_studies WHERE id = ?", study).rowcount)
+            self.execute(f"DELETE FROM surest_{table} WHERE study = ?", *row)
+        return bool(self.execute("DELETE FROM surest_studies WHERE id = ?", *row).rowcount)
 
     def study_facts(self, study: int, *, lock: bool = False) -> Facts | None:
         """The study now, in one statement. A lock comes first (SQLite has locked the whole file already)."""
         if lock and not self.driver.is_sqlite:
-            self.value(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study)
+            self.execute(f"SELECT id FROM surest_studies WHERE id = ?{self.driver.for_update}", study)
         opened = f"FROM surest_tickets{self.driver.by_open} WHERE study = s.id AND reward IS NULL"
         query = (
             f"SELECT {self.driver.now}, s.paused, "
@@ -564,27 +548,28 @@ class SqlStore:
         weakref.finalize(self, _close_all, self._idle, self._pid)
 
     def reading(self) -> AbstractContextManager[SqlLog]:
-        return self._transaction(reading=True)
+        return self._transaction(self.driver.begin_reading)
 
     def writing(self) -> AbstractContextManager[SqlLog]:
         """A transaction that writes, acknowledged once it is on disk. On SQLite there is one at a time."""
-        return self._transaction(reading=False)
+        return self._transaction(self.driver.begin_writing)
 
     @contextmanager
-    def _transaction(self, *, reading: bool) -> Iterator[SqlLog]:
+    def _transaction(self, begin: str) -> Iterator[SqlLog]:
         """A transaction; what a failure of the database means is said in words."""
         try:
             with self.driver.turn:
-                connection, cursor = self._begun(reading=reading)
+                connection = self._begun(begin)
                 try:
-                    yield SqlLog(cursor, self.driver)
-                    cursor.execute("COMMIT")
+                    yield SqlLog(connection, self.driver)
+                    connection.execute("COMMIT")
                 except BaseException:
                     with suppress(*self.driver.errors):
-                        cursor.execute("ROLLBACK")
-                    self._let_go(connection, cursor, keep=not self.driver.broken(connection))
+                        connection.execute("ROLLBACK")
                     raise
-                self._let_go(connection, cursor, keep=True)
+                finally:
+                    if self._pid == os.getpid():
+                        self._idle.append(connection)
         except ImportError as error:
             raise UsageError(
                 f"{self.shown} needs a driver that is not installed ({error}); pip install 'surest[postgresql]'"
@@ -596,43 +581,28 @@ class SqlStore:
                 raise self._damaged(f"text in it cannot be read ({error})") from None
             raise self._explained(error) from None  # its traceback may hold what must not be shown
 
-    def _begun(self, *, reading: bool) -> tuple[Any, Any]:
+    def _begun(self, begin: str) -> Any:
         """A connection in a new transaction: one that lies idle, if it still works, or else a new one."""
-        while True:
-            idle = self._take()
-            connection = self.driver.connect() if idle is None else idle
-            cursor = connection.cursor()
-            try:
-                cursor.execute(self.driver.begin_reading if reading else self.driver.begin_writing)
-            except BaseException as error:
-                connection.close()
-                if idle is not None and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
-                    continue  # the server was started again, or let go of it
-                raise
-            return connection, cursor
-
-    def _take(self) -> Any:
         if self._pid != os.getpid():  # in a child: the connections are its parent's
             _FOREIGN.extend(self._idle)
             self._begin_here()
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
-
-    def _let_go(self, connection: Any, cursor: Any, *, keep: bool) -> None:
-        with suppress(*self.driver.errors):
-            cursor.close()
-        if keep and self._pid == os.getpid():
-            self._idle.append(connection)
-        elif not keep:
-            with suppress(*self.driver.errors):
+        while True:
+            try:
+                connection, used = self._idle.pop(), True
+            except IndexError:
+                connection, used = self.driver.connect(), False
+            try:
+                connection.execute(begin)
+            except BaseException as error:
                 connection.close()
+                if used and isinstance(error, self.driver.errors) and not self.driver.is_sqlite:
+                    continue  # the server was started again, or let go of it
+                raise
+            return connection
 
     def close(self) -> None:
-        while not self._in_memory and (connection := self._take()) is not None:
-            with suppress(*self.driver.errors):
-                connection.close()
+        if not self._in_memory:
+            _close_all(self._idle, self._pid)
 
     def _damaged(self, what: str) -> StorageError:
         return StorageError(f"{self.shown} is damaged: {what}. Restore a backup")
@@ -651,15 +621,15 @@ class SqlStore:
         """Make the tables, or bring them up to date, whoever else does so at the same moment."""
         if isinstance(self.driver, SQLite):
             self.driver.look(self.shown, create=create)
-        with self._transaction(reading=True) as log:
+        with self.reading() as log:
             version = log.version()
         if version is None and not create:
             raise UsageError(f"{self.shown} holds no studies; 'surest study create' or open_study(…, arms=…) makes one")
         if version == VERSION:
             return
-        with self._transaction(reading=False) as log:
+        with self.writing() as log:
             if not self.driver.is_sqlite:  # whose writing transactions lock all of it
-                log.value("SELECT pg_advisory_xact_lock(?)", TABLES_LOCK)
+                log.execute("SELECT pg_advisory_xact_lock(?)", TABLES_LOCK)
             version = log.version()
             statements = statements_from(version)
             if statements is None:
@@ -667,7 +637,7 @@ class SqlStore:
                     f"{self.shown} was written by a newer surest (its tables are version {version}); upgrade surest"
                 )
             for statement in statements:
-                log.execute(self.driver.define(statement))
+                log.execute(self.driver.define(statement) if isinstance(self.driver, PostgreSQL) else statement)
 
     def check(self, log: Log) -> None:
         """Look for damage, before all of the log is read."""
@@ -684,6 +654,6 @@ class SqlStore:
 
 def _close_all(connections: "deque[Any]", owner: int) -> None:
     """Close connections, if they are ours."""
-    for connection in connections if os.getpid() == owner else ():
-        with suppress(Exception):
-            connection.close()
+    while connections and os.getpid() == owner:
+        with suppress(Exception):  # another thread may be faster
+            connections.pop().close()

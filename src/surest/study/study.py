@@ -14,13 +14,12 @@ import msgspec
 from surest.core.duels import with_pairs
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
-from surest.core.scale import Scale
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.log import Facts, Item, Log, Store, is_service, store_of
 from surest.study.settings import (
-    check_agrees,
-    check_there,
+    Settings,
+    check_opened,
     checked_ask,
     checked_items,
     checked_labels,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:  # what only some calls need is imported there: commands of th
     from surest.result.data import Result
     from surest.search.session import Session
     from surest.search.watching import Looks
-    from surest.study.following import Follower, Look
+    from surest.study.following import Follower
     from surest.study.outcome import Health, Progress
 
 SOUND_SECONDS = 10.0  # for which a study that was looked at for damage is not looked at again
@@ -111,23 +110,21 @@ def open_study(
     named = given.get("algorithm")
     store = store_of(storage)
     store.prepare(create=arms is not None)
-    with store.reading() as log:
-        there = log.find_study(name) is not None
-    if not there:
+    try:
+        study = Study(store, name, named)
+    except UnknownStudyError as unknown:
         if labels is None:
-            raise UnknownStudyError(unknown_study(store, name) + "; give its arms to make it")
+            raise UnknownStudyError(f"{unknown}; give its arms to make it") from None
         import secrets
 
         asked = checked_settings({"seed": secrets.randbits(32), "algorithm": default_algorithm(given), **given}, named)
         asked.session(list(labels))  # refuses what the algorithm cannot do, before anything is stored
         with store.writing() as log:
             made = log.add_study(name, asked.text(), labels, listed)
+        study = Study(store, name, named)
         if made is not None:
-            return Study(store, name, named)
-    if not load_if_exists:
-        raise UsageError(f"there is already a study {name!r} in {store.shown}; open it with load_if_exists=True")
-    study = Study(store, name, named)
-    check_agrees(study, given, labels, listed)
+            return study
+    check_opened(study, given, labels, listed, load_if_exists)
     return study
 
 
@@ -140,17 +137,20 @@ class Study:
         self.name, self.store = name, store
         with store.reading() as log:
             row = log.find_study(name)
-            if row is not None:
-                self.labels, self.items = _labels(log, row.id), tuple(log.read_items(row.id))
-        if row is None:
-            raise UnknownStudyError(unknown_study(store, name))
+            if row is None:
+                raise UnknownStudyError(unknown_study(store, name, log))
+            self.labels = tuple(arm.label for arm in log.read_arms(row.id))
+            self.items = tuple(log.read_items(row.id))
         self.id = row.id
         try:
             stored = msgspec.json.decode(row.settings)
         except msgspec.DecodeError:
             raise StorageError(f"the database is damaged: the settings of study {name!r} cannot be read") from None
-        self.settings = checked_settings(stored, named)
-        self.lease_seconds, self.seed = self.settings.handling.lease_seconds, self.settings.problem.seed
+        self._begin(checked_settings(stored, named))
+
+    def _begin(self, settings: Settings) -> None:
+        self.settings, self.scale, self.seed = settings, settings.problem.scale, settings.problem.seed
+        self.lease_seconds, self.on_failure = settings.handling.lease_seconds, settings.handling.on_failure
         self._begin_here()
 
     def _begin_here(self) -> None:
@@ -160,9 +160,25 @@ class Study:
         self._follower: Follower | None = None
         self._sound_until = -inf
 
+    def facts(self, log: Log, *, lock: bool = False) -> Facts:
+        """The study now, with the arms that others added. One that was deleted meanwhile is refused, even if there is another
+        one of its name by now."""
+        facts = log.study_facts(self.id, lock=lock)
+        if facts is None:
+            raise UnknownStudyError(unknown_study(self.store, self.name, log) + " any more")
+        if facts.arms != len(self.labels):
+            self.labels = tuple(arm.label for arm in log.read_arms(self.id))
+        return facts
+
     @contextmanager
-    def _alone(self) -> Iterator["Follower"]:
-        """The session to ourselves, among the threads of this process."""
+    def at_one_moment(
+        self, *, write: bool = False, check: bool | None = None
+    ) -> Iterator[tuple[Log, "Follower", Facts]]:
+        """The study to ourselves, among the threads of this process, and the session that follows its log.
+
+        Where it is written, one process at a time decides what is handed out. With `check` the store looks for damage; with
+        False, unless it did so a moment ago: a session in step with the log does not read all of it.
+        """
         if self._pid != os.getpid():  # a child: a thread of its parent may hold the lock, and does so for ever here
             self._begin_here()
         with self._lock:
@@ -170,17 +186,18 @@ class Study:
                 from surest.study.following import Follower
 
                 self._follower = Follower(self.store, self.id, self.settings, len(self.items))
-            yield self._follower
-
-    @property
-    def scale(self) -> Scale:
-        """What rewards are measured on."""
-        return self.settings.problem.scale
-
-    @property
-    def on_failure(self) -> float | None:
-        """The reward recorded after the last retry, if any."""
-        return self.settings.handling.on_failure
+            follower = self._follower
+            try:
+                with self.store.writing() if write else self.store.reading() as log:
+                    facts, began = self.facts(log, lock=write), time.monotonic()
+                    if check or (check is False and began >= self._sound_until):
+                        self.store.check(log)
+                        self._sound_until = began + max(SOUND_SECONDS, 100 * (time.monotonic() - began))
+                    yield log, follower, facts
+            except BaseException:
+                if write:
+                    follower.forget()  # it may be ahead of what was not written after all
+                raise
 
     def on_item(self, item: int | None) -> str:
         """What a message says of an item."""
@@ -193,12 +210,14 @@ class Study:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to ask: decided, or budget spent."""
-        return self.in_step().finished
+        with self.at_one_moment() as (log, follower, _):
+            return follower.catch_up(log).finished
 
     @property
     def running(self) -> "Running[Answer]":
-        """The procedure as the log has moved it."""
-        return self.in_step().running
+        """The procedure as the log has moved it. Nobody but the study may change it."""
+        with self.at_one_moment() as (log, follower, _):
+            return follower.catch_up(log).running
 
     def ask(self, k: int = 1, worker: str | None = None) -> list[Ticket]:
         """Up to k tickets, leased to this worker: first those that failed or whose lease has run out, then fresh ones.
@@ -295,22 +314,23 @@ class Study:
 
         Refused by algorithms whose guarantee would not hold.
         """
-        with self.writing() as (log, follower, _):
-            there = _labels(log, self.id)
-            trial = labels_of((*there, *checked_labels(labels)))[len(there) :]
+        with self.at_one_moment(write=True) as (log, follower, _):
+            there = self.labels
+            grown = labels_of((*there, *checked_labels(labels)))
+            trial = grown[len(there) :]
             log.add_arms(self.id, trial, len(there), follower.grow(log, trial))
-            self.labels = _labels(log, self.id)
+        self.labels = grown
 
     @property
     def paused(self) -> bool:
         """Whether `ask` hands out nothing, until `resume` is called."""
         with self.store.reading() as log:  # no session: an algorithm that may not run here can be paused
-            return check_there(self, log).paused
+            return self.facts(log).paused
 
     def pause(self, paused: bool = True) -> None:
         """Hand out no more tickets, in any process, until `resume` is called. What is out may be told."""
         with self.store.writing() as log:
-            check_there(self, log, lock=True)
+            self.facts(log, lock=True)
             log.set_paused(self.id, paused)
 
     def resume(self) -> None:
@@ -321,15 +341,15 @@ class Study:
         """How the study stands: who leads, how sure, how much is out, how much longer it may take."""
         from surest.study.outcome import progress_of
 
-        with self.at_one_moment() as (log, look):
-            return progress_of(log, self.id, self.name, look, self.labels)
+        with self.at_one_moment(check=False) as (log, follower, facts):
+            return progress_of(self, log, follower.look(log), facts)
 
     def health(self) -> "Health":
         """Failed, retried and expired evaluations by arm, where there were any."""
         from surest.study.outcome import health_of
 
         with self.store.reading() as log:
-            self.see_arms(log)
+            self.facts(log)
             return health_of(log, self.id, self.labels)
 
     def result(self, *, history: bool = False, record: bool = False) -> "Result":
@@ -347,19 +367,10 @@ class Study:
 
     def session(self, *, record: bool = False, on_request: "Looks | None" = None) -> "Session":
         """The log, replayed into a fresh session, every row of it checked on the way: what `record` keeps can be looked at."""
-        with self.reading() as (log, follower):
+        with self.at_one_moment() as (log, follower, _):
             session = follower.catch_up(log, anew=True, record=record, on_request=on_request)
             follower.forget()  # it is the caller's, who may tell it what the log does not say
             return session
-
-    @contextmanager
-    def at_one_moment(self, *, check: bool = False) -> Iterator[tuple[Log, "Look"]]:
-        """The log and how it stands, as long as nobody of this process does anything else with the study.
-
-        The first time, then every ten seconds at most, and with `check` each time, the store looks for damage.
-        """
-        with self.reading(check=check) as (log, follower):
-            yield log, follower.look(log)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {len(self.labels):,} arms, in {self.store.shown})"
@@ -370,48 +381,6 @@ class Study:
     def close(self) -> None:
         """Close the connections to the database. They are opened again when they are needed."""
         self.store.close()
-
-    def _check_sound(self, log: Log, *, again: bool = False) -> None:
-        """Let the store look for damage, now and then: a session in step with the log does not read all of it."""
-        began = time.monotonic()
-        if again or began >= self._sound_until:
-            self.store.check(log)
-            taken = time.monotonic() - began
-            self._sound_until = began + max(SOUND_SECONDS, 100 * taken)
-
-    def see_arms(self, log: Log) -> None:
-        """Take note of arms that others added."""
-        if check_there(self, log).arms != len(self.labels):
-            self.labels = _labels(log, self.id)
-
-    @contextmanager
-    def writing(self) -> Iterator[tuple[Log, "Follower", Facts]]:
-        """The study to ourselves, as it is now: one process at a time decides what is handed out."""
-        with self._alone() as follower:
-            try:
-                with self.store.writing() as log:
-                    yield log, follower, check_there(self, log, lock=True)
-            except BaseException:
-                follower.forget()  # it may be ahead of what was not written after all
-                raise
-
-    @contextmanager
-    def reading(self, *, check: bool | None = None) -> Iterator[tuple[Log, "Follower"]]:
-        """The study at one moment. With `check` the store looks for damage; with False, unless it did so a moment ago."""
-        with self._alone() as follower, self.store.reading() as log:
-            self.see_arms(log)
-            if check is not None:
-                self._check_sound(log, again=check)
-            yield log, follower
-
-    def in_step(self) -> "Session":
-        """The session that the log comes to. Nobody but the study may change it."""
-        with self.reading() as (log, follower):
-            return follower.catch_up(log)
-
-
-def _labels(log: Log, study: int) -> tuple[str, ...]:
-    return tuple(arm.label for arm in log.read_arms(study))
 
 
 def list_studies(storage: str | Store) -> list[Study]:

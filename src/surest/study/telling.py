@@ -4,7 +4,7 @@ A call that is refused changes nothing, and the others go on. What fails, as a l
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,7 @@ from surest.core.costs import parted
 from surest.errors import TicketError, UsageError
 from surest.search.tickets import Ticket
 from surest.study.log import NO_FAILURES, Event, Facts, Log, StoredTicket
-from surest.study.settings import check_holder, check_there, checked_number, never, storable
+from surest.study.settings import check_holder, checked_number, never, storable
 from surest.study.workers import gone, own_name
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
     if not any(isinstance(call, Ask) for call in calls) and study.settings.problem.spread is None:
         with study.store.writing() as log:
             return _write(study, log, calls)
-    with study.writing() as (log, follower, facts):
+    with study.at_one_moment(write=True) as (log, follower, facts):
         outcomes = _write(study, log, calls, follower)
         found = _hand_out(study, log, follower, facts, [call for call in calls if isinstance(call, Ask)])
     handed = iter(found)
@@ -92,7 +92,7 @@ def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower 
     numbers = sorted({n for n in named if type(n) is int and 0 <= n < 2**63})  # what is no number is refused below
     told = {ticket.number: ticket for ticket in log.read_tickets(study.id, among=numbers, hold=True)} if numbers else {}
     if len(told) < len(numbers):
-        check_there(study, log)
+        study.facts(log)  # if it is gone, that is to be said
     outcomes, fresh = list[Outcome](), dict[int, StoredTicket]()
     for call in calls:
         try:
@@ -157,7 +157,7 @@ def _write_failure(study: "Study", log: Log, failure: Failure) -> None:
     storable(failure.kind, "the kind of a failure")
     stated = None if failure.reward is None else _checked(study, found, failure.reward)
     check_holder(found, failure.worker, failure.reason)
-    failures, events, at = found.failures, list[Event](), check_there(study, log).now
+    failures, events, at = found.failures, list[Event](), study.facts(log).now
     if found.lease != 0:  # else it was said before
         events.append(Event(number, found.arm, failure.kind, str(failure.reason), found.worker, at))
         failures += failure.kind not in NO_FAILURES
@@ -177,8 +177,6 @@ def _hand_out(study: "Study", log: Log, follower: "Follower", facts: Facts, asks
     unheard = [[] if ask.held is None else _unheard(study, log, ask, facts.now, until) for ask in asks]
     wanting = [(ask.worker, ask.k) for ask, stored in zip(asks, unheard, strict=True) if not stored]
     fresh = follower.hand_out(log, wanting, facts.now, until) if wanting and not facts.paused else []
-    if any(ticket.arm >= len(study.labels) for ticket in chain(fresh, *unheard)):
-        study.see_arms(log)
     labels, left = study.labels, iter(fresh)
     found, ended = list[Handed](), None
     for ask, stored in zip(asks, unheard, strict=True):
@@ -210,7 +208,7 @@ def lease_held(study: "Study", numbers: Sequence[int], worker: str | None, *, re
         return []
     who = own_name() if worker is None else worker
     with study.store.writing() as log:
-        at = check_there(study, log).now
+        at = study.facts(log).now
         found = log.read_tickets(study.id, among=numbers, open_by=inf, hold=True) if numbers else []
         held = [ticket for ticket in found if ticket.worker == who and ticket.lease != 0]
         if not renew:

@@ -36,7 +36,7 @@ from surest.study.log import (
     triples_of,
 )
 from surest.study.outcome import as_logged
-from surest.study.settings import Settings, check_there, checked_items, checked_labels, checked_settings, storable
+from surest.study.settings import Settings, checked_items, checked_labels, checked_settings, storable
 from surest.study.sql import SqlStore
 from surest.study.study import Study
 
@@ -80,11 +80,11 @@ def export_text(study: Study) -> Iterator[bytes]:
 
     What is damaged or missing is a `StorageError`, perhaps after the last piece but one: keep nothing before the end.
     """
-    with study.at_one_moment(check=True) as (log, look):
-        parts = _all_but_tickets(study, log, look.result)
+    with study.at_one_moment(check=True) as (log, follower, facts):
+        parts = _all_but_tickets(study, log, follower.look(log).result)
         before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
-        comma, seen, handed = b"", list[tuple[Any, ...]](), check_there(study, log).tickets
+        comma, seen, handed = b"", list[tuple[Any, ...]](), facts.tickets
         for first in range(0, handed, PORTION):
             found = log.read_tickets(study.id, first, first + PORTION)
             portion = [

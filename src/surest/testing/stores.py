@@ -152,7 +152,7 @@ def rewards_are_kept_to_the_bit(make: Callable[[], Store]) -> None:
         found = [(t.arm, t.reward) for t in log.read_tickets(study, 1, 5)]
         assert found == [(1, values[1]), (0, values[2]), (1, values[3]), (0, None)], f"read_tickets gave {found}"
         assert len(log.read_tickets(study, 4, 99)) == 2, "read_tickets must stop at the last ticket"
-        assert len(times_told(log, study, 9)) == 5, "write_rewards must write when rewards came"
+        assert len(times_told(log, study, _facts(log, study), 9)) == 5, "write_rewards must write when rewards came"
     _gone(store, "told")
 
 

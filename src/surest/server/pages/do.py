@@ -19,7 +19,6 @@ from surest.server.limits import Rate
 from surest.server.pages import forms
 from surest.server.pages.render import page, path_of, root_of, study_page
 from surest.study.log import StoredTicket
-from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.study.telling import Failure, Tell
 
@@ -132,7 +131,7 @@ async def delete(request: Request) -> Response:
 
 def _told(study: Study) -> int:
     with study.store.reading() as log:
-        return check_there(study, log).told
+        return study.facts(log).told
 
 
 # A person as the evaluator
@@ -162,10 +161,9 @@ async def _evaluate(request: Request, problem: SurestError | None = None, waitin
 
 def _in_hand(study: Study, worker: str) -> tuple[StoredTicket | None, bool]:
     """The ticket that a worker has, and whether there is nothing left to ask."""
-    with study.at_one_moment() as (log, look):
-        now = check_there(study, log).now
-        held = [t for t in log.read_tickets(study.id, open_by=inf) if t.worker == worker and t.lease > now]
-    return (held[0] if held else None), look.finished
+    with study.at_one_moment(check=False) as (log, follower, facts):
+        held = [t for t in log.read_tickets(study.id, open_by=inf) if t.worker == worker and t.lease > facts.now]
+        return (held[0] if held else None), follower.catch_up(log).finished
 
 
 def ticket_words(study: Study, ticket: StoredTicket) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from surest.report.report import report_of_study, to_json
 from surest.server.auth import Handler, needs
 from surest.server.names import quoted
 from surest.server.studies import Studies
-from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.study.transfer import spooled
 
@@ -93,7 +92,7 @@ def csv_of(study: Study) -> Iterator[str]:
     yield _csv([heads])
     with study.store.reading() as log:
         labels, items = study.labels, study.items
-        for first in range(0, check_there(study, log).tickets, PORTION):
+        for first in range(0, study.facts(log).tickets, PORTION):
             told = [t for t in log.read_tickets(study.id, first, first + PORTION) if t.reward is not None]
             yield _csv(
                 [

@@ -19,7 +19,6 @@ from surest.server.pages.render import clipped
 from surest.study.following import later_arms
 from surest.study.log import Event, StoredTicket, times_told
 from surest.study.outcome import Progress, last_failures_of, progress_of
-from surest.study.settings import check_there
 from surest.study.study import Study
 from surest.text import at_most, percent
 
@@ -165,11 +164,11 @@ def look(study: Study, curves: Curves) -> Seen:
     >>> look(study, Curves()).progress.told
     0
     """
-    with study.at_one_moment() as (log, seen):
-        progress = progress_of(log, study.id, study.name, seen, study.labels)
-        facts, out = check_there(study, log), log.read_tickets(study.id, open_by=math.inf)
+    with study.at_one_moment(check=False) as (log, follower, facts):
+        progress = progress_of(study, log, follower.look(log), facts)
+        out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
-        idle, said = is_idle(log, study.id, facts.now), last_failures_of(log, study.id, study.labels)
+        idle, said = is_idle(log, study.id, facts), last_failures_of(log, study.id, study.labels)
     point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
     history = curves.seen(study, progress.told, point)
     result = replace(named(progress.result, study), history=history, health=progress.health)
@@ -201,9 +200,9 @@ def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> li
 
 def line_of(study: Study) -> StudyLine:
     """A study in the list of all."""
-    with study.at_one_moment() as (log, seen):
-        progress = progress_of(log, study.id, study.name, seen, study.labels)
-        last, paused = max(times_told(log, study.id, 20), default=None), check_there(study, log).paused
+    with study.at_one_moment(check=False) as (log, follower, facts):
+        progress = progress_of(study, log, follower.look(log), facts)
+        last, paused = max(times_told(log, study.id, facts, 20), default=None), facts.paused
     result = named(progress.result, study)
     problem = result.problem
     level, share = level_of(result)
@@ -298,7 +297,7 @@ def cell_table(result: Result, *, page: int | None = None) -> CellTable | None:
 def log_page(study: Study, page: int) -> tuple[list[StoredTicket], int]:
     """A page of the log, the newest tickets first, and how many pages there are."""
     with study.store.reading() as log:
-        total = check_there(study, log).tickets
+        total = study.facts(log).tickets
         end = max(total - (page - 1) * PAGE, 0)
         rows = log.read_tickets(study.id, max(end - PAGE, 0), end)
     return rows[::-1], pages_for(total)
@@ -307,7 +306,7 @@ def log_page(study: Study, page: int) -> tuple[list[StoredTicket], int]:
 def event_page(study: Study, page: int) -> tuple[list[Event], int]:
     """A page of what happened to tickets, the newest first, and how many pages there are."""
     with study.store.reading() as log:
-        check_there(study, log)
+        study.facts(log)
         total = sum(one.times for one in log.count_events(study.id))
         end = max(total - (page - 1) * PAGE, 0)
         events = log.read_events(study.id, max(end - PAGE, 0), end)
