@@ -77,9 +77,9 @@ def test_the_other_questions() -> None:
 
 
 def test_what_are_no_totals() -> None:
-    with pytest.raises(SourceError, match="row 1 of the DataFrame: trials 'x'"):
+    with pytest.raises(SourceError, match="the DataFrame, row 1: trials 'x' is not a number"):
         identify(pd.DataFrame({"arm": ["a", "b"], "successes": [1, 1], "trials": [2, "x"]}))
-    with pytest.raises(SourceError, match="several rows for arm 'a'"):
+    with pytest.raises(SourceError, match="the DataFrame, row 1: arm 'a' has a row already, in row 0"):
         identify(pd.DataFrame({"arm": ["a", "a"], "successes": [1, 1], "trials": [2, 2]}))
     with pytest.raises(SourceError, match="3 successes of 2 trials"):
         totals_of({"a": (3, 2)})

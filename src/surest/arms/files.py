@@ -9,14 +9,15 @@ import io
 import json
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError
@@ -36,13 +37,14 @@ Columns = Mapping[str, str]
 class Batch:
     """Some consecutive rows of a file."""
 
-    path: Path
-    columns: Mapping[str, Sequence[str]]
+    path: Path | str
+    columns: Mapping[str, Sequence[Any]]
     """The wanted columns by our names for them: the same number of texts each."""
-    above: int
+    above: int = 0
     """Lines of the file before the first row."""
-    records: list[list[str]]
+    records: Sequence[Sequence[str]] = ()
     """The records with blank lines among them."""
+    unit: ClassVar[str] = "line"
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -52,9 +54,20 @@ class Batch:
         ends = accumulate((1 + sum(map(_line_breaks, record)) for record in self.records), initial=self.above)
         return [end for end, record in zip(islice(ends, 1, None), self.records, strict=True) if record]
 
+    def place(self, row: int) -> str:
+        """The place of a row in its file, for messages."""
+        return f"{self.unit} {self.lines()[row]}"
+
     def where(self, row: int) -> str:
-        """The place of a row, for messages."""
-        return f"{self.path}, line {self.lines()[row]}"
+        """The same with the name of the file."""
+        return f"{self.path}, {self.place(row)}"
+
+    def labels(self, name: str) -> list[Any]:
+        """A column of names; one that is missing is refused."""
+        found = [text.strip() for text in self.columns[name]]
+        if "" in found:
+            raise SourceError(f"{self.where(found.index(''))}: the {name} has no name")
+        return found
 
     def numbers(self, name: str) -> FloatArray:
         """A column as numbers."""
@@ -66,6 +79,83 @@ class Batch:
             hint = "; right and wrong are 1 and 0" if name == "value" else ""
             raise SourceError(f"{self.where(row)}: {name} {column[row]!r} is not a number{hint}") from None
         return np.array(found)
+
+    def counts(self, name: str) -> FloatArray:
+        """A column as whole numbers."""
+        found = self.numbers(name)
+        with np.errstate(invalid="ignore"):
+            whole = (found >= 0) & (found < 2**53) & (found == np.floor(found))
+        if not whole.all():
+            row = int(whole.argmin())
+            raise SourceError(
+                f"{self.where(row)}: {name} {self.columns[name][row]!r} is not a whole number from 0 to 2^53"
+            )
+        return found
+
+    def values(self, name: str = "value") -> FloatArray:
+        """A column as finite numbers; NaN for those left empty."""
+        texts = self.columns[name]
+        if "" not in texts and not any(map(str.isspace, texts)):
+            return self._finite(name, self.numbers(name), False)
+        gaps = [not text.strip() for text in texts]
+        filled = ["nan" if gap else text for text, gap in zip(texts, gaps, strict=True)]
+        return self._finite(name, replace(self, columns={name: filled}).numbers(name), gaps)
+
+    def _finite(self, name: str, values: FloatArray, gaps: npt.ArrayLike) -> FloatArray:
+        wrong = ~np.isfinite(values) & ~np.asarray(gaps)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise SourceError(
+                f"{self.where(row)}: {name} {self.columns[name][row]!r} is not a finite number; leave it empty where nothing "
+                "was evaluated"
+            )
+        return values
+
+
+class FrameBatch(Batch):
+    """All rows of a data frame, counted from 0. Labels keep their types, and a text is no number, whatever it says."""
+
+    unit = "row"
+
+    def lines(self) -> Sequence[int]:
+        """The number of each row."""
+        return range(len(self))
+
+    def labels(self, name: str) -> list[Any]:
+        """A column of names; one that is missing is refused."""
+        found = list(self.columns[name])
+        missing = next((row for row, label in enumerate(found) if label is None or label != label or label == ""), None)
+        if missing is not None:
+            raise SourceError(f"{self.where(missing)}: the {name} has no name")
+        return found
+
+    def numbers(self, name: str) -> FloatArray:
+        """A column as numbers; NaN for what is missing."""
+        return numbers_of(self.columns[name], lambda row: f"{self.where(row)}: {name}")
+
+    def values(self, name: str = "value") -> FloatArray:
+        """A column as finite numbers; NaN for what is missing."""
+        found = self.numbers(name)
+        return self._finite(name, found, np.isnan(found))
+
+
+def numbers_of(values: Any, where: Callable[[int], str]) -> FloatArray:
+    """Objects as numbers; NaN for None, NaN, and what pandas calls NA and NaT.
+
+    >>> numbers_of([True, None, 0.5], "place {}:".format)
+    array([1. , nan, 0.5])
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array.astype(float)
+    numbers = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if value is not None and type(value).__name__ not in ("NAType", "NaTType"):
+            try:
+                numbers[row] = "" if isinstance(value, str | bytes) else value  # a text is none
+            except (TypeError, ValueError):
+                raise SourceError(f"{where(row)} {value!r} is not a number") from None
+    return numbers
 
 
 def is_log(path: str | Path) -> bool:
@@ -85,6 +175,11 @@ def is_log(path: str | Path) -> bool:
     return start.startswith((b"PK", b"{"))
 
 
+def is_frame(data: Any) -> bool:
+    """Whether something is a data frame of pandas or polars."""
+    return hasattr(data, "columns") and hasattr(data, "dtypes")
+
+
 class CsvFile:
     """A CSV file with a header, gzipped or not, opened once: its columns are known before it is said which are read.
 
@@ -100,13 +195,14 @@ class CsvFile:
     """
 
     def __init__(self, path: Path, growing: bool = False) -> None:
-        self.path, self.growing = path, growing
+        self.path: Path | str = path
+        self.growing, self.header = growing, f"{path}, line 1"
         self.unfinished = False
         """Whether the last line had no end, once all is read."""
         self._file = _opened(path)
-        self._reader = csv.reader(lines_in(self._file, path, growing, self), strict=True)
+        self._reader = csv.reader(self._lines(), strict=True)
         try:
-            self.written = [name.strip() for name in next(filter(None, self._reader), [])]
+            self.written: list[Any] = [name.strip() for name in next(filter(None, self._reader), [])]
         except csv.Error as error:
             self._file.close()
             raise SourceError(f"{path}, line {self._reader.line_num}: {error}") from None
@@ -116,11 +212,18 @@ class CsvFile:
         self.names = [name.lower() for name in self.written]
         """The names of all columns, as they are compared; `written` has them as they are. None where a file is empty."""
 
-    def __enter__(self) -> "CsvFile":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def _lines(self) -> Iterator[str]:
+        self.unfinished = yield from lines_in(self._file, Path(self.path), self.growing)
+
+    def keys(self, count: int) -> Sequence[Any]:
+        """What rows are called that have no column of names."""
+        return range(count)
 
     def batches(
         self, needed: tuple[str, ...], optional: tuple[str, ...] = (), columns: Columns | None = None
@@ -128,23 +231,13 @@ class CsvFile:
         """The rows, once; a message about a bad one names its line.
 
         `needed` and `optional` are our names of the columns that must be there, and of those that may be; `columns` says what
-        the file calls them, where it calls them otherwise: ``{"arm": "model", "value": "score"}``.
+        the table calls them, where it calls them otherwise: ``{"arm": "model", "value": "score"}``.
         """
-        at, width = self._places(needed, optional, _checked_mapping(columns, needed + optional)), len(self.names)
-        reader, more = self._reader, bool(at)
-        while more:
-            above, records, error = reader.line_num, list[list[str]](), None
-            try:
-                records.extend(islice(reader, ROWS))
-            except csv.Error as found:  # the records before it come first: one of them may be wrong too
-                error = SourceError(f"{self.path}, line {reader.line_num}: {found}")
-            yield from self._batch(records, at, width, above)
-            if error is not None:
-                raise error from None
-            more = bool(records)
+        at = self._places(needed, optional, _checked_mapping(columns, needed + optional))
+        return self._read(at) if at else iter(())
 
     def _places(self, needed: tuple[str, ...], optional: tuple[str, ...], mapping: Columns) -> dict[str, int]:
-        """Our names of the columns that the file has, and where they are."""
+        """Our names of the columns that the table has, and where they are."""
         names = self.names
         if not names:
             if self.growing:
@@ -157,7 +250,7 @@ class CsvFile:
         if missing or twice is not None:
             problem = f"{twice!r} is there twice" if twice is not None else f"{missing[0]!r} is missing"
             wanted = _wanted(self.path, names, needed, optional)
-            raise SourceError(f"{self.path}, line 1: columns {', '.join(names)}; {problem}. {wanted}")
+            raise SourceError(f"{self.header}: columns {', '.join(names)}; {problem}. {wanted}")
         if not mapping:
             self._refuse_near_misses(needed, optional)
         return {ours[name]: place for place, name in enumerate(names) if name in ours}
@@ -170,10 +263,23 @@ class CsvFile:
                 ours = ", ".join(f"{column!r}: {column!r}" for column in needed)
                 options = " ".join(f"--{column}-column {column}" for column in needed)
                 raise SourceError(
-                    f"{self.path}, line 1: is column {name!r} meant to be {near[0]!r}? If it is, rename it, or give "
+                    f"{self.header}: is column {name!r} meant to be {near[0]!r}? If it is, rename it, or give "
                     f"columns={{{near[0]!r}: {name!r}}}. If not, name the columns that count, and it is ignored: "
                     f"columns={{{ours}}}, on the command line {options}"
                 )
+
+    def _read(self, at: dict[str, int]) -> Iterator[Batch]:
+        reader, width, more = self._reader, len(self.names), True
+        while more:
+            above, records, error = reader.line_num, list[list[str]](), None
+            try:
+                records.extend(islice(reader, ROWS))
+            except csv.Error as found:  # the records before it come first: one of them may be wrong too
+                error = SourceError(f"{self.path}, line {reader.line_num}: {found}")
+            yield from self._batch(records, at, width, above)
+            if error is not None:
+                raise error from None
+            more = bool(records)
 
     def _batch(self, records: list[list[str]], at: dict[str, int], width: int, above: int) -> Iterator[Batch]:
         rows = records if all(records) else [record for record in records if record]
@@ -189,7 +295,28 @@ class CsvFile:
             yield Batch(self.path, {name: columns[place] for name, place in at.items()}, above, records)
 
 
-def _wanted(path: Path, names: list[str], needed: tuple[str, ...], optional: tuple[str, ...]) -> str:
+class Frame(CsvFile):
+    """A data frame of pandas or polars, read as a file is."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.written = frame, list(frame.columns)
+        self.path = self.header = "the DataFrame"
+        self.growing = self.unfinished = False
+        lower = [str(name).strip().lower() for name in self.written]
+        self.names = lower if len(set(lower)) == len(set(self.written)) else list(map(str, self.written))
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def keys(self, count: int) -> Sequence[Any]:
+        """The index of pandas, else numbers."""
+        return list(getattr(self._frame, "index", range(count)))
+
+    def _read(self, at: dict[str, int]) -> Iterator[Batch]:
+        yield FrameBatch(self.path, {name: list(self._frame[self.written[place]]) for name, place in at.items()})
+
+
+def _wanted(path: Path | str, names: list[str], needed: tuple[str, ...], optional: tuple[str, ...]) -> str:
     """What a file lacks, and what else such a file may have been meant for."""
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
         return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
@@ -203,45 +330,36 @@ def _wanted(path: Path, names: list[str], needed: tuple[str, ...], optional: tup
             elsewhere += f". With a column for each arm and a row for each item: surest evaluate {path}"
     if needed == ("arm", "item", "value") and {"arm", "value"} <= set(names):
         elsewhere = ". Rewards without items are for surest identify"
+    if isinstance(path, str):
+        return f"Here a data frame needs {','.join(needed)}{may}; other names can be given as columns={{{told}}}"
     return (
         f"Here a file needs {','.join(needed)}{may}; other names can be given as columns={{{told}}}, "
         f"on the command line {' '.join(map(option, needed))}{elsewhere}"
     )
 
 
-def text_blocks(file: BinaryIO, path: Path, growing: bool = False, told: CsvFile | None = None) -> Iterator[str]:
-    """The text of a file in pieces that end where a line ends. `told` learns whether the last line has no end."""
-    encoding, line = "utf-8-sig", 1
-    for block in _whole_lines(file, path, growing, told):
+def lines_in(file: BinaryIO, path: Path, growing: bool = False) -> Generator[str, None, bool]:
+    """The lines of a file that is open, with their ends. Returns whether the last one has none; left out if `growing`."""
+    rest, line, encoding, more = b"", 1, "utf-8-sig", True
+    while more:
+        piece = _read(file, path)
+        whole, end, rest = (rest + piece).rpartition(b"\n")
+        block, more = whole + end, bool(piece)
+        if not more and not growing:
+            block += rest
         try:
-            yield block.decode(encoding)
+            yield from io.StringIO(block.decode(encoding), newline="")
         except UnicodeDecodeError as error:
             line += block[: error.start].count(b"\n")
             raise SourceError(f"{path}, line {line}: not UTF-8 text ({error.reason}); save the file as UTF-8") from None
-        encoding, line = "utf-8", line + block.count(b"\n")
-
-
-def _whole_lines(file: BinaryIO, path: Path, growing: bool, told: CsvFile | None) -> Iterator[bytes]:
-    rest, line = b"", 1
-    while piece := _read(file, path):
-        whole, end, rest = (rest + piece).rpartition(b"\n")
-        line += whole.count(b"\n") + len(end)
-        if end:
-            yield whole + end
+        line += block.count(b"\n")
+        encoding = "utf-8" if block else encoding
         if len(rest) > LONGEST_LINE:
             raise SourceError(
                 f"{path}, line {line}: more than {LONGEST_LINE:,} bytes, the most that a line may have. "
                 "Is it a table with one row per line?"
             )
-    if told is not None:
-        told.unfinished = bool(rest.strip())
-    if rest and not growing:
-        yield rest
-
-
-def lines_in(file: BinaryIO, path: Path, growing: bool = False, told: CsvFile | None = None) -> Iterator[str]:
-    """The lines of a file that is open, with their ends. `told` learns whether the last line has no end."""
-    return chain.from_iterable(io.StringIO(block, newline="") for block in text_blocks(file, path, growing, told))
+    return bool(rest.strip())
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, CsvFile, text_lines
+from surest.arms.files import Columns, CsvFile, Frame, is_frame, text_lines
 from surest.arms.order import check_order
 from surest.core.duels import TIES, VERSUS, pair_number
 from surest.core.protocol import FloatArray
-from surest.errors import SourceError, UsageError
+from surest.errors import SourceError
 
 PGN_SCORES = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 TAG = re.compile(r'\[(White|Black|Result)\s+"((?:[^"\\]|\\.)*)"\]\s*$')
@@ -73,37 +73,30 @@ def games_of(source: Any, columns: Columns | None = None, shuffle: int | None = 
         if path.suffix.lower() in (".json", ".jsonl"):
             duels, tests, notes = import_module("surest.integrations.eval_logs").selected(path)
             return _gathered(duels, tests, notes, shuffle=shuffle)
-        pgn = path.name.lower().removesuffix(".gz").endswith(".pgn")
-        return _pgn(path, shuffle) if pgn else _csv(path, columns, shuffle)
-    if hasattr(source, "columns"):
-        named = {name: (columns or {}).get(name, name) for name in ("first", "second", "score", "winner", "item")}
-        last = next((name for name in ("score", "winner") if named[name] in source.columns), "score")
-        missing = next((n for n in ("first", "second", last) if named[n] not in source.columns), None)
-        if missing is not None:
-            raise UsageError(
-                f"the data frame has no column {named[missing]!r}; it needs first, second, and score or winner"
-            )
-        rows = zip(*(source[named[name]].tolist() for name in ("first", "second", last)), strict=True)
-        items = source[named["item"]].tolist() if named["item"] in source.columns else ()
-        return _gathered(((f"row {i}", *row) for i, row in enumerate(rows)), items, shuffle=shuffle)
+        if path.name.lower().removesuffix(".gz").endswith(".pgn"):
+            return _pgn(path, shuffle)
+        with CsvFile(path) as file:
+            return _table(file, columns, shuffle)
+    if is_frame(source):
+        return _table(Frame(source), columns, shuffle)
     return _gathered(((f"duel {i}", *row) for i, row in enumerate(source)), shuffle=shuffle)
 
 
-def _csv(path: Path, columns: Columns | None, shuffle: int | None) -> Games:
-    items: list[str] = []
-    with CsvFile(path) as file:
-        calls = {name: (columns or {}).get(name, name).lower() for name in ("score", "winner")}
-        last = "winner" if calls["score"] not in file.names and calls["winner"] in file.names else "score"
-        known = {ours: theirs for ours, theirs in (columns or {}).items() if ours in ("first", "second", last, "item")}
+def _table(file: CsvFile, columns: Columns | None, shuffle: int | None) -> Games:
+    """Duels from a file that is open, or from a data frame."""
+    calls = {name: (columns or {}).get(name, name).lower() for name in ("score", "winner")}
+    last = "winner" if calls["score"] not in file.names and calls["winner"] in file.names else "score"
+    known = {ours: theirs for ours, theirs in (columns or {}).items() if ours in ("first", "second", last, "item")}
+    items: list[Any] = []
 
-        def rows() -> Iterator[tuple[str, Any, Any, Any]]:
-            for batch in file.batches(("first", "second", last), ("item",), known):
-                items.extend(batch.columns.get("item", ()))
-                three = (batch.columns[name] for name in ("first", "second", last))
-                for row, (a, b, s) in enumerate(zip(*three, strict=True)):
-                    yield batch.where(row), a.strip(), b.strip(), s
+    def rows() -> Iterator[tuple[str, Any, Any, Any]]:
+        for batch in file.batches(("first", "second", last), ("item",), known):
+            items.extend(batch.columns.get("item", ()))
+            three = batch.labels("first"), batch.labels("second"), batch.columns[last]
+            for line, row in zip(batch.lines(), zip(*three, strict=True), strict=True):
+                yield f"{file.path}, {batch.unit} {line}", *row
 
-        return _gathered(rows(), items, shuffle=shuffle)
+    return _gathered(rows(), items, shuffle=shuffle)
 
 
 def _pgn(path: Path, shuffle: int | None) -> Games:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, CsvFile
+from surest.arms.files import Columns, CsvFile, Frame, is_frame
 from surest.arms.finite import FiniteArms, recorded
-from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files, pairing
-from surest.arms.totals import NEEDED, Totals, frame_totals, named_pair, totals_in, totals_of
+from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files
+from surest.arms.totals import NEEDED, Totals, named_pair, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
@@ -62,14 +62,12 @@ def kind_of_arms(
     """
     if isinstance(arms, Records | Totals):
         return arms
-    is_frame = hasattr(arms, "columns") and hasattr(arms, "__getitem__")
-    if columns and not (isinstance(arms, str | Path) or is_frame):
+    is_table = isinstance(arms, str | Path) or is_frame(arms)
+    if columns and not is_table:
         raise UsageError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {_short(arms)}")
     column = None
-    if isinstance(arms, str | Path):
+    if is_table:
         arms, column = _read(arms, scale, resample, columns)
-    elif is_frame:
-        arms, column = _frame(arms, columns)
     elif (
         isinstance(arms, Mapping)
         and arms
@@ -168,11 +166,19 @@ def read_source(
         return in_order([file], path, instance, columns, within)
 
 
-def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:
-    """Arms from a CSV file, and a column of it that may name items."""
-    if not Path(path).exists():
-        raise SourceError(f"arms are {str(path)!r}, and there is no such file; give a CSV file, functions or arrays")
-    found = read_source(path, columns, bounds=(scale.low, scale.high), resample=resample, counts=False)
+def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:
+    """Arms from a CSV file or a data frame, and a column of it that may name items."""
+    found: Totals | InOrder | FiniteArms | None
+    if isinstance(table, str | Path):
+        if not Path(table).exists():
+            raise SourceError(
+                f"arms are {str(table)!r}, and there is no such file; give a CSV file, functions or arrays"
+            )
+        found = read_source(table, columns, bounds=(scale.low, scale.high), resample=resample, counts=False)
+    else:
+        found = _in_frame(Frame(table), columns)
+    if found is None:
+        return _wide(table), None
     if isinstance(found, FiniteArms):
         return Simulated(found.labels, _good_side(found, scale), resampled=True), None
     if isinstance(found, Totals):
@@ -180,28 +186,23 @@ def _read(path: str | Path, scale: Scale, resample: bool, columns: Columns | Non
     return {label: np.asarray(numbers) for label, numbers in found.numbers.items()}, found.column
 
 
-def _frame(frame: Any, columns: Columns | None = None) -> tuple[Any, str | None]:
-    """A data frame as recorded rewards or totals, and a column that may name items.
-
-    It has the columns arm and value, one row per reward, or else a column for each arm.
-    """
-    totals = frame_totals(frame, columns)
-    if totals is not None:
-        return totals, None
-    names = [str(name).lower() for name in frame.columns]
-    wanted = [str((columns or {}).get(name, name)).lower() for name in ("arm", "value")]
-    if set(wanted) <= set(names):
-        arm, value = (np.asarray(frame[frame.columns[names.index(name)]]) for name in wanted)
-        rewards = {label: value[arm == label] for label in dict.fromkeys(arm.tolist())}
-        return rewards, pairing(map(str, frame.columns), columns)
-    if columns:
-        missing = next(name for name in wanted if name not in names)
-        raise SourceError(f"the DataFrame has no column {missing!r}; it has {', '.join(map(str, frame.columns))}")
-    if {"arm", "item"} & set(names):
+def _in_frame(frame: Frame, columns: Columns | None) -> Totals | InOrder | None:
+    """Totals, or a row for each reward; None for a column for each arm."""
+    pair = named_pair(frame.names, columns, str(frame.path))
+    if pair is not None:
+        return totals_in(frame, columns, pair, add=False)
+    if columns or {"arm", "value"} <= set(frame.names):
+        return in_order([frame], str(frame.path), columns=columns)
+    if {"arm", "item"} & set(frame.names):
         raise UsageError(
-            f"a data frame with the columns {', '.join(names)}: recorded rewards need arm and value, totals arm, successes "
+            f"a data frame with the columns {', '.join(frame.names)}: recorded rewards need arm and value, totals arm, successes "
             "and trials, or columns={'arm': …, 'value': …}; arms on a list of items go to surest.evaluate"
         )
+    return None
+
+
+def _wide(frame: Any) -> dict[Any, FloatArray]:
+    """The rewards of a data frame with a column for each arm."""
     found = {}
     for name in frame.columns:
         values = np.asarray(frame[name])
@@ -211,7 +212,7 @@ def _frame(frame: Any, columns: Columns | None = None) -> tuple[Any, str | None]
                 "for each reward: columns={'arm': …, 'value': …}"
             )
         found[name] = _without_end(name, values) if values.dtype.kind == "f" else values
-    return found, None
+    return found
 
 
 def _without_end(name: Any, values: FloatArray) -> FloatArray:

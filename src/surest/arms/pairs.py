@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import Columns, is_log, read_items
-from surest.arms.tables import read_scores, table_of
+from surest.arms.files import Columns, Frame, is_frame, is_log, read_items
+from surest.arms.tables import read_scores, scores_in, table_of
 from surest.core.protocol import FloatArray
 from surest.errors import SourceError, UsageError
 
@@ -97,15 +97,9 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
         return {}
     if isinstance(source, str | Path):
         return _from_file(source, columns, listed)
-    if hasattr(source, "columns"):
-        item, value = ((columns or {}).get(column, column) for column in ("item", "value"))
-        if value not in source.columns:
-            raise SourceError(f"{name} is a data frame without a column {value!r}; name it: columns={{'value': …}}")
-        keys = list(source[item]) if item in source.columns else list(getattr(source, "index", range(len(source))))
-        if len(set(keys)) < len(keys):
-            raise SourceError(f"{name} has an item twice; an item has one value")
-        source = dict(zip(keys, source[value], strict=True))
-    elif hasattr(source, "to_dict"):  # a Series
+    if is_frame(source):
+        return scores_in(Frame(source), columns)
+    if hasattr(source, "to_dict"):  # a Series
         if not source.index.is_unique:
             raise SourceError(f"{name} has an item twice in its index; an item has one value")
         source = source.to_dict()

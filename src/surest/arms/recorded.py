@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from surest.arms.files import Batch, Columns, CsvFile
+from surest.arms.files import Batch, Columns, CsvFile, Frame
 from surest.arms.finite import FiniteArms, finite_arms
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
@@ -32,7 +32,7 @@ ABOUT_ITEMS = (
 MERGED_FROM = 2**14
 """Rewards of an arm from which on equal ones are put together when a law is read."""
 T = TypeVar("T")
-Key = tuple[str, str]
+Key = tuple[str, Any]
 """Instance and arm. The instance is empty where a file has no such column."""
 
 
@@ -68,8 +68,7 @@ def laws_in(
     groups = _Groups()
     for batch in file.batches(NEEDED, OPTIONAL, columns):
         values = _on_unit(batch, batch.numbers("value"), bounds)
-        counts = _counts(batch)
-        groups.add(batch, values, np.ones(len(values)) if counts is None else counts)
+        groups.add(batch, values, batch.counts("count") if "count" in batch.columns else np.ones(len(values)))
     if not groups.keys:
         raise SourceError(f"{file.path} holds no rewards; it needs a header and at least one row (arm,value)")
     laws: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
@@ -82,7 +81,7 @@ def laws_in(
 class InOrder:
     """Recorded numbers, arm by arm, each arm's in the order in which they were recorded."""
 
-    numbers: dict[str, "array[float]"]
+    numbers: dict[Any, "array[float]"]
     """Python's arrays: eight bytes a number, plain floats when they are taken out."""
     unfinished: tuple[str, ...]
     """Files whose last line had no end yet. It was left for later: its number may not be whole."""
@@ -117,15 +116,15 @@ def in_order(
     for opened in files:
         with opened as file:
             others += file.names
-            for batch in file.batches(NEEDED, OPTIONAL, columns):
+            for batch in file.batches(NEEDED, () if isinstance(file, Frame) else OPTIONAL, columns):
                 values = batch.numbers("value")
                 if np.isnan(values).any():
                     row = int(np.isnan(values).argmax())
                     raise SourceError(f"{batch.where(row)}: value {batch.columns['value'][row]!r} is not a number")
                 if within is not None:
                     _on_unit(batch, values, within)
-                counts = _counts(batch)
-                if counts is not None and (counts != 1).any():
+                counts = batch.counts("count") if "count" in batch.columns else np.ones(1)
+                if (counts != 1).any():
                     row = int((counts != 1).argmax())
                     raise SourceError(
                         f"{batch.where(row)}: a count of {counts[row]:g}; where equal rewards are put together their order is "
@@ -134,7 +133,7 @@ def in_order(
                 groups.add(batch, values, None)
             if file.growing and file.unfinished:
                 unfinished.append(str(file.path))
-    instances: dict[str, dict[str, array[float]]] = {}
+    instances: dict[str, dict[Any, array[float]]] = {}
     for (name, arm), numbers, _ in groups:
         instances.setdefault(name, {})[arm] = numbers
     numbers_of = chosen(instances, instance, path) if instances or instance is not None else {}
@@ -165,7 +164,7 @@ class _Groups:
 
     def __init__(self) -> None:
         self.keys: dict[Key, int] = {}
-        self._seen: dict[str | Key, int] = {}
+        self._seen: dict[Any, int] = {}  # as they are written
         self._values: list[array[float]] = []
         self._counts: list[array[float]] = []
         self._most: list[int] = []
@@ -197,14 +196,12 @@ class _Groups:
         self._most[place] = max(MERGED_FROM, 2 * len(values))
 
     def _places(self, batch: Batch) -> IntArray:
-        arms = batch.columns["arm"]
-        names = batch.columns.get("instance")
-        texts: list[str | Key] = list(arms) if names is None else list(zip(names, arms, strict=True))
-        for text in dict.fromkeys(texts) if set(texts) - self._seen.keys() else ():
-            key = ("", text.strip()) if isinstance(text, str) else (text[0].strip(), text[1].strip())
-            if not key[1]:
-                raise SourceError(f"{batch.where(texts.index(text))}: the arm has no name")
-            self._seen[text] = self.keys.setdefault(key, len(self.keys))
+        arms, names = batch.columns["arm"], batch.columns.get("instance")
+        texts = list(arms) if names is None else list(zip(names, arms, strict=True))
+        if set(texts) - self._seen.keys():
+            for text, arm in zip(texts, batch.labels("arm"), strict=True):
+                key = ("" if names is None else text[0].strip(), arm)
+                self._seen[text] = self.keys.setdefault(key, len(self.keys))
         while len(self._values) < len(self.keys):
             self._values.append(array("d"))
             self._counts.append(array("d"))
@@ -223,20 +220,6 @@ def _on_unit(batch: Batch, values: FloatArray, bounds: tuple[float, float]) -> F
         )
     scaled: FloatArray = (values - low) / (high - low)
     return scaled
-
-
-def _counts(batch: Batch) -> FloatArray | None:
-    if "count" not in batch.columns:
-        return None
-    counts = batch.numbers("count")
-    with np.errstate(invalid="ignore"):
-        whole = (counts >= 0) & (counts < 2**53) & (counts == np.floor(counts))
-    if not whole.all():
-        row = int(whole.argmin())
-        raise SourceError(
-            f"{batch.where(row)}: count {batch.columns['count'][row]!r} is not a whole number from 0 to 2^53"
-        )
-    return counts
 
 
 def chosen(instances: dict[str, T], instance: str | None, path: str | Path) -> T:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.files import KEYS, Batch, Columns, CsvFile, is_log, read_items
+from surest.arms.files import KEYS, Batch, Columns, CsvFile, Frame, is_frame, is_log, numbers_of, read_items
 from surest.core.protocol import FloatArray, IntArray
 from surest.errors import SourceError
 
@@ -74,8 +74,8 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
         return read
     if scorer is not None:
         raise SourceError("scorer applies to evaluation logs only; these are not logs")
-    if hasattr(data, "columns") and hasattr(data, "dtypes"):
-        return _of_frame(data, dict(columns or {}))
+    if is_frame(data):
+        return _table_in(Frame(data), columns)
     if columns:
         raise SourceError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {type(data).__name__}")
     if isinstance(data, Mapping):
@@ -97,31 +97,36 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
            [0.5, nan]])
     """
     with CsvFile(Path(path)) as file:
-        wide = _wide_file(file, dict(columns or {}))
-        return _long_file(file, columns) if wide is None else wide
+        return _table_in(file, columns)
 
 
-def _long_file(file: CsvFile, columns: Columns | None) -> Table:
-    arms, items = dict[str, int](), dict[str, int]()
+def _table_in(file: CsvFile, columns: Columns | None) -> Table:
+    """The table of a file that is open, or of a data frame."""
+    wide = _wide(file, dict(columns or {}))
+    return _long(file, columns) if wide is None else wide
+
+
+def _long(file: CsvFile, columns: Columns | None) -> Table:
+    arms, items = dict[Hashable, int](), dict[Hashable, int]()
     parts: list[tuple[IntArray, IntArray, FloatArray]] = []
-    lines: list[Sequence[int]] = []
+    batches: list[Batch] = []
     spent: list[FloatArray] = []
     priced = () if "cost" in (columns or {}).values() else ("cost",)
     for batch in file.batches(NEEDED, priced, columns):
-        parts.append((_places(batch, "arm", arms), _places(batch, "item", items), _values(batch)))
+        parts.append((_places(batch, "arm", arms), _places(batch, "item", items), batch.values()))
         if "cost" in batch.columns:
-            spent.append(_values(batch, "cost"))
-        lines.append(batch.lines())
+            spent.append(batch.values("cost"))
+        batches.append(replace(batch, columns={"arm": batch.columns["arm"]}))  # of the rest, nothing is needed
     if not parts:
         raise SourceError(f"{file.path} holds no values; it needs a header and at least one row (arm,item,value)")
     rows, cols, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-    ends = np.cumsum([len(part) for part in lines])
+    ends = np.cumsum([len(batch) for batch in batches])
 
-    def where(row: int) -> str:
+    def place(row: int) -> str:
         part = int(np.searchsorted(ends, row, "right"))
-        return f"line {lines[part][row - int(ends[part])]}"  # counted from the part's end
+        return batches[part].place(row - int(ends[part]))  # counted from the part's end
 
-    table = _filled(tuple(arms), tuple(items), (rows, cols, values), where, f"{file.path}, ")
+    table = _filled(tuple(arms), tuple(items), (rows, cols, values), place, file.path)
     return with_costs(table, rows, np.concatenate(spent)) if spent else table
 
 
@@ -141,35 +146,35 @@ SCORES = {"score", "scores", "reward", "result", "correct", "accuracy", "metric"
 """Names of a column of scores, each of another arm: such a file is not taken for one with a column for each arm."""
 
 
-def _wide_file(file: CsvFile, columns: dict[str, str]) -> Table | None:
-    """The table of a file with a column for each arm, as a data frame has them; None where it has one row per cell."""
-    path, names, written = file.path, file.names, file.written
+def _wide(file: CsvFile, columns: dict[str, str]) -> Table | None:
+    """The table of a file with a column for each arm; None where it has one row per cell."""
+    names, written, is_file = file.names, file.written, not isinstance(file, Frame)
     item = columns.get("item")
-    if {"arm", "value"} & set(names) or set(columns) - {"item"} or len(names) < 2 or len(set(names)) < len(names):
+    if {"arm", "value"} & set(names) or set(columns) - {"item"} or len(names) < 1 + is_file:
         return None
-    if item is not None and item.strip().lower() not in names:
+    if len(set(names)) < len(names) or (item is not None and item.strip().lower() not in names):
         return None
-    if item is None and len(names) >= 3 and SCORES & set(names):
-        raise SourceError(_which_way(path, written, [name for name in written if name.strip().lower() not in SCORES]))
-    texts: dict[str, list[str]] = {name: [] for name in written}
+    if is_file and item is None and len(names) >= 3 and SCORES & set(names):
+        raise SourceError(_which_way(file.path, written, [name for name in written if name.lower() not in SCORES]))
+    values: dict[Any, list[Any]] = {name: [] for name in written}
     for batch in file.batches(tuple(names)):
         for name, column in zip(written, names, strict=True):
-            texts[name] += [text.strip() for text in batch.columns[column]]
-    read = {name: _as_numbers(column) for name, column in texts.items()}
+            values[name] += [text.strip() if is_file else text for text in batch.columns[column]]
+    read = {name: _as_numbers(column) for name, column in values.items()}
     given = None if item is None else written[names.index(item.strip().lower())]
-    found = _item_column(written, given, lambda name: read[name] is None, texts.__getitem__)
+    found = _item_column(written, given, lambda name: read[name] is None, values.__getitem__)
     arms = {name: read[name] for name in written if name != found}
     wrong = [name for name, column in arms.items() if column is None]
-    if len(arms) < 2 or wrong:
+    if len(arms) < 1 + is_file or wrong:
         if item is None and len(written) >= 3:
             three = wrong[:1] + [found or wrong[-1]] if wrong else written[:2]
-            raise SourceError(_which_way(path, written, three))
+            raise SourceError(_which_way(file.path, written, three))
         return None
-    keys = tuple(texts[found]) if found is not None else tuple(range(len(next(iter(texts.values())))))
-    return _of_rows(tuple(arms), keys, [column for column in arms.values() if column is not None])
+    keys = file.keys(len(values[written[0]])) if found is None else values[found]
+    return _of_rows(tuple(arms), tuple(keys), [column for column in arms.values() if column is not None])
 
 
-def _which_way(path: Path, names: list[str], like: list[str]) -> str:
+def _which_way(path: Path | str, names: list[str], like: list[str]) -> str:
     """What to say of a file that may have a row for each score under other names, or a column for each arm."""
     last = next((name for name in reversed(names) if name not in like), names[-1])
     arm, item, value = (json.dumps(name, ensure_ascii=False) for name in (like[0], like[-1], last))
@@ -180,14 +185,18 @@ def _which_way(path: Path, names: list[str], like: list[str]) -> str:
     )
 
 
-def _as_numbers(texts: list[str]) -> FloatArray | None:
-    """Numbers, with NaN for what is left empty; True and False count as 1 and 0. None where it is a text."""
-    known = {"": np.nan, "true": 1.0, "false": 0.0}
+def _as_numbers(values: list[Any]) -> FloatArray | None:
+    """Numbers, with NaN for gaps; True and False count as 1 and 0, written or not. None where it is a text, or infinite."""
+    known = {"": None, "true": 1.0, "false": 0.0}
+    texts = bool(values) and all(isinstance(value, str) for value in values)
     try:
-        found = np.array([known[text.lower()] if text.lower() in known else float(text) for text in texts])
-    except ValueError:
+        if texts:
+            values = [known[text] if text in known else float(text) for text in map(str.lower, values)]
+        found = numbers_of(values, str)
+    except (SourceError, ValueError):
         return None
-    return found if not np.isinf(found).any() and not any(text.lower() == "nan" for text in texts) else None
+    written = texts and any(value != value for value in values)
+    return None if np.isinf(found).any() or written else found
 
 
 def _item_column(
@@ -228,21 +237,22 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
     if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
         return _scores_of_lines(place, dict(columns or {}), growing)
     with CsvFile(place, growing) as file:
-        return _scores_of_rows(file, columns)
+        return scores_in(file, columns)
 
 
-def _scores_of_rows(file: CsvFile, columns: Columns | None) -> dict[Hashable, float]:
-    found, lines = dict[Hashable, float](), dict[str, int]()
-    for batch in file.batches(NEEDED[1:], (), columns):
-        places: dict[str, int] = {}
-        rows = _places(batch, "item", places).tolist()
-        names = list(places)
-        for at, value, line in zip(rows, _values(batch).tolist(), batch.lines(), strict=True):
-            name = names[at]
+def scores_in(file: CsvFile, columns: Columns | None) -> dict[Hashable, float]:
+    """The scores of a single arm from a file that is open, or from a data frame, whose index may name the items."""
+    found, lines = dict[Hashable, float](), dict[Hashable, int]()
+    indexed = isinstance(file, Frame) and (columns or {}).get("item", "item").strip().lower() not in file.names
+    own = {name: theirs for name, theirs in (columns or {}).items() if name != "item" or not indexed}
+    for batch in file.batches(("value",) if indexed else ("item", "value"), (), own):
+        names = file.keys(len(batch)) if indexed else batch.labels("item")
+        for name, value, line in zip(names, batch.values().tolist(), batch.lines(), strict=True):
             if value == value and lines.setdefault(name, line) != line:
                 raise SourceError(
-                    f"{file.path}, line {line}: item {name!r} has a value in line {lines[name]} already; an item has one value "
-                    "(take the mean of repeated evaluations first; two arms of one file: --baseline A --candidate B)"
+                    f"{file.path}, {batch.unit} {line}: item {name!r} has a value in {batch.unit} {lines[name]} already; an item "
+                    "has one value (take the mean of repeated evaluations first; two arms of one file: --baseline A "
+                    "--candidate B)"
                 )
             if value == value or name not in found:  # a gap may be filled further down
                 found[name] = value
@@ -261,37 +271,17 @@ def _scores_of_lines(path: Path, columns: dict[str, str], growing: bool) -> dict
     return found
 
 
-def _values(batch: Batch, name: str = "value") -> FloatArray:
-    """The values of a batch; NaN for those left empty."""
-    texts = batch.columns[name]
-    gaps = np.zeros(len(texts), bool)
-    if "" in texts or any(map(str.isspace, texts)):
-        gaps = np.array([not text.strip() for text in texts])
-        filled = {**batch.columns, name: [text if text.strip() else "nan" for text in texts]}
-        batch = replace(batch, columns=filled)
-    values = batch.numbers(name)
-    wrong = ~np.isfinite(values) & ~gaps
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise SourceError(
-            f"{batch.where(row)}: {name} {texts[row]!r} is not a finite number; leave it empty where nothing was evaluated"
-        )
-    return values
-
-
-def _places(batch: Batch, name: str, seen: dict[str, int]) -> IntArray:
-    """Where each text of a column stands in the order of first appearance."""
-    texts = [text.strip() for text in batch.columns[name]]
-    for text in dict.fromkeys(texts):
-        if not text:
-            raise SourceError(f"{batch.where(texts.index(text))}: the {name} has no name")
-        seen.setdefault(text, len(seen))
-    return np.fromiter(map(seen.__getitem__, texts), np.int64, len(texts))
+def _places(batch: Batch, name: str, seen: dict[Hashable, int]) -> IntArray:
+    """Where each label of a column stands in the order of first appearance."""
+    labels = batch.labels(name)
+    for label in dict.fromkeys(labels):
+        seen.setdefault(label, len(seen))
+    return np.fromiter(map(seen.__getitem__, labels), np.int64, len(labels))
 
 
 def _filled(
     labels: tuple[Hashable, ...], items: tuple[Hashable, ...], cells: tuple[IntArray, IntArray, FloatArray],
-    where: Callable[[int], str], source: str = "",
+    place: Callable[[int], str], source: Path | str,
 ) -> Table:  # fmt: skip
     _check_size(len(labels), len(items))
     rows, cols, values = cells
@@ -304,8 +294,8 @@ def _filled(
         first = int(later.argmin())
         one, two = int(there[order[again[first]]]), int(later[first])
         raise SourceError(
-            f"{source}{where(two)}: arm {labels[rows[two]]!r} on item {items[cols[two]]!r} is given as {values[two]:g}, but "
-            f"{where(one)} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
+            f"{source}, {place(two)}: arm {labels[rows[two]]!r} on item {items[cols[two]]!r} is given as {values[two]:g}, but "
+            f"{place(one)} gave {values[one]:g} already; a cell has one value (take the mean of repeated evaluations first)"
         )
     table = np.full(len(labels) * len(items), np.nan)
     table[cell] = values[there]
@@ -317,55 +307,6 @@ def _check_size(arms: int, items: int) -> None:
         raise SourceError(f"{arms:,} arms × {items:,} items: more than {MOST_CELLS:,} cells, the most of a table")
     if not arms or not items:
         raise SourceError(f"a table of {arms} arms and {items} items; at least one of each is needed")
-
-
-def _of_frame(frame: Any, columns: dict[str, str]) -> Table:
-    names = list(frame.columns)
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SourceError(f"the DataFrame has two columns {twice!r}; give each arm one column")
-    unknown = next((name for name in columns if name not in NEEDED), None)
-    if unknown is not None:
-        raise SourceError(f"columns={columns!r}: {unknown!r} is not one of {', '.join(NEEDED)}")
-    missing = next((name for name in columns.values() if name not in names), None)
-    if missing is not None:
-        raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(names)}")
-    long = [columns.get(name, name) for name in NEEDED]
-    if all(name in names for name in long):
-        return _of_long_frame(frame, long, "cost" if "cost" in names and "cost" not in long else None)
-    if set(columns) - {"item"}:
-        raise SourceError(f"the DataFrame needs the columns {', '.join(long)}; it has {_some(names)}")
-
-    def is_text(name: Any) -> bool:
-        return np.asarray(frame[name]).dtype.kind not in "biuf" and any(isinstance(value, str) for value in frame[name])
-
-    item = _item_column(names, columns.get("item"), is_text, lambda name: list(frame[name]))
-    arms = [name for name in names if name != item]
-    keys = list(frame[item]) if item is not None else list(getattr(frame, "index", range(len(frame))))
-    try:
-        rows = [_numbers(frame[arm], f"column {arm!r}") for arm in arms]
-    except SourceError as error:
-        raise SourceError(
-            f"{error}. Each column was taken for an arm; columns={{'item': …}} names the one that holds items, and "
-            "columns={'arm': …, 'item': …, 'value': …} those of a table with a row for each score"
-        ) from None
-    return _of_rows(tuple(arms), tuple(keys), rows)
-
-
-def _of_long_frame(frame: Any, names: list[str], cost: str | None = None) -> Table:
-    arms, items = list(frame[names[0]]), list(frame[names[1]])
-    values = _numbers(frame[names[2]], f"column {names[2]!r}")
-    seen: list[dict[Hashable, int]] = [{}, {}]
-    places = []
-    for texts, known, name in zip((arms, items), seen, names, strict=False):
-        for row, text in enumerate(texts):
-            if text is None or text != text:  # NaN
-                raise SourceError(f"row {row} of the DataFrame: {name!r} is missing")
-            known.setdefault(text, len(known))
-        places.append(np.fromiter(map(known.__getitem__, texts), np.int64, len(texts)))
-    cells = places[0], places[1], values
-    table = _filled(tuple(seen[0]), tuple(seen[1]), cells, lambda row: f"row {row}", "DataFrame, ")
-    return table if cost is None else with_costs(table, places[0], _numbers(frame[cost], f"column {cost!r}"))
 
 
 def _of_mapping(data: Mapping[Any, Any]) -> Table:
@@ -417,27 +358,8 @@ def _of_rows(labels: tuple[Hashable, ...], items: tuple[Hashable, ...], rows: li
 
 def _numbers(values: Any, what: str) -> FloatArray:
     """Finite numbers, and NaN for gaps."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        numbers = array.astype(float)
-    else:
-        numbers = np.full(len(values), np.nan)
-        for place, value in enumerate(values):
-            if value is not None and not _is_missing(value):
-                try:
-                    numbers[place] = "" if isinstance(value, str | bytes) else value  # a text is none, whatever it says
-                except (TypeError, ValueError):
-                    raise SourceError(f"{what}: {value!r} at position {place} is not a number") from None
+    numbers = numbers_of(values, lambda place: f"{what}, position {place}:")
     infinite = np.isinf(numbers)
     if infinite.any():
-        raise SourceError(f"{what}: {numbers[infinite][0]} at position {int(infinite.argmax())} is not a finite number")
+        raise SourceError(f"{what}, position {int(infinite.argmax())}: {numbers[infinite][0]} is not a finite number")
     return numbers
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is NaN, or what pandas calls NA and NaT."""
-    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float | np.floating) and value != value)
-
-
-def _some(names: list[Any]) -> str:
-    return ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")

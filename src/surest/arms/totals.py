@@ -4,7 +4,7 @@ Columns `arm`, `successes` and `trials`, or clicks of impressions, or conversion
 `columns`. An arm has one row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,6 @@ from surest.errors import SourceError
 NEEDED = ("arm", "successes", "trials")
 PAIRS = (("successes", "trials"), ("clicks", "impressions"), ("conversions", "visitors"))
 """What people call successes and trials. Where a table has exactly one of these pairs, naming it is optional."""
-MOST = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,27 +125,25 @@ def read_totals(
 
 
 def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, add: bool) -> Totals:
-    """The totals of a file that is open; `pair` names the columns that hold them."""
+    """The totals of a file that is open, or of a data frame; `pair` names the columns that hold them."""
     mapping = {**(columns or {}), **(pair or {})}
     mapping.pop("value", None)
-    found: dict[str, tuple[int, int]] = {}
-    lines: dict[str, int] = {}
+    found: dict[Any, tuple[int, int]] = {}
+    places: dict[Any, str] = {}
     for batch in file.batches(NEEDED, (), mapping):
-        both = (_whole(batch.numbers(name).tolist(), batch.columns[name], batch.where, name) for name in NEEDED[1:])
-        for row, (text, won, trials) in enumerate(zip(batch.columns["arm"], *both, strict=True)):
-            label = text.strip()
-            if not label:
-                raise SourceError(f"{batch.where(row)}: the arm has no name")
+        lines = batch.lines()
+        both = (batch.counts(name).astype(np.int64).tolist() for name in NEEDED[1:])
+        for row, (label, won, trials) in enumerate(zip(batch.labels("arm"), *both, strict=True)):
             if won > trials:
                 raise SourceError(f"{batch.where(row)}: {won:,} successes of {trials:,} trials; {_NOT_MORE}")
             if label in found and not add:
                 raise SourceError(
-                    f"{batch.where(row)}: arm {label!r} has a row in line {lines[label]} already. If rows are of different "
+                    f"{batch.where(row)}: arm {label!r} has a row already, in {places[label]}. If rows are of different "
                     "trials, such as days, add them up (--sum-rows on the command line); if they are running totals, keep the "
                     "last one"
                 )
             before = found.get(label, (0, 0))
-            found[label], lines[label] = (before[0] + won, before[1] + trials), batch.lines()[row]
+            found[label], places[label] = (before[0] + won, before[1] + trials), f"{batch.unit} {lines[row]}"
     if not found:
         raise SourceError(f"{file.path} holds no totals; it needs a header and a row for each arm ({','.join(NEEDED)})")
     return totals_of(found)
@@ -160,38 +157,6 @@ def totals_of(pairs: Mapping[Any, Sequence[int]]) -> Totals:
     """
     numbers = np.array([tuple(pair) for pair in pairs.values()], np.int64).reshape(-1, 2)
     return Totals(tuple(pairs), numbers[:, 0], numbers[:, 1])
-
-
-def frame_totals(frame: Any, columns: Columns | None = None) -> Totals | None:
-    """Totals from a DataFrame with a row for each arm; None if it holds something else."""
-    names = {str(name).strip().lower(): name for name in frame.columns}
-    pair = named_pair(list(names), columns, "the DataFrame")
-    if pair is None:
-        return None
-    ours = {"arm": (columns or {}).get("arm", "arm"), **pair}
-    missing = next((name for name in ours.values() if name.strip().lower() not in names), None)
-    if missing is not None:
-        raise SourceError(f"the DataFrame has no column {missing!r}; it has {_some(tuple(names))}")
-    arms, *numbers = (list(frame[names[ours[name].strip().lower()]]) for name in NEEDED)
-    twice = next((arm for arm in arms if arms.count(arm) > 1), None)
-    if twice is not None:
-        raise SourceError(f"the DataFrame has several rows for arm {twice!r}; give each arm one row: add them up")
-    whole = [
-        _whole(of, of, "row {} of the DataFrame".format, name) for of, name in zip(numbers, NEEDED[1:], strict=True)
-    ]
-    return totals_of(dict(zip(arms, zip(*whole, strict=True), strict=True)))
-
-
-def _whole(values: Sequence[Any], written: Sequence[Any], where: Callable[[int], str], name: str) -> list[int]:
-    """Whole numbers; what is none is refused as it was `written`."""
-    for row, value in enumerate(values):
-        try:
-            fits = bool(0 <= value < MOST and value == int(value))
-        except (TypeError, ValueError, OverflowError):  # a text, a missing value
-            fits = False
-        if not fits:
-            raise SourceError(f"{where(row)}: {name} {written[row]!r} is not a whole number from 0 to 2^53")
-    return [int(value) for value in values]
 
 
 def _some(labels: Sequence[Any]) -> str:
