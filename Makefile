@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv does not read pip's configuration; certificates of the system let it through most proxies.
+UV = UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 # One more than there are cores: some tests wait for processes that they started.
 WORKERS = -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 
@@ -48,13 +51,13 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "surest needs Python 3.11 or newer")'
 	@echo "Setting up the virtual environment $(VENV), once."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --editable .
 	touch $(INSTALLED)
 
-# What its tests and its documentation need as well.
+# What its tests and its documentation need as well: with uv, several times as fast as pip; with pip where uv fails.
 $(READY): $(INSTALLED)
-	@echo "Installing the tools for tests and documentation, once. This takes some minutes."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "Installing the tools for tests and documentation, once. This takes a minute; with pip, some minutes."
+	$(PIP) uv && $(UV) -r pyproject.toml --extra dev || $(PIP) --editable '.[dev]'
 	touch $(READY)
 
 # The packages of the container, with their hashes. Needs uv.
