@@ -291,3 +291,9 @@ def test_the_gate_reads_what_evaluate_reads(tmp_path: Path, run: Run) -> None:
     assert run("gate wide.csv --baseline=v1 --candidate=v2 --margin=.1").status == 4
     found = surest.gate({f"{i}": 1.0 for i in range(60)}, folders[1], 0.1, history=folders[0])
     assert (found.failed, found.share) == (True, 0.3)
+    older = lm_eval(
+        str(tmp_path / "older"), "older", {i: {"acc": float(i < 20), "acc_norm": 0.5} for i in range(60)}
+    ).parent
+    refused = run("gate", *map(str, folders), "--history", str(older))
+    assert (refused.status, "choose one: --scorer acc" in refused.err) == (2, True)
+    assert run("gate", *map(str, folders), "--history", str(older), "--scorer=acc").status == 4

@@ -68,11 +68,19 @@ def test_the_same_order_is_the_same_gate_as_long_as_its_scores_are(tmp_path: Pat
             look(10, **wrong)
     with pytest.raises(UsageError, match="other scores on the same items"):
         surest.gate(OLD, dict.fromkeys(order, 1.0), 0.1, seed="c", ledger=book)
-    with pytest.raises(UsageError, match="a ledger has one delta delta"):
-        look(10, seed="d", delta=0.1)
+    for seed in "cd":
+        with pytest.raises(UsageError, match=r"is for 0\.05; a ledger has one delta$"):
+            look(10, seed=seed, delta=0.1)
     with pytest.raises(UsageError, match="give a seed"):
         surest.gate(OLD, OLD, 0.1, ledger=book)
     assert len(book.rows()) == 1
+
+
+def test_a_ledger_that_is_not_there_is_not_made_by_looking_at_it(tmp_path: Path) -> None:
+    for name in ("team.db", "sqlite:///team.db"):
+        said = ran("-m", "surest", "gate", "--ledger", name, "--show", cwd=tmp_path)
+        assert (said.status, "there is no ledger team.db" in said.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pass_needs_the_level_and_a_failure_delta(tmp_path: Path) -> None:

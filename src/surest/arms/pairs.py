@@ -111,8 +111,10 @@ def _scores(source: Any, name: str, columns: Columns | None, listed: Sequence[Ha
     return dict(zip(table.items, table.values[0].tolist(), strict=True))
 
 
-def older_rows(sources: Any, items: Sequence[Hashable], columns: Columns | None = None) -> FloatArray:
-    """Rows of older versions on a list of items: a table, or several tables, files of one version's scores or mappings.
+def older_rows(
+    sources: Any, items: Sequence[Hashable], columns: Columns | None = None, scorer: str | None = None
+) -> FloatArray:
+    """Rows of older versions on a list of items: a table, or several tables, logs, files of one version's scores or mappings.
 
     >>> older_rows({"v1": {"q1": 1, "q2": 0}, "v2": {"q2": 1}}, ["q2", "q1"])
     array([[ 0.,  1.],
@@ -120,10 +122,11 @@ def older_rows(sources: Any, items: Sequence[Hashable], columns: Columns | None 
     """
     rows: list[Scores] = []
     for source in sources if isinstance(sources, list | tuple) else [sources]:
+        in_logs = isinstance(source, str | Path) and is_log(source)
         try:
-            table = table_of(source, columns)
+            table = table_of(source, scorer=scorer, common=False) if in_logs else table_of(source, columns)
         except SourceError:
-            if not isinstance(source, str | Path | Mapping):
+            if in_logs or not isinstance(source, str | Path | Mapping):
                 raise
             rows.append(_scores(source, "history", columns, None))
         else:

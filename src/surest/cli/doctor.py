@@ -32,7 +32,7 @@ OPTIONAL = {
 
 PLAIN = (
     "plain Python, which is slow in long searches. To compile them, install a C compiler and Python's headers "
-    "(apt-get install gcc python3-dev), then pip install --force-reinstall --no-deps surest; "
+    "(apt-get install gcc python3-dev), then run pip install --force-reinstall --no-deps . in the folder of the project; "
     "SUREST_PURE_PYTHON must not be set"
 )
 

@@ -162,6 +162,9 @@ def _show(given: Mapping[str, Any]) -> int:
         raise click.UsageError("--show requires --ledger, and takes no files")
     from surest.study.ledger import Ledger
 
+    file = given["ledger"].removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).exists():
+        raise UsageError(f"there is no ledger {file}; the first gate with --ledger makes one")
     rows = Ledger(given["ledger"]).rows()
     if given["as_json"]:
         print_json([row._asdict() for row in rows])

@@ -377,7 +377,7 @@ def _asked(
     if history is not None:
         if not predict:
             raise UsageError("history requires a list of items and a baseline with all its scores")
-        older = older_rows(history, drawn.items, columns)
+        older = older_rows(history, drawn.items, columns, scorer)
         there = ~np.isnan(older)
         older[there] = scale.to_unit(scale.numbers(older[there], "a score in history"))
     asked = Asked(

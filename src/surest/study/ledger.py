@@ -96,6 +96,9 @@ class Ledger:
         """
         order, digest = _digest(ordering), _digest(settings)
         with self.writing() as found:
+            other = found.row("SELECT delta FROM surest_gates WHERE delta <> ?", delta)
+            if other is not None:
+                raise UsageError(f"delta is {delta:g}, and {self.shown} is for {other[0]:g}; a ledger has one delta")
             there = found.row("SELECT number, settings, level FROM surest_gates WHERE ordering = ?", order)
             if there is not None:
                 if not resumes or there[1] != digest:
@@ -105,11 +108,6 @@ class Ledger:
                         + "; a gate needs an order of its own: give it another seed"
                     )
                 return Entry(self, there[0], there[2], delta)
-            other = found.row("SELECT delta FROM surest_gates WHERE delta <> ?", delta)
-            if other is not None:
-                raise UsageError(
-                    f"delta is {delta:g}, and {self.shown} is for {other[0]:g}; a ledger has one delta delta"
-                )
             number, passes = found.row(
                 "SELECT count(*) + 1, coalesce(sum(CASE WHEN verdict = 'pass' THEN 1 ELSE 0 END), 0) FROM surest_gates"
             )
