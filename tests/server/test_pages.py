@@ -1,7 +1,6 @@
-"""The pages as HTTP has them: what they show, what their forms do, who may send them, and that text stays text."""
+"""The pages as HTTP has them: who may send their forms, and that text stays text. `exchanges` has what they show and do."""
 
 import json
-import math
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -18,7 +17,7 @@ from surest.server.tokens import Tokens
 from surest.study.log import Event
 from surest.study.study import Study
 from transcripts import in_shell
-from visiting import Visitor, call, serving
+from visiting import Visitor, serving
 
 EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>{{7*7}}"
 """What must never become a part of a page."""
@@ -45,42 +44,6 @@ def path(name: str) -> str:
     return f"/studies/{quote(name, safe='')}"
 
 
-def test_the_list_shows_every_study_and_can_be_searched(storage: str, visitor: Visitor) -> None:
-    told(made(storage, "list one", ["red", "green"], note="about colours"), 4)
-    made(storage, "list two", ["north", "south"])
-    while not (study := made(storage, "list three")).finished:
-        told(study, 8)
-    page = visitor.get("/")
-    for words in ("list one", "about colours", "list two", "list three", "Best arm", "Running", "Decided"):
-        assert words in page.words
-    assert page.words.index("list three") < page.words.index("list one") < page.words.index("list two")  # last activity
-    by_note, by_arm = visitor.get("/?q=COLOURS").words, visitor.get("/?q=north").words
-    assert "list one" in by_note
-    assert "list two" not in by_note
-    assert "list two" in by_arm
-    assert "list one" not in by_arm
-    decided = visitor.get("/?q=list&state=decided").words
-    assert "list three" in decided
-    assert "list one" not in decided
-    assert "No study fits" in visitor.get("/?q=nothing+has+this").words
-
-
-def test_a_study_says_its_verdict_first(storage: str, visitor: Visitor) -> None:
-    study = told(made(storage, "verdict", ["a", "b"], note="why it is done"), 6)
-    held = study.ask(1, "slow hand")[0]
-    page = visitor.get(path("verdict"))
-    order = "Not decided: running|Evaluate by hand|rewards told|Intervals by arm|Evidence over time|Allocation|Arms|Workers|"
-    order += "Tickets out|Health|Log|Join as a worker|Do it again|All of it (JSON)|Settings|Delete this study"
-    places = [page.words.index(words) for words in order.split("|")]
-    assert places == sorted(places)
-    assert "still running" not in page.words  # its state is said once
-    assert "why it is done" in page.words
-    assert f"{path('verdict')}/tickets/{held.id}/fail" in page.text
-    assert "slow hand" in page.words
-    assert f"surest study work --storage http://{visitor.host} verdict -- ./evaluate '{{arm}}'" in page.words
-    assert page.text.count("<svg") == 3
-
-
 def test_a_kept_page_is_used_for_its_own_moment_only(storage: str, visitor: Visitor) -> None:
     """Another study of the same name, and a lease that ran out while nobody did anything, are seen at once."""
     first = made(storage, "kept", ["early", "bird"])
@@ -99,50 +62,11 @@ def test_a_kept_page_is_used_for_its_own_moment_only(storage: str, visitor: Visi
     assert "with its worker" not in visitor.get(path("kept")).words
 
 
-def test_what_is_long_leaves_room_for_the_rest(storage: str, visitor: Visitor) -> None:
-    told(made(storage, "long words", ["a", 480 * "x"], note=300 * "n "), 40)
-    page = visitor.get("/?q=long+words").words
-    assert 480 * "x" not in page
-    assert "xxx…xxx" in page
-    assert "n n…" in page
-    assert 480 * "x" in visitor.get(path("long words")).words
-
-
 def test_a_study_that_is_idle_tells_no_speed(storage: str, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     told(made(storage, "idle"), 6)
     assert "rewards per second" in visitor.get(path("idle")).words
     monkeypatch.setattr("surest.server.events.IDLE_SECONDS", -1.0)
     assert "rewards per second" not in visitor.get(path("idle")).words
-
-
-def test_a_link_to_a_check_leads_to_one(storage: str, visitor: Visitor) -> None:
-    made(storage, "checked", ["a", "b"], items=9)
-    made(storage, "not checked", ["a", "b"], items=9, reserve=0.1)
-    assert "Check this yourself" in visitor.get(path("checked")).words
-    assert visitor.get(f"{path('checked')}/check").status == 200
-    assert "Check this yourself" not in visitor.get(path("not checked")).words
-
-
-def test_other_questions_and_lists_have_pages(storage: str, visitor: Visitor) -> None:
-    told(made(storage, "questions top", ["a", "b", "c"], top=2), 6)
-    told(made(storage, "questions bar", ["a", "b", "c"], above=0.5), 6)
-    told(made(storage, "questions control", ["a", "b", "c"], control="a"), 6)
-    told(made(storage, "questions items", ["a", "b"], items=[f"q{i}" for i in range(30)]), 6)
-    made(storage, "questions one", ["only"])
-    made(storage, "questions none", 3)
-    words = {name: visitor.get(path(f"questions {name}")) for name in ("top", "bar", "control", "items", "one", "none")}
-    assert all(page.status == 200 for page in words.values())
-    assert "The 2 best" in words["top"].words
-    assert "Above 0.5" in words["bar"].words
-    assert "Better than a" in words["control"].words
-    assert "Cells seen so far" in words["items"].words
-    assert "30 in all" in words["items"].words
-    assert "Cells seen so far" not in words["none"].words
-    assert "the only arm" in words["one"].words
-    assert re.search(r"Arms with a verdict: \d of 3", words["bar"].words)
-    assert "Nothing has been counted yet" in words["none"].words
-    assert visitor.get(f"{path('questions items')}/cells").status == 200
-    assert visitor.get(f"{path('questions none')}/cells").status == 200
 
 
 def test_a_list_of_which_all_is_known_says_what_holds_for_further_items(storage: str, visitor: Visitor) -> None:
@@ -182,16 +106,6 @@ def test_the_log_is_paged(storage: str, visitor: Visitor, monkeypatch: pytest.Mo
         assert visitor.get(f"{path('paged')}/log?page={quote(odd)}").status == 200
 
 
-def test_a_study_is_made_by_a_form(storage: str, visitor: Visitor) -> None:
-    page = visitor.send(
-        "/new", "/new", name="by form", arms="one\n\n two \n", question="top", top="1", delta="0.2", bounds="0, 5", minimise="yes"
-    )  # fmt: skip
-    assert "The study is made" in page.words
-    problem = surest.open_study(storage, "by form").settings.problem
-    assert (problem.delta, problem.bounds, problem.minimise, problem.top) == (0.2, (0.0, 5.0), True, 1)
-    assert surest.open_study(storage, "by form").labels == ("one", "two")
-
-
 def test_items_come_by_upload(storage: str, visitor: Visitor) -> None:
     lines = b'{"id": "q1", "text": "2 + 2?"}\n{"id": "q2", "text": "3 + 3?"}\n'
     visitor.upload("/new", "/new", ("items_file", "q.jsonl", lines), name="uploaded", arms="a\nb")
@@ -208,136 +122,6 @@ def test_items_come_by_upload(storage: str, visitor: Visitor) -> None:
     for unsaid in (b'{"id": "q", "x": NaN}', b'{"id": "q", "x": 1e999}'):
         odd = visitor.upload("/new", "/new", ("items_file", "q.jsonl", unsaid), name="uploaded odd", arms="a\nb")
         assert (odd.status, "JSON" in odd.words) == (400, True), "workers could not read it"
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"name": "wrong", "arms": ""}, "there are no arms"),
-        ({"name": "wrong", "arms": "a\na"}, "two arms are called 'a'"),
-        ({"name": "", "arms": "a\nb"}, "a study's name"),
-        ({"name": "wrong", "arms": "a\nb", "delta": "2"}, "delta is 2.0"),
-        ({"name": "wrong", "arms": "a\nb", "delta": "0,1"}, "delta is '0,1'; give a number"),
-        ({"name": "wrong", "arms": "a\nb", "bounds": "5"}, "the range is '5'"),
-        ({"name": "wrong", "arms": "a\nb", "seed": "1.5"}, "seed is '1.5'; give a whole number"),
-        ({"name": "wrong", "arms": "a\nb", "question": "top"}, "needs 'how many'"),
-        ({"name": "wrong", "arms": "a\nb", "question": "what"}, "the question is 'what'"),
-        ({"name": "wrong", "arms": "a\nb", "algorithm": "/etc/x.py:f"}, "by their names only"),
-        ({"name": "wrong", "arms": "a\nb", "algorithm": "nosuch"}, "nosuch"),
-    ],
-)
-def test_a_mistake_is_told_beside_what_was_written(visitor: Visitor, fields: dict[str, str], said: str) -> None:
-    page = visitor.send("/new", "/new", **{"note": "kept as it was", **fields})
-    assert page.status == 400
-    assert said in page.words
-    assert 'value="kept as it was"' in page.text
-    assert "wrong" not in visitor.get("/").words
-
-
-def test_a_name_is_taken_once(storage: str, visitor: Visitor) -> None:
-    made(storage, "taken")
-    page = visitor.send("/new", "/new", name="taken", arms="x\ny")
-    assert page.status == 409
-    assert "there is already a study" in page.words
-    assert "x\ny</textarea>" in page.text, "what was written is not lost"
-
-
-def test_arms_are_added_and_asking_is_paused(storage: str, site: str, visitor: Visitor) -> None:
-    visitor.send("/new", "/new", name="changing", arms="a\nb", reserve="0.1")
-    assert "Add arms" in visitor.get(path("changing")).words
-    made(storage, "not changing", ["a", "b"])
-    assert "Add arms" not in visitor.get(path("not changing")).words, "nothing of delta was kept for them"
-    page = visitor.send(f"{path('changing')}/arms", f"{path('changing')}/arms", arms="c\nd")
-    assert "The arms are added" in page.words
-    assert surest.open_study(storage, "changing").labels == ("a", "b", "c", "d")
-    refused = visitor.send(f"{path('changing')}/arms", f"{path('changing')}/arms", arms="a")
-    assert refused.status == 400
-    assert "two arms are called 'a'" in refused.words
-    assert "Paused" in visitor.send(f"{path('changing')}/pause", path("changing")).words
-    answer = call(site, "POST", f"/api{path('changing')}/ask")
-    assert (answer["tickets"], answer["paused"]) == ([], True)
-    assert "The study is paused" in visitor.send(f"{path('changing')}/ask", f"{path('changing')}/evaluate").words
-    assert "handed out again" in visitor.send(f"{path('changing')}/resume", path("changing")).words
-    assert call(site, "POST", f"/api{path('changing')}/ask")["tickets"]
-
-
-def test_a_person_evaluates(storage: str, visitor: Visitor) -> None:
-    study = made(storage, "by hand", ["a", "b"], items=[("q1", "How much is 2 + 2?"), ("q2", {"text": "3?"})])
-    here = f"{path('by hand')}/evaluate"
-    assert "Show me the first" in visitor.get(here).words
-    page = visitor.send(f"{path('by hand')}/ask", here)
-    number = int(re.findall(r'name="ticket" value="(\d+)"', page.text)[0])
-    ticket = study.store.reading()
-    with ticket as log:
-        (held,) = log.read_tickets(study.id, open_by=math.inf)
-    assert held.number == number
-    assert f"evaluate arm {study.labels[held.arm]} on item" in re.sub(r"\s+", " ", page.words)
-    assert ("How much is 2 + 2?" if held.item == 0 else "text 3?") in page.words
-    assert 'type="number"' not in page.text, "some browsers leave out a comma: 0,5 would be 5"
-    assert f'name="ticket" value="{number}"' in visitor.get(here).text  # a reload shows the same one
-    mistakes = {"7": "from 0 to 1", "x": "the reward is 'x'", "0,5": "the reward is '0,5'", "nan": "nan"}
-    for wrong, said in mistakes.items():
-        refused = visitor.send(f"{path('by hand')}/tell", here, ticket=str(number), reward=wrong)
-        assert refused.status in (400, 422)
-        assert said in refused.words
-    following = visitor.send(f"{path('by hand')}/tell", here, ticket=str(number), reward="1.0")
-    assert f"Told: ticket {number}." in following.words
-    assert study.status().told == 1
-    second = int(re.findall(r'name="ticket" value="(\d+)"', following.text)[0])
-    assert second != number
-    visitor.send(f"{path('by hand')}/tickets/{second}/fail", here, reason="cannot tell", back="evaluate")
-    assert sum(of["failed"] for of in study.health().values()) == 1
-    third = re.findall(r'name="ticket" value="(\d+)"', visitor.get(here).text)[0]
-    assert "gave your ticket back" in visitor.send(f"{path('by hand')}/leave", here, ticket=third).words
-    assert "Show me the first" in visitor.get(here).words
-    while "nothing left" not in (page := visitor.get(here)).words:
-        found = re.findall(r'name="ticket" value="(\d+)"', page.text)
-        fields = {"ticket": found[0], "reward": "1"} if found else {}
-        visitor.send(f"{path('by hand')}/{'tell' if found else 'ask'}", here, **fields)
-    assert study.finished
-
-
-def test_a_ticket_of_somebody_else_is_failed(storage: str, visitor: Visitor) -> None:
-    study = made(storage, "failing", 2)
-    (ticket,) = study.ask(1, "lost worker")
-    here = f"{path('failing')}/tickets/{ticket.id}/fail"
-    assert "lost worker" in visitor.get(here).words
-    page = visitor.send(here, here, reason="its machine is gone", worker="lost worker")
-    assert "The ticket has failed" in page.words
-    assert "its machine is gone" in page.words
-    assert "to be handed out again" in page.words
-    assert visitor.get(f"{path('failing')}/tickets/77/fail").status == 404
-    refused = visitor.send(here, here, reason=10_001 * "r", worker="lost worker")
-    assert (refused.status, "at most 10,000 are allowed" in refused.words) == (400, True)
-    refused = visitor.send(here, here, reason="again", worker="somebody else")
-    assert refused.status == 409
-
-
-def test_deleting_is_asked_twice(storage: str, visitor: Visitor) -> None:
-    told(made(storage, "to go"), 3)
-    here = f"{path('to go')}/delete"
-    assert "all that was told to it (3 rewards)" in visitor.get(here).words
-    assert (visitor.send(here, here, again="to stay").status, visitor.get(path("to go")).status) == (400, 200)
-    assert "to go" not in visitor.send(here, here, again="to go").words
-    assert visitor.get(path("to go")).status == 404
-
-
-def test_downloads(storage: str, visitor: Visitor) -> None:
-    study = told(made(storage, "kept: ü/x", ["a, b", "c"]), 5)
-    base = path("kept: ü/x")
-    table = visitor.get(f"{base}/rewards.csv")
-    assert table.text.splitlines()[0] == "arm,value,ticket,worker,told"
-    assert len(table.text.splitlines()) == 1 + study.status().told
-    assert json.loads(visitor.get(f"{base}/export.json").text)["name"] == "kept: ü/x"
-    assert json.loads(visitor.get(f"{base}/report.json").text)["study"] == "kept: ü/x"
-    assert visitor.get(f"{base}/report.md").text.startswith("# ")
-    for file in ("rewards.csv", "export.json", "report.json", "report.md", "report.html"):
-        answer = visitor.get(f"{base}/{file}")
-        assert answer.status == 200
-        assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''kept%3A%20%C3%BC%2Fx.")
-    items = told(made(storage, "kept items", ["a", "b"], items=["q, 1", "q2"]), 2)
-    assert visitor.get(f"{path('kept items')}/rewards.csv").text.splitlines()[0] == "arm,item,value,ticket,worker,told"
-    assert items.items
 
 
 @pytest.mark.parametrize("items", [None, ["q1", "q2", "q3"]])
@@ -384,50 +168,24 @@ def test_forms_need_the_token_of_their_page(storage: str, site: str, visitor: Vi
     assert not surest.open_study(storage, "guarded").paused
 
 
-def test_tokens_open_pages_by_their_role(tmp_path: Path) -> None:
+def test_who_tries_many_tokens_must_wait(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path / "tokens.json")
-    secrets = {role: tokens.add(f"a {role} person", role) for role in ("look", "work", "administer")}
-    storage = f"sqlite:///{tmp_path}/s.db"
-    made(storage, "closed")
-    with serving(storage, tmp_path / "tokens.json") as site:
-        nobody = Visitor(site)
-        for target in ("/", "/new", path("closed"), f"{path('closed')}/live", f"{path('closed')}/rewards.csv"):
-            assert nobody.get(target).status == 401
-        first = nobody.get("/new")  # the page to log in, which then leads to what was asked for
-        assert 'name="token"' in first.text
-        assert 'name="next" value="/new"' in first.text
-        assert "closed" not in nobody.get("/").words
-        plain = Visitor(site).request("GET", "/", headers={"Accept": "application/json"})
-        assert (plain.status, "token" in json.loads(plain.text)["error"]["message"]) == (401, True)
-        wrong = nobody.send("/login", "/login", token="surest-wrong", next="/")
-        assert wrong.status == 401
-        assert "surest-wrong" not in wrong.text
-        allowed = {"look": ["/", path("closed")], "work": [f"{path('closed')}/evaluate"], "administer": ["/new"]}
-        roles = list(allowed)
-        for role, secret in secrets.items():
-            visitor = Visitor(site)
-            visitor.send("/login", "/login", token=secret, next="/")
-            for need, targets in allowed.items():
-                expected = 200 if roles.index(role) >= roles.index(need) else 403
-                assert [visitor.get(target).status for target in targets] == [expected] * len(targets)
-            page = visitor.get(path("closed"))
-            assert ("Evaluate by hand" in page.words) == (role != "look")
-            assert ("Delete" in page.words) == (role == "administer")
-            assert secret not in page.text
-            assert f"a {role} person" in page.words
-            assert "SUREST_TOKEN" in page.words
-        cookie = visitor.request("POST", "/login", b"", {})
-        assert cookie.status in (403, 415)
-        visitor.send("/logout", "/")
-        assert visitor.get("/").status == 401
-        revoked = Visitor(site)
-        revoked.send("/login", "/login", token=secrets["work"], next="/")
-        tokens.revoke("a work person")
-        assert revoked.get("/").status == 401
-        assert revoked.get("/login").status == 200  # the browser has forgotten it
-        form = {"token": "surest-wrong", "next": "/"}
-        answers = [nobody.send("/login", "/login", **form).status for _ in range(11)]
-        assert (answers[0], answers[-1]) == (401, 429)
+    secrets = [tokens.add(name, "work") for name in ("ann", "bob")]
+    with serving(f"sqlite:///{tmp_path}/s.db", tmp_path / "tokens.json") as site:
+        ann, nobody = Visitor(site), Visitor(site)
+        assert "ann (may work)" in ann.send("/login", "/login", token=secrets[0], next="/").words
+        tokens.revoke("ann")
+        assert (ann.get("/").status, ann.get("/login").status) == (401, 200), "the browser has forgotten it"
+        wrong = [nobody.send("/login", "/login", token="surest-wrong", next="/") for _ in range(11)]
+        assert (wrong[0].status, wrong[-1].status) == (401, 429)
+        assert "surest-wrong" not in wrong[0].text
+
+
+def test_a_reason_that_nobody_would_read_is_refused(storage: str, visitor: Visitor) -> None:
+    made(storage, "failing").ask(1, "w")
+    here = f"{path('failing')}/tickets/0/fail"
+    refused = visitor.send(here, here, reason=10_001 * "r", worker="w")
+    assert (refused.status, "at most 10,000 are allowed" in refused.words) == (400, True)
 
 
 @pytest.mark.parametrize("stream", [f"{path('watched')}/live", f"/api{path('watched')}/events"])
