@@ -7,26 +7,33 @@ from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import nan
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from surest.core.keywords import FUNCTION, SEED, Kind, check_keywords, number
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
 from surest.decision.champion import Fought, decision_of_challenge
 from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order, order_key
 from surest.search.executor import IN_FLIGHT
-from surest.search.loop import check_in_flight
 from surest.study.champions import Kept, Memory
 from surest.text import counted
 
 Cell = tuple[bool, int]
 """Whether it is the champion's, and the item's place on the list."""
 Steps = Iterator[list[Cell]]
+OWN = {
+    "seed": SEED,
+    "progress": FUNCTION,
+    "executor": Kind(lambda it: it is None or hasattr(it, "submit"), "a concurrent.futures executor"),
+    "storage": Kind(lambda it: it is None or isinstance(it, str | PathLike), "a file, or the URL of a storage"),
+    "budget": number("a whole number of evaluations, at least 1", lambda x: x >= 1, whole=True),
+}
+"""Keywords that mean something else here than at other doors."""
 
 
 @dataclass(frozen=True)
@@ -141,19 +148,17 @@ class Champion:
         budget: int | None = None,
         progress: Callable[[Challenge], object] | None = None,
     ) -> None:
-        problem_of(2, delta=delta, budget=budget)  # refuses what they cannot be
-        check_in_flight(in_flight)
-        self.score, self.items = score, list(items)
         self._scale = checked_scale(bounds, minimise)
+        width = self._scale.width
+        check_keywords(
+            locals(),
+            **OWN,
+            worth=number(f"a number at least 0 and below {width:g}", lambda x: 0 <= x < width, optional=False),
+        )
+        problem_of(2, delta=delta)  # refuses what it cannot be
+        self.score, self.items = score, list(items)
         if not self.items:
             raise UsageError("there are no items; give at least one")
-        real = isinstance(worth, Real) and not isinstance(worth, bool)
-        if not real or not 0 <= worth < self._scale.width:
-            raise UsageError(f"worth is {worth}; it must be at least 0 and below {self._scale.width:g}")
-        if budget is not None and budget < 1:
-            raise UsageError("budget is 0; it must be at least 1")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
-            raise UsageError(f"seed is {seed!r:.60}; give a whole number or a text")
         if executor is not None and _is_async(score):
             raise UsageError("executor requires a function that is not async; leave it out")
         self.delta, self.worth = float(delta), float(worth)

@@ -13,6 +13,7 @@ import numpy as np
 from surest.arms.files import Columns
 from surest.arms.games import Games, games_of, score_of
 from surest.core.duels import DUELS, players_of
+from surest.core.keywords import check_columns, check_keywords
 from surest.core.problem import labels_of
 from surest.core.scale import Scale
 from surest.errors import UsageError
@@ -97,12 +98,14 @@ def duel(
     >>> result.best, result.certified
     ('kind', True)
     """
+    check_keywords(locals())
     asked = _asked(settings, delta, strict, rank)
     if judge is None:
         if any(given is not None for given in (items, executor, retries, on_failure, storage, name)):
             raise UsageError(
                 "recorded duels need no items, executor, retries, on_failure, storage or name; leave them out"
             )
+        check_columns(columns, arms)
         return _recorded(games_of(arms, columns, shuffle), asked, seed, progress, on_request, history, record)
     if iscoroutinefunction(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
@@ -149,6 +152,7 @@ async def aduel(
     >>> asyncio.run(aduel(["a", "b"], judge, in_flight=4)).best
     'b'
     """
+    check_keywords(locals())
     asked = _asked(settings, delta, strict, rank)
     with _begun(
         arms, asked, progress, on_request, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,

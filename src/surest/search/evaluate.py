@@ -14,6 +14,7 @@ import numpy as np
 
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
+from surest.core.keywords import FUNCTION, check_keywords
 from surest.core.problem import check_spread, labels_of, problem_of, takes_items_settings
 from surest.core.scale import Scale, checked_scale
 from surest.errors import Interrupted, UsageError
@@ -124,6 +125,7 @@ def evaluate(
     >>> result.best, result.certified, result.evaluations < result.cells / 10
     ('kind', True, True)
     """
+    check_keywords(locals(), score=FUNCTION)
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     if items is None:
         looks = history_hook() if history else None
@@ -184,6 +186,7 @@ async def aevaluate(
     >>> result.best, result.certified
     ('kind', True)
     """
+    check_keywords(locals(), score=FUNCTION)
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     arms, settings = _known_control(arms, items, settings, scale)
     labels, functions = _functions(arms, score, asynchronous=True)

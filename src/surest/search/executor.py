@@ -15,7 +15,7 @@ from surest.errors import EvaluationError, UsageError
 from surest.search.call import Work
 from surest.search.desk import LOOK, Desk, described
 from surest.search.loading import entry_of
-from surest.search.loop import Outcome, check_in_flight, loop
+from surest.search.loop import Outcome, loop
 from surest.search.session import Ticket
 from surest.search.watching import first_interrupt
 
@@ -175,7 +175,6 @@ def keep_busy(algorithm: Algorithm, in_flight: int, options: Mapping[str, Any]) 
     >>> keep_busy("wager", 8, {}), keep_busy("wager", 8, {"batch": 1}), keep_busy("naive-best-arm", 8, {})
     ({'workers': 8}, {'batch': 1}, {})
     """
-    check_in_flight(in_flight)
     plans = in_flight > 1 and "workers" in (entry_of(algorithm).options or {}) and "batch" not in options
     return {**({"workers": in_flight} if plans else {}), **options}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from math import fsum, inf, isnan, nan
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from surest.arms.pairs import Pair, has_value, in_both, named, of_length, older_rows, pair_in, pair_of, row_of
 from surest.arms.tables import Table
+from surest.core.keywords import SEED, Kind, check_columns, check_keywords, number
 from surest.core.problem import problem_of
 from surest.core.protocol import Cells, FloatArray
 from surest.core.scale import Scale, checked_scale
@@ -38,6 +39,16 @@ if TYPE_CHECKING:
     from surest.study.ledger import Entry
     from surest.study.study import Study
 
+OWN = {
+    "seed": SEED,
+    "history": Kind(lambda it: not isinstance(it, Real), "a table, or files"),
+    "ledger": Kind(lambda it: it is None or isinstance(it, str | Path) or hasattr(it, "begin"), "a file, or a URL"),
+    "items": Kind(
+        lambda it: it is None or hasattr(it, "__iter__") or (isinstance(it, Integral) and not isinstance(it, bool)),
+        "a file, a list, or how many there are",
+    ),
+}
+"""Keywords that mean something else here than at other doors."""
 MOST_WANTED = 10_000
 """Cells to evaluate next that a result lists, at most."""
 ROUNDED = 2.0**-50
@@ -125,6 +136,7 @@ def gate(
     >>> gate(old, {}, margin=0.1).wanted[0]
     ('candidate', 'q67')
     """
+    check_keywords(locals())
     asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
     if not any(functions):
         if executor is not None:
@@ -149,6 +161,7 @@ async def agate(
     >>> asyncio.run(agate([0.0, 1.0] * 50, candidate, 0.1)).passed
     True
     """
+    check_keywords(locals())
     asked, functions, run = _asked(baseline, candidate, margin, delta, **how)
     with asked.run(functions, in_flight, asynchronous=True, **run) as running:
         await running.await_all(asked.work(functions, asynchronous=True), in_flight)
@@ -328,26 +341,29 @@ def _asked(
     unknown = next((name for name in run if name not in RUN), None)
     if unknown is not None:
         raise TypeError(f"gate() got an unexpected keyword argument {unknown!r}")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | str)):
-        raise UsageError(f"seed is {seed!r:.60}; give a whole number, or a text such as a commit")
+    check_keywords({**locals(), **run}, **OWN)
     study: Study | None = table if hasattr(table, "store") else None
     if study is not None and (bounds is not None or minimise):
         raise UsageError("a study has its bounds and its direction; leave out bounds and minimise")
-    if study is not None and items is not None:
-        raise UsageError("a study has its list of items; leave out items")
+    if study is not None and (items is not None or columns is not None):
+        raise UsageError("a study has its list of items; leave out items and columns")
     scale = study.settings.problem.scale if study is not None else checked_scale(bounds or (0.0, 1.0), minimise)
     problem_of(2, items=1, delta=delta, target=target)  # refuses what they cannot be
     if equivalent is not None:
         if margin:
             raise UsageError("margin and equivalent are mutually exclusive")
         margin = equivalent
-    real = isinstance(margin, Real) and not isinstance(margin, bool)
-    if not real or not 0 <= margin < scale.width or (equivalent is not None and margin == 0):
-        name, least = ("margin", "at least 0") if equivalent is None else ("equivalent", "more than 0")
-        raise UsageError(f"{name} is {margin}; it must be {least} and below {scale.width:g}, the width of the bounds")
+    width = scale.width
+    end = f"and below {width:g}, the width of the bounds"
+    check_keywords(
+        {"margin": margin} if equivalent is None else {"equivalent": equivalent},
+        margin=number(f"a number at least 0 {end}", lambda x: 0 <= x < width, optional=False),
+        equivalent=number(f"a number above 0 {end}", lambda x: 0 < x < width),
+    )
     if study is not None:
         pair = _of_study(study, baseline, candidate)
     else:
+        check_columns(columns, baseline, candidate, table, *(history if isinstance(history, list) else [history]))
         pair = _given(baseline, candidate, table, columns, items, scorer)
     alone = {side: pair.only_in(side) for side in (0, 1) if strict}
     for side, only in alone.items():

@@ -15,6 +15,7 @@ from surest.arms.order import check_order, shuffled
 from surest.arms.recorded import ABOUT_ITEMS
 from surest.arms.totals import Totals
 from surest.core.duels import DUELS
+from surest.core.keywords import check_keywords
 from surest.core.problem import SETTINGS, Problem, problem_of, takes_settings
 from surest.core.procedure import Running
 from surest.core.protocol import Answer
@@ -150,6 +151,7 @@ def identify(
     >>> result.best, result.certified
     ('new', True)
     """
+    check_keywords(locals())
     tallied = settings.get("algorithm") == TALLY.name and bool(settings.pop("algorithm"))
     _refuse_items(settings, "identify", "use surest.evaluate")
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
@@ -259,6 +261,7 @@ async def aidentify(
     >>> result.best, result.certified
     ('kind', True)
     """
+    check_keywords(locals())
     _refuse_items(settings, "aidentify", "await surest.aevaluate")
     scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
     source = async_arms(arms, seeded=seeded)

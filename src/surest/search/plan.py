@@ -20,6 +20,7 @@ from surest.arms.kinds import Simulated, kind_of_arms
 from surest.arms.tables import Table, table_of
 from surest.arms.totals import Totals
 from surest.core.costs import money
+from surest.core.keywords import FUNCTION, check_keywords, number, several
 from surest.core.problem import Problem, checked, problem_of, takes_settings
 from surest.core.protocol import FloatArray
 from surest.core.scale import checked_scale
@@ -39,6 +40,22 @@ FEWEST = 20
 """Runs that are made even if time is up."""
 MOST_PULLS = 10**8
 """Pulls after which a simulated search counts as one that does not end."""
+OWN = {
+    "arms": number("the number of arms, at least 2", lambda x: x >= 2, whole=True),
+    "baseline": number("a rate, at least 0 and below 1", lambda x: 0 <= x < 1),
+    "lift": several(number("a number above 0, or several", lambda x: 0 < x <= 1)),
+    "items": number("the number of items, at least 1", lambda x: x >= 1, whole=True),
+    "score": number("a share of the items, from 0 to 1", lambda x: 0 <= x <= 1),
+    "gap": several(number("a number above 0, or several", lambda x: 0 < x <= 1)),
+    "agreement": number("a share of the items, from 0 to 1", lambda x: 0 <= x <= 1, optional=False),
+    "power": number("a number between 0 and 1", lambda x: 0 < x < 1, optional=False),
+    "each": number("seconds, above 0", lambda x: x > 0),
+    "workers": number("a whole number, at least 1", lambda x: x >= 1, whole=True, optional=False),
+    "runs": number("a whole number, at least 1", lambda x: x >= 1, whole=True, optional=False),
+    "seconds": number("a number ≥ 0, or None for no limit", lambda x: x >= 0),
+    "progress": FUNCTION,
+}
+"""Keywords of plans."""
 SPANS = {
     "s": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0,
 }  # fmt: skip
@@ -213,13 +230,12 @@ def plan(
     >>> planned.quantiles[0.5] < planned.quantiles[0.9] < 2000
     True
     """
+    check_keywords(locals(), **OWN)
     per_second = _per_second(rate, each, workers)
     limits = {name: settings.pop(name, None) for name in ("budget", "budget_cost")}
     settings = {"delta": delta, **resolved(settings)}
     checked(Problem(**limits, seed=settings.get("seed") or 0))  # refuses what they cannot be, before the first run
     seed = settings.pop("seed", None) or 0
-    if not 0 < power < 1 or runs < 1:
-        raise UsageError(f"power is {power} and runs {runs}; give a power between 0 and 1, and at least 1 run")
     guessed = {"arms": arms, "baseline": baseline, "lift": lift, "items": items, "score": score, "gap": gap}
     gaps, used = (lift, ("arms", "baseline", "lift")) if items is None else (gap, ("arms", "items", "score", "gap"))
     given = [name for name, value in guessed.items() if value is not None and (source is not None or name not in used)]
@@ -259,8 +275,8 @@ class _Law:
 def _rates(arms: int | None, baseline: float | None, lift: float | None) -> _Law:
     if arms is None or baseline is None or lift is None:
         raise UsageError("give a source, or guesses: arms, baseline and lift; on a list arms, items, score and gap")
-    if arms < 2 or not 0 <= baseline < baseline + lift <= 1:
-        raise UsageError(f"{arms} arms at {baseline} and one {lift} above: give 2 arms or more, and rates from 0 to 1")
+    if baseline + lift > 1:
+        raise UsageError(f"baseline is {baseline} and lift {lift}; together they must be at most 1")
     law = bernoulli([baseline + lift, *[baseline] * (arms - 1)])
     others = f"{arms} arms, {arms - 1} of them at {baseline:g}"
     return _Law(law.labels, lambda seed: law, f"{others} and one {lift:g} above", f"{others} and one above")
@@ -271,7 +287,7 @@ def _list(arms: int | None, items: int, score: float | None, gap: float | None, 
     if arms is None or score is None or gap is None:
         raise UsageError("a guess at a list needs arms, items, score and gap")
     worse, better = (1 - agreement + gap) / 2, (1 - agreement - gap) / 2  # shares lost and won against the best
-    if arms < 2 or items < 1 or not gap > 0 or not (0 <= better <= 1 - score and 0 <= worse <= score <= 1):
+    if not (0 <= better <= 1 - score and 0 <= worse <= score):
         raise UsageError(
             f"no arms have a score of {score}, a gap of {gap} and agree on {agreement} of the items; the best arm must solve at "
             "least (1 − agreement + gap)/2 of them, and they disagree on at least the gap"
@@ -416,8 +432,11 @@ def _per_second(rate: float | str | None, each: float | None, workers: int) -> f
         raise UsageError("give a rate, or how long an evaluation takes (each) and on how many workers")
     if rate is None:
         return None if each is None else workers / each
-    number, _, span = str(rate).replace(",", "").partition("/")
+    times, _, span = str(rate).replace(",", "").partition("/")
     try:
-        return float(number) / SPANS[span.strip().removesuffix("s") or "s"]
+        found = float(times) / SPANS[span.strip().removesuffix("s") or "s"]
     except (KeyError, ValueError):
-        raise UsageError(f"rate is {rate!r:.60}; write it as 1200/day; spans are {', '.join(SPANS)}") from None
+        found = 0.0
+    if not 0 < found < math.inf:
+        raise UsageError(f"rate is {rate!r:.60}; write it as 1200/day; spans are {', '.join(SPANS)}")
+    return found

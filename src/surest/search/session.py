@@ -16,6 +16,7 @@ import numpy as np
 from surest.algorithms import lookup, start_on
 from surest.algorithms.entry import Script
 from surest.core.costs import MANY, parted
+from surest.core.keywords import check_keywords
 from surest.core.problem import Problem, check_spread, labels_of, problem_of, takes_settings
 from surest.core.procedure import Running, check_size
 from surest.core.protocol import Cells, FloatArray, IntArray, Point, Pull, Status
@@ -70,6 +71,7 @@ class Session:
     def __init__(
         self, arms: int | Sequence[Any], delta: float = 0.05, *, record: bool = False, **settings: Any
     ) -> None:
+        check_keywords({"record": record})
         if settings.get("items") is not None and settings.get("seed") is None:
             settings["seed"] = randbits(32)  # the guarantee on a list rests on an order that nobody knows beforehand
         self._begin(problem_of(arms, delta=delta, **resolved(settings)), record)

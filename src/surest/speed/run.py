@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from surest.core.keywords import TEXT, Kind, check_keywords, number
 from surest.core.protocol import FloatArray, checked_delta
 from surest.errors import Stop, UsageError
 from surest.speed.evidence import PILOT, Comparisons
@@ -28,6 +29,20 @@ _Runs = list[tuple[Comparisons | None, Run]]
 """The runs of one command, each with the comparisons in which it counts; None in a pilot."""
 SEED_BITS = 31
 BY = ("wall", "cpu")
+_HELPER = Kind(
+    lambda it: it is None or isinstance(it, str) or callable(it) or isinstance(it, Sequence),
+    "a command line or a function, or one for each command",
+)
+OWN = {
+    "tolerance": number("a fraction from 0 up to 1, such as 0.02 for 2 %", lambda x: 0 <= x < 1, optional=False),
+    "warmup": number("a number of runs ≥ 0", lambda x: x >= 0, whole=True, optional=False),
+    "min_runs": number("a number of runs ≥ 0", lambda x: x >= 0, whole=True, optional=False),
+    "max_runs": number(f"{PILOT + 1} runs or more: {PILOT} do not count", lambda x: x > PILOT, whole=True),
+    "seed": number("a whole number ≥ 0, such as 7", lambda x: x >= 0, whole=True),
+    "shell": TEXT,
+    **dict.fromkeys(("setup", "prepare", "cleanup"), _HELPER),
+}
+"""Keywords of timings."""
 
 
 def fastest(
@@ -95,9 +110,8 @@ def fastest(
     ('new', True, 26)
     """
     given = labelled(commands)
-    _check(len(given), delta, tolerance, warmup, max_runs, by)
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise UsageError(f"seed is {seed!r:.60}; give a whole number ≥ 0, such as 7")
+    check_keywords(locals(), **OWN)
+    _check(len(given), delta, tolerance, max_runs, by)
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     rng = np.random.default_rng(seed)
     began = time.perf_counter()
@@ -122,21 +136,15 @@ def fastest(
     return Timings(timed, answer, seed, time.perf_counter() - began, lab.shell, judged(lab.start, by), by)
 
 
-def _check(n: int, delta: float, tolerance: float, warmup: int, max_runs: int | None, by: str) -> None:
+def _check(n: int, delta: float, tolerance: float, max_runs: int | None, by: str) -> None:
     """Refuse what makes no sense, before anything runs."""
     if n < 2:
         raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
     checked_delta(delta)
-    if not 0 <= tolerance < 1:
-        raise UsageError(f"the tolerance is {tolerance}; it is a fraction from 0 up to 1, such as 0.02 for 2 %")
-    if max_runs is not None and max_runs <= PILOT:
-        raise UsageError(f"at most {max_runs} runs per command: {PILOT} do not count, so give {PILOT + 1} or more")
     if tolerance == 0 and max_runs is None:
         raise UsageError("with a tolerance of 0, two equal commands would never be told apart; set max_runs")
     if by not in BY:
         raise UsageError(f"by is {by!r:.60}; give 'wall' or 'cpu'")
-    if warmup < 0:
-        raise UsageError(f"warmup is {warmup}; it is a number of runs ≥ 0")
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import msgspec
 
 from surest.core.duels import with_pairs
+from surest.core.keywords import check_keywords
 from surest.core.problem import default_algorithm, labels_of, refuse_unheeded, takes_settings
 from surest.core.protocol import Answer, FloatArray
 from surest.errors import RewardError, StorageError, TicketError, UnknownStudyError, UsageError
@@ -94,6 +95,7 @@ def open_study(
     ...     (ticket, again.status().told)
     (Ticket(id=0, arm=0, label='a'), 1)
     """
+    check_keywords({"load_if_exists": load_if_exists, "on_failure": on_failure})
     handling = {"lease_seconds": lease_seconds, "on_failure": on_failure, "retries": retries}
     given = spoken({"delta": delta, **handling, **settings})
     arms, given = with_pairs(arms, given)
