@@ -153,7 +153,7 @@ def test_an_arm_made_to_fit_the_items_seen_is_not_named_for_it() -> None:
             session.tell_cell(arm, item, truth[arm, item])
         if session.finished:
             continue
-        seen = {item for _, item in session._tickets.values} | set(session.running.request.items.tolist())
+        seen = {item for _, item in session.tickets.values} | set(session.running.request.items.tolist())
         late = np.array([float(item in seen) for item in range(200)])  # mean 1/4
         session.grow(["late"])
         while not session.finished:

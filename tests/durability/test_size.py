@@ -10,7 +10,7 @@ import pytest
 from asking import feed
 from surest.algorithms import DEFAULT
 from surest.search.session import Session
-from surest.study.following import next_request
+from surest.study.following import requests_ahead
 from surest.study.log import StoredTicket
 from surest.study.study import Study, open_study
 
@@ -22,7 +22,7 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
     position, tickets = 0, []
     with study.store.writing() as log:
         while position < rewards and (request := session.running.request) is not None:
-            log.write_request(study.id, next_request(session))  # type: ignore[arg-type]
+            log.write_request(study.id, requests_ahead(session)[0])
             arms = np.repeat(request.arms, request.times)
             told = (rng.random(len(arms)) < np.array(means)[arms]).astype(float)
             rows = enumerate(zip(arms.tolist(), told.tolist(), strict=True), position)

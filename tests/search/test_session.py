@@ -46,8 +46,8 @@ def sequential(algorithm: str, rounds: int) -> Session:
 def state(session: Session) -> tuple[object, ...]:
     """All that a session holds."""
     return (
-        *(session.running.rounds, session.running.pulls, session.pending, session.finished, session._tickets.handed),
-        *(list(session._tickets.again), repr(session._tickets.rewards), session._tickets.evaluations),
+        *(session.running.rounds, session.running.pulls, session.pending, session.finished, session.tickets.handed),
+        *(list(session.tickets.again), repr(session.tickets.rewards), session.tickets.evaluations),
         session.running.means.tobytes(),
     )
 

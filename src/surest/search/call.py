@@ -22,17 +22,12 @@ def work_of(
     (<built-in function abs>,)
     """
 
-    def with_item(ticket: Ticket) -> tuple[Any, ...]:
-        place = getattr(ticket, "item", None)
-        item = () if place is None or items is None else (items[place],)
+    def work(ticket: Ticket) -> tuple[Any, ...]:
+        item = () if items is None or ticket.item is None else (items[ticket.item],)
         number = (seed_of(seed, ticket),) if seeded else ()
         return functions[ticket.arm], *item, *number
 
-    if items is not None:
-        return with_item
-    if seeded:
-        return lambda ticket: (functions[ticket.arm], seed_of(seed, ticket))
-    return lambda ticket: (functions[ticket.arm],)
+    return work
 
 
 def scored(score: Callable[..., Any], arms: Sequence[Any]) -> list[Callable[..., Any]]:

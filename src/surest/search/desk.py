@@ -108,7 +108,8 @@ class Desk:
         """Up to k tickets."""
         if len(self._stock) < k:
             began = time.monotonic()
-            self._stock += self._exchange(k - len(self._stock) + self._more)
+            self._stock += self.book.exchange(self._told, k - len(self._stock) + self._more)
+            self._told = {}  # what was not written stays, for another try at the end
             taken, evaluated = time.monotonic() - began, began - self._exchanged
             self._exchanged = time.monotonic()
             stocks = self.lasting and k > 1 and evaluated < taken
@@ -119,12 +120,8 @@ class Desk:
     def flush(self) -> None:
         """Write what was told and is not written yet."""
         if self._told:
-            self._exchange(0)
-
-    def _exchange(self, k: int) -> list[Ticket]:
-        handed = self.book.exchange(self._told, k)
-        self._told = {}  # what was not written stays, for another try at the end
-        return handed
+            self.book.exchange(self._told, 0)
+            self._told = {}
 
     def tell(self, ticket: Ticket, reward: Any) -> None:
         """Say what an evaluation gave. If the lease ran out, and another worker was faster, its reward counts."""

@@ -87,15 +87,18 @@ def loop(desk: Desk, in_flight: int) -> Steps:
                     raise between_steps(interrupt) from None
                 ending, ended = between_steps(interrupt), []
             for outcome in ended:
-                problem = _settled(desk, outcome)
+                problem = _settled(desk, outcome) if outcome.begun else None
+                asked_to_stop = isinstance(problem, Stop | KeyboardInterrupt)
                 # Where somebody may go on with it, what runs is finished before the run ends.
-                drains = desk.lasting or isinstance(problem, Stop | KeyboardInterrupt)
-                if problem is not None and ending is None and not drains:
+                if problem is not None and ending is None and not (desk.lasting or asked_to_stop):
                     raise problem
                 flying.pop(outcome.ticket.id, None)
                 if problem is not None or not outcome.begun:
                     left.append(outcome.ticket)
-                ending = _first(ending, problem)
+                if ending is None:
+                    ending = problem
+                elif problem is not None and not asked_to_stop:
+                    ending.add_note(f"while running evaluations were finished: {problem}")
             if ending is not None:
                 desk.flush()  # else the next ask does so, in the same transaction
     finally:
@@ -104,8 +107,6 @@ def loop(desk: Desk, in_flight: int) -> Steps:
 
 def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
     """Tell what an evaluation gave, or that it failed. What this does not allow to go on is returned."""
-    if not outcome.begun:
-        return None
     if isinstance(outcome.error, KeyboardInterrupt):
         return between_steps(outcome.error)  # of an arm, or of a worker that Ctrl-C reached too
     if isinstance(outcome.error, SurestError):
@@ -119,15 +120,6 @@ def _settled(desk: Desk, outcome: Outcome) -> BaseException | None:
     except SurestError as problem:
         return problem
     return None
-
-
-def _first(ending: BaseException | None, problem: BaseException | None) -> BaseException | None:
-    """The reason for which the run ends; what comes up while it does so is added to it."""
-    if ending is None or problem is None:
-        return ending or problem
-    if not isinstance(problem, Stop | KeyboardInterrupt):
-        ending.add_note(f"while running evaluations were finished: {problem}")
-    return ending
 
 
 def check_in_flight(in_flight: int) -> None:

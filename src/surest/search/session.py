@@ -90,7 +90,8 @@ class Session:
             raise UsageError(f"on_failure is {on_failure}, which is outside the bounds [{low:g}, {high:g}]")
         session = cls.__new__(cls)
         session._begin(problem, record, script)
-        session.on_failure, session._retries = on_failure, RETRIES if retries is None else retries
+        session.on_failure = on_failure
+        session._retries = RETRIES if retries is None else retries
         return session
 
     def _begin(self, problem: Problem, record: bool, script: Script = ()) -> None:
@@ -112,14 +113,15 @@ class Session:
         """The reward that an evaluation counts as once it has failed too often; default none."""
         self._retries, self._failed = RETRIES, Counter[int]()
         self._priced = problem.cost is not None or problem.budget_cost is not None
-        self._tickets: Tickets
+        self.tickets: Tickets
+        """The books of its tickets."""
         if problem.items is not None:
-            self._tickets = CellTickets(may_go_ahead=problem.budget is None and problem.budget_cost is None)
+            self.tickets = CellTickets(may_go_ahead=problem.budget is None and problem.budget_cost is None)
         elif has_queues(problem):
-            self._tickets = ArmTickets(len(problem.labels), problem.options["workers"])
+            self.tickets = ArmTickets(len(problem.labels), problem.options["workers"])
         else:
-            self._tickets = PullTickets()
-        self._move_on()
+            self.tickets = PullTickets()
+        self._open()
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -147,12 +149,12 @@ class Session:
     @property
     def pending(self) -> int:
         """How many tickets are handed out and not yet told."""
-        return self._tickets.pending
+        return self.tickets.pending
 
     @property
     def evaluations(self) -> int:
         """How many rewards were taken, counted yet or not."""
-        return self._tickets.evaluations
+        return self.tickets.evaluations
 
     def ask(self, k: int = 1) -> list[Ticket]:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
@@ -161,13 +163,13 @@ class Session:
         k = 0 if self.finished else min(int(k), self.affordable(self.pending))
         if k < 1:
             return []
-        again, fresh = self._tickets.ask(k)
+        again, fresh = self.tickets.ask(k)
         for number in again:
             self.note(number, "retried")
         numbers, labels = [*again, *fresh], self.labels
         return [
             Ticket(number, arm, labels[arm], item)
-            for number, (arm, item) in zip(numbers, self._tickets.cells(numbers), strict=True)
+            for number, (arm, item) in zip(numbers, self.tickets.cells(numbers), strict=True)
         ]
 
     def tell(self, ticket: int, reward: SupportsFloat | tuple[Any, float | None]) -> None:
@@ -188,23 +190,21 @@ class Session:
 
     def _put(self, number: int, value: float, cost: float | None) -> None:
         if cost is not None or self._priced:
-            self.running.costs.add([self._tickets.cells([number])[0][0]], [nan if cost is None else cost])
-        self._tickets.put(number, value)
+            self.running.costs.add([self.tickets.cells([number])[0][0]], [nan if cost is None else cost])
+        self.tickets.put(number, value)
 
     def tell_all(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> None:
         """Tell the rewards of several tickets, in the tickets' order: all of them, or none."""
         if len(tickets) != len(rewards):
             raise RewardError(f"{len(tickets)} tickets but {len(rewards)} rewards; give one for each")
-        costs: list[float | None] = [None] * len(tickets)
-        if not isinstance(rewards, np.ndarray):
-            both = [parted(reward, f"ticket {ticket.id}") for ticket, reward in zip(tickets, rewards, strict=True)]
-            rewards, costs = [given for given, _ in both], [cost for _, cost in both]
         fresh: dict[int, tuple[float, float | None]] = {}
-        for ticket, value, cost in zip(tickets, self._values(tickets, rewards), costs, strict=True):
-            if fresh.setdefault(ticket.id, (value, cost))[0] != value:
-                raise TicketError(f"ticket {ticket.id} has conflicting rewards")
-            if self._agrees(ticket.id, value):
-                del fresh[ticket.id]
+        for (number, *_), reward in zip(tickets, rewards, strict=True):
+            given, cost = parted(reward, f"ticket {number}")
+            value = self._value(number, given)
+            if fresh.setdefault(number, (value, cost))[0] != value:
+                raise TicketError(f"ticket {number} has conflicting rewards")
+            if self._agrees(number, value):
+                del fresh[number]
         self._check_spread({number: value for number, (value, _) in fresh.items()})
         for number, (value, cost) in fresh.items():
             self._put(number, value, cost)
@@ -215,10 +215,7 @@ class Session:
         cells = self._list
         known = cells.values.get((arm, item))
         reward, cost = parted(reward) if isinstance(reward, tuple) else (reward, None)
-        if type(reward) is float and self.scale.low <= reward <= self.scale.high:
-            value = self.scale.to_unit(reward)  # most cells of a long log need no words
-        else:
-            value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r}{self.on_item(item)}"))
+        value = self.scale.to_unit(self.scale.number(reward, f"arm {self.labels[arm]!r}{self.on_item(item)}"))
         if known is not None and known != value:
             raise TicketError(f"arm {self.labels[arm]!r}{self.on_item(item)} was already told another reward")
         if known is None:
@@ -248,8 +245,8 @@ class Session:
 
     @property
     def _list(self) -> CellTickets:
-        assert isinstance(self._tickets, CellTickets)
-        return self._tickets
+        assert isinstance(self.tickets, CellTickets)
+        return self.tickets
 
     def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
         """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,
@@ -261,27 +258,17 @@ class Session:
         values = np.full(len(rewards), nan)
         values[told] = self.scale.to_unit(self.scale.numbers(rewards[told], "a ticket"))
         self.running.costs.add(arms[told], np.full(int(told.sum()), nan) if costs is None else costs[told])
-        numbers: list[int] = self._tickets.adopt(arms, values, items).tolist()
+        numbers: list[int] = self.tickets.adopt(arms, values, items).tolist()
         return numbers
 
     def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
         """Take the reward of a ticket that has none, and its cost, without answering a request."""
-        self._tickets.put(ticket, self._value(ticket, reward))
+        self.tickets.put(ticket, self._value(ticket, reward))
         self.running.costs.add([arm], [nan if cost is None else cost])
-
-    @property
-    def answerable(self) -> bool:
-        """Whether all rewards of the current request are there."""
-        return self._tickets.complete
-
-    @property
-    def missing(self) -> int:
-        """How many rewards the current request lacks."""
-        return 0 if self.finished else self._tickets.missing
 
     def answer(self) -> None:
         """Answer the current request, whose rewards are all there, and go on to the next one."""
-        self.running.send(self._tickets.reply())
+        self.running.send(self.tickets.reply())
         self._open()
 
     def items_met(self, out: Collection[Cell] = ()) -> int:
@@ -317,12 +304,12 @@ class Session:
     def fail(self, ticket: int, reason: str = "", *, kind: str = "failed") -> None:
         """Say that an evaluation gave no reward: its ticket is handed out again, or counts as `on_failure`. Never dropped."""
         self._check_ticket(ticket)
-        if not isnan(self._tickets.reward(int(ticket))):
+        if not isnan(self.tickets.reward(int(ticket))):
             why = f" ({reason})" if reason else ""
             raise TicketError(f"ticket {ticket} was already told a reward; it cannot fail now{why}")
         number = int(ticket)
-        if number not in self._tickets.again:
-            self._tickets.again[number] = None
+        if number not in self.tickets.again:
+            self.tickets.again[number] = None
             self.note(number, kind)
             self._failed[number] += 1
         if self.on_failure is not None and self._failed[number] > self._retries:
@@ -335,8 +322,8 @@ class Session:
 
     def give_back(self, numbers: Sequence[int]) -> list[int]:
         """Let tickets that are not evaluated any more be handed out again; those that had no reward."""
-        again = self._tickets.again
-        back = [number for number in numbers if isnan(self._tickets.reward(number)) and number not in again]
+        again = self.tickets.again
+        back = [number for number in numbers if isnan(self.tickets.reward(number)) and number not in again]
         for number in back:
             again[number] = None
             self.note(number, "interrupted")
@@ -344,8 +331,8 @@ class Session:
 
     def note(self, ticket: int, kind: str) -> None:
         """Count what happened to a ticket of the current request, for the health line."""
-        ((arm, item),) = self._tickets.cells([ticket])
-        place = self._tickets.place(ticket, self.running.pulls_per_arm)
+        ((arm, item),) = self.tickets.cells([ticket])
+        place = self.tickets.place(ticket, self.running.pulls_per_arm)
         self.events.append((kind, place, arm, item))
         of_arm = self.health.setdefault(str(self.labels[arm]), {})
         of_arm[kind] = of_arm.get(kind, 0) + 1
@@ -379,32 +366,27 @@ class Session:
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""
-        running, tickets = self.running, self._tickets
-        if tickets.request is running.request and not tickets.complete:
-            return
-        while tickets.complete:
+        while self.tickets.complete:
             self.answer()
-        if tickets.request is not running.request:
-            self._open()
 
     def _open(self) -> None:
         request = self.running.request
-        if request is not None and isinstance(request, Cells) != isinstance(self._tickets, CellTickets):
+        if request is not None and isinstance(request, Cells) != isinstance(self.tickets, CellTickets):
             what = "items" if isinstance(request, Pull) else "fresh pulls"
             raise UsageError(f"{self.running.name} does not work on {what}; 'surest algorithms' says which do")
         if isinstance(request, Pull):
             check_size(request, self.running.name)
-        self._tickets.open(request, self.running.announced)
+        self.tickets.open(request, self.running.announced)
 
     def _check_ticket(self, ticket: int) -> None:
         if isinstance(ticket, bool) or not isinstance(ticket, int | np.integer):
             raise TicketError(f"ticket {ticket!r} is not a ticket's id; tell the ids that ask() gave")
-        if not self._tickets.is_out(int(ticket)):
+        if not self.tickets.is_out(int(ticket)):
             raise TicketError(f"ticket {ticket} was never handed out; tell the ids that ask() gave")
 
     def _agrees(self, ticket: int, value: float) -> bool:
         """Whether a ticket was told this reward before. Another one is refused."""
-        earlier = self._tickets.reward(int(ticket))
+        earlier = self.tickets.reward(int(ticket))
         if isnan(earlier):
             return False
         if value != earlier:
@@ -420,9 +402,9 @@ class Session:
         return self.scale.to_unit(self.scale.number(reward, self._named(int(ticket))))
 
     def _named(self, ticket: int) -> str:
-        if not self._tickets.is_current(ticket):
+        if not self.tickets.is_current(ticket):
             return f"ticket {ticket}"
-        ((arm, item),) = self._tickets.cells([ticket])
+        ((arm, item),) = self.tickets.cells([ticket])
         return f"ticket {ticket} (arm {self.labels[arm]!r}{self.on_item(item)})"
 
     def on_item(self, item: int | None) -> str:
@@ -430,16 +412,6 @@ class Session:
         if item is None:
             return ""
         return f" on item {item}" if self.item_names is None else f" on item {self.item_names[item]!r:.80}"
-
-    def _values(self, tickets: Sequence[Ticket], rewards: Sequence[SupportsFloat] | FloatArray) -> list[float]:
-        """The rewards on [0, 1]: at once where an array holds them and all is well, else one by one for the message."""
-        if isinstance(rewards, np.ndarray) and rewards.ndim == 1 and rewards.dtype.kind in "fiub":
-            numbers = rewards.astype(np.float64)
-            inside = (self.scale.low <= numbers) & (numbers <= self.scale.high)
-            if inside.all() and all(self._tickets.is_out(ticket.id) for ticket in tickets):
-                values: list[float] = self.scale.to_unit(numbers).tolist()
-                return values
-        return [self._value(ticket.id, reward) for ticket, reward in zip(tickets, rewards, strict=True)]
 
 
 def has_queues(problem: Problem) -> bool:

@@ -1,8 +1,8 @@
 """Which evaluations a request stands for, which of them are out, and what came back: the books of a search's tickets.
 
 Tickets are handed out by number, and rewards taken on [0, 1]; NaN says that nothing was told. Rewards count in the order of the
-request, whatever the order in which they come. There are three kinds of books with the same methods: `PullTickets` for fresh
-pulls, which says what the methods do, `ArmTickets` for fresh pulls and many workers, `CellTickets` for a list of items.
+request, whatever the order in which they come. There are three kinds of books: `PullTickets` for fresh pulls, `ArmTickets` for
+fresh pulls and many workers, `CellTickets` for a list of items.
 """
 
 from array import array
@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from math import isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surest.core.procedure import statistic_of
-from surest.core.protocol import Cells, FloatArray, IntArray, Pull, Reply
+from surest.core.protocol import FloatArray, IntArray, Pull, Reply
 from surest.errors import TicketError
 
 RETRIES = 3
@@ -42,27 +42,67 @@ class Ticket(NamedTuple):
         return f"Ticket(id={self.id}, arm={self.arm}, label={self.label!r}{on})"
 
 
-class PullTickets:
+class Counts:
+    """What all kinds of books count."""
+
+    def __init__(self) -> None:
+        self.request: Any = None  # the one that the procedure waits on
+        self.handed = 0  # tickets handed out so far
+        self.told = 0  # tickets told so far
+        self.missing = 0  # rewards that the current request lacks
+        self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
+
+    @property
+    def evaluations(self) -> int:
+        """How many rewards were taken."""
+        return self.told
+
+    @property
+    def pending(self) -> int:
+        """How many tickets are out."""
+        return self.handed - len(self.again) - self.told
+
+    @property
+    def complete(self) -> bool:
+        """Whether the request can be answered."""
+        return self.request is not None and not self.missing
+
+    def ask(self, k: int) -> tuple[list[int], list[int]]:
+        """Up to k tickets: those to be handed out again, and fresh ones."""
+        again = list(islice(self.again, k))
+        for number in again:
+            del self.again[number]
+        return again, self.fresh(k - len(again)) if k > len(again) else []
+
+    def fresh(self, k: int) -> list[int]:
+        """Hand out up to k tickets for the first time."""
+        raise NotImplementedError
+
+    def place(self, number: int, counted: IntArray) -> int:
+        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
+        return 0
+
+    def is_current(self, number: int) -> bool:
+        """Whether a ticket belongs to the current request, or to one that was announced."""
+        return True
+
+
+class PullTickets(Counts):
     """Tickets of fresh pulls: request after request, numbered through, arm after arm within a request.
 
     Tickets of announced requests are handed out after those of the current one. Numbers do not depend on whether they are.
     """
 
     def __init__(self) -> None:
-        self.request: Pull | None = None
+        super().__init__()
         self.first = self.end = 0  # the tickets of the current request
         self.rewards = array("d")  # of all tickets that there are, by number; NaN where nothing was told yet
-        self.handed = 0  # tickets handed out so far
-        self.evaluations = 0  # rewards taken so far
-        self.missing = 0  # rewards that the current request lacks
-        self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
         self.adopted = array("q")  # the arms of tickets that others handed out, by number; -1 where we did
         self.arms = np.empty(0, np.int64)  # of the current request, then of those announced …
         self.ends = np.empty(0, np.int64)  # … and where the tickets of each end
 
-    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
+    def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
         """Prepare for the request that the procedure now waits on, and for those that it has announced."""
-        assert not isinstance(request, Cells)
         self.request = request
         if request is None:
             return
@@ -72,25 +112,13 @@ class PullTickets:
         self.end = self.first + request.total
         self.rewards.extend(array("d", [nan]) * (int(self.ends[-1]) - len(self.rewards)))
         self.missing = request.total
-        if self.evaluations > self.first:  # some were evaluated beforehand
+        if self.told > self.first:  # some were evaluated beforehand
             self.missing = sum(map(isnan, self.rewards[self.first : self.end]))
 
-    @property
-    def pending(self) -> int:
-        """How many tickets are out."""
-        return self.handed - len(self.again) - self.evaluations
-
-    @property
-    def complete(self) -> bool:
-        """Whether the request can be answered."""
-        return self.request is not None and not self.missing
-
-    def ask(self, k: int) -> tuple[list[int], list[int]]:
-        """Up to k tickets: those to be handed out again, and fresh ones."""
-        again = taken(self.again, k)
-        fresh = range(self.handed, min(self.handed + k - len(again), len(self.rewards)))
-        self.handed += len(fresh)
-        return again, list(fresh)
+    def fresh(self, k: int) -> list[int]:
+        numbers = range(self.handed, min(self.handed + k, len(self.rewards)))
+        self.handed += len(numbers)
+        return list(numbers)
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
         """Take in tickets that others handed out: they follow those that are known, for requests to come too."""
@@ -100,7 +128,7 @@ class PullTickets:
         self.rewards.extend(array("d", [nan]) * (self.handed - len(self.rewards)))
         self.rewards[start : self.handed] = array("d", values.tobytes())
         told = np.flatnonzero(~np.isnan(values)) + start
-        self.evaluations += len(told)
+        self.told += len(told)
         self.missing -= int(np.searchsorted(told, self.end) - np.searchsorted(told, self.first))
         return np.arange(start, self.handed)
 
@@ -108,20 +136,18 @@ class PullTickets:
         """Whether a ticket was ever handed out."""
         return 0 <= number < self.handed
 
-    def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
-        """The arms of tickets of the current request, and of those announced."""
+    def cells(self, numbers: Sequence[int]) -> list[tuple[int, int | None]]:
+        """The arms and items of tickets of the current request, and of those announced."""
         arms = self.arms[np.searchsorted(self.ends, numbers, side="right")]
         return [(arm, None) for arm in arms.tolist()]
 
     def place(self, number: int, counted: IntArray) -> int:
-        """How many rewards of its arm come before a ticket's; `counted` says how many of each arm have answered a request."""
         k = int(np.searchsorted(self.ends, number, side="right"))
         starts = np.concatenate([[self.first], self.ends[:-1]])
         earlier = (self.ends - starts)[:k][self.arms[:k] == self.arms[k]].sum()
         return int(counted[self.arms[k]] + earlier + number - starts[k])
 
     def is_current(self, number: int) -> bool:
-        """Whether a ticket belongs to the current request, or to one that was announced."""
         return number >= self.first
 
     def reward(self, number: int) -> float:
@@ -132,12 +158,11 @@ class PullTickets:
         """Take the reward of a ticket that has none."""
         self.again.pop(number, None)  # where it failed, and then came after all
         self.rewards[number] = value
-        self.evaluations += 1
+        self.told += 1
         self.missing -= number < self.end
 
     def reply(self) -> Reply:
-        """The statistic that the request wants. Its tickets are history from then on."""
-        assert self.request is not None
+        """What the request asks for. Its tickets are history from then on."""
         claimed = np.array(self.adopted[self.first : self.end], np.int64)
         if ((claimed >= 0) & (claimed != np.repeat(self.request.arms, self.request.times)[: len(claimed)])).any():
             raise TicketError(f"the tickets from {self.first} on do not fit their request")
@@ -146,41 +171,27 @@ class PullTickets:
         return statistic_of(self.request, rewards)
 
 
-class CellTickets:
+class CellTickets(Counts):
     """Tickets of cells: each cell of arms × items is evaluated once, asked for by the algorithm or ahead of it."""
 
     def __init__(self, *, may_go_ahead: bool = True) -> None:
+        super().__init__()
         self.may_go_ahead = may_go_ahead  # not under a budget: what is evaluated ahead may never count
         self.values: dict[Cell, float] = {}
         self.sums: dict[int, float] = {}  # of each arm's values
         self.tickets: list[Cell] = []  # by number
         self.numbers: dict[Cell, int] = {}
-        self.again: dict[int, None] = {}
-        self.told = 0  # tickets, not cells: some cells are known without one
-        self.open(None)
+        self._lacking: set[Cell] = set()  # cells of the request that have no reward
 
-    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
-        assert not isinstance(request, Pull)
+    def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
         self.request = request
         arms, items = ([], []) if request is None else (request.arms.tolist(), request.items.tolist())
         self._lacking = {(arm, item) for item in items for arm in arms if (arm, item) not in self.values}
-
-    @property
-    def missing(self) -> int:
-        """How many cells of the request have no reward."""
-        return len(self._lacking)
-
-    @property
-    def pending(self) -> int:
-        return len(self.tickets) - len(self.again) - self.told
-
-    @property
-    def complete(self) -> bool:
-        return self.request is not None and not self.missing
+        self.missing = len(self._lacking)
 
     @property
     def evaluations(self) -> int:
-        return len(self.values)
+        return len(self.values)  # some cells are known without a ticket
 
     def wanted(self, k: int, taken: Collection[Cell], under_way: int) -> list[Cell]:
         """The first k cells, of those not taken and not known, that the algorithm needs now or, with others under way, next.
@@ -216,14 +227,13 @@ class CellTickets:
         touched.update(self.request.items.tolist())
         return length - len(order) + max(place for place, item in enumerate(order) if item in touched) + 1
 
-    def ask(self, k: int) -> tuple[list[int], list[int]]:
-        again = taken(self.again, k)
-        out = self.pending
-        cells = self.wanted(k - len(again), self.numbers, out) if k > len(again) else []
-        fresh = list(range(len(self.tickets), len(self.tickets) + len(cells)))
+    def fresh(self, k: int) -> list[int]:
+        cells = self.wanted(k, self.numbers, self.pending)
+        numbers = list(range(self.handed, self.handed + len(cells)))
         self.tickets += cells
-        self.numbers.update(zip(cells, fresh, strict=True))
-        return again, fresh
+        self.handed += len(cells)
+        self.numbers.update(zip(cells, numbers, strict=True))
+        return numbers
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
         for arm, item, value in zip(arms.tolist(), items.tolist(), values.tolist(), strict=True):
@@ -232,16 +242,10 @@ class CellTickets:
         return np.full(len(arms), -1)
 
     def is_out(self, number: int) -> bool:
-        return 0 <= number < len(self.tickets)
+        return 0 <= number < self.handed
 
     def cells(self, numbers: Sequence[int]) -> list[Cell]:
         return [self.tickets[number] for number in numbers]
-
-    def place(self, number: int, counted: IntArray) -> int:
-        return 0
-
-    def is_current(self, number: int) -> bool:
-        return True
 
     def reward(self, number: int) -> float:
         return self.values.get(self.tickets[number], nan)
@@ -256,26 +260,18 @@ class CellTickets:
         self.values[cell] = value
         self.sums[cell[0]] = self.sums.get(cell[0], 0.0) + value
         self._lacking.discard(cell)
+        self.missing = len(self._lacking)
 
     def reply(self) -> Reply:
-        assert self.request is not None
         items = self.request.items.tolist()
         return np.array([[self.values[arm, item] for item in items] for arm in self.request.arms.tolist()])
-
-
-def taken(again: dict[int, None], k: int) -> list[int]:
-    """Take the first k, at most, of the tickets to be handed out again."""
-    found = list(islice(again, k))
-    for number in found:
-        del again[number]
-    return found
 
 
 SPARE = 32
 """Rewards evaluated, or being evaluated, that no request has counted yet: at most so many for each worker."""
 
 
-class ArmTickets:
+class ArmTickets(Counts):
     """Tickets of n arms. A ticket's number is n times its place in the queue of its arm, plus the arm.
 
     Tickets of the current request come first, then those of announced requests. Once these are all handed out, and fewer than
@@ -283,22 +279,17 @@ class ArmTickets:
     """
 
     def __init__(self, arms: int, workers: int) -> None:
+        super().__init__()
         self.n, self.workers = arms, workers
-        self.request: Pull | None = None
         self.seen = 0  # requests, from the current one on, that are part of `asked`
         self.counted = np.zeros(arms, np.int64)  # of each arm, how many rewards have answered a request …
         self.asked = np.zeros(arms, np.int64)  # … how many were asked for or announced …
-        self.handed = np.zeros(arms, np.int64)  # … and how many were handed out
+        self.queued = np.zeros(arms, np.int64)  # … and how many were handed out
         self.todo: deque[tuple[int, int]] = deque()  # an arm, and how many of its tickets are to be handed out by then
         self.ends: dict[int, int] = {}  # of each arm of the current request, where its part of the queue ends
         self.rewards = [array("d") for _ in range(arms)]  # of all that were handed out; NaN where nothing was told yet
-        self.missing = 0  # rewards that the current request lacks
-        self.total = 0  # tickets handed out so far
-        self.evaluations = 0  # rewards taken so far
-        self.again: dict[int, None] = {}  # failed ones, in order, to be handed out again
 
-    def open(self, request: Pull | Cells | None, announced: Sequence[Pull] = ()) -> None:
-        assert not isinstance(request, Cells)
+    def open(self, request: Any, announced: Sequence[Pull] = ()) -> None:
         self.request = request
         if request is None:
             return
@@ -317,64 +308,55 @@ class ArmTickets:
         for arm, end in self.ends.items():
             yield self.rewards[arm][int(self.counted[arm]) : end]
 
-    @property
-    def complete(self) -> bool:
-        return self.request is not None and not self.missing
-
-    def ask(self, k: int) -> tuple[list[int], list[int]]:
-        again = taken(self.again, k)
-        fresh: list[int] = []
-        while len(again) + len(fresh) < k:
+    def fresh(self, k: int) -> list[int]:
+        numbers: list[int] = []
+        while len(numbers) < k:
             self._skip_handed()
             if not self.todo and not self._may_go_ahead:
                 break
-            fresh.append(self._next_of(self.todo[0][0] if self.todo else self._likely()))
-        return again, fresh
-
-    def _skip_handed(self) -> None:
-        """Forget what is to be handed out where it is by now."""
-        while self.todo and self.handed[self.todo[0][0]] >= self.todo[0][1]:
-            self.todo.popleft()
-
-    @property
-    def pending(self) -> int:
-        return self.total - len(self.again) - self.evaluations
+            numbers.append(self._next_of(self.todo[0][0] if self.todo else self._likely()))
+        return numbers
 
     @property
     def _may_go_ahead(self) -> bool:
-        ahead = self.total - int(self.counted.sum())
+        ahead = self.handed - int(self.counted.sum())
         return self.pending < self.workers and ahead < SPARE * self.workers
+
+    def _skip_handed(self) -> None:
+        """Forget what is to be handed out where it is by now."""
+        while self.todo and self.queued[self.todo[0][0]] >= self.todo[0][1]:
+            self.todo.popleft()
 
     def _likely(self) -> int:
         """The arm that is most wanting, if the requests to come have the shares of those that are known."""
         shares = self.asked - self.counted
         arms = np.flatnonzero(shares)
-        return int(arms[((self.handed[arms] - self.asked[arms] + 1) / shares[arms]).argmin()])
+        return int(arms[((self.queued[arms] - self.asked[arms] + 1) / shares[arms]).argmin()])
 
     def _next_of(self, arm: int) -> int:
-        place = int(self.handed[arm])
-        self.handed[arm] += 1
+        place = int(self.queued[arm])
+        self.queued[arm] += 1
         self.rewards[arm].append(nan)
-        self.total += 1
+        self.handed += 1
         return place * self.n + arm
 
     def adopt(self, arms: IntArray, values: FloatArray, items: IntArray) -> IntArray:
         numbers, order = np.empty(len(arms), np.int64), np.argsort(arms, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(arms[order])) + 1) if len(arms) else ():
             arm = int(arms[part[0]])
-            numbers[part] = arm + self.n * np.arange(self.handed[arm], self.handed[arm] + len(part))
-            self.handed[arm] += len(part)
+            numbers[part] = arm + self.n * np.arange(self.queued[arm], self.queued[arm] + len(part))
+            self.queued[arm] += len(part)
             self.rewards[arm].frombytes(values[part].tobytes())
         told = ~np.isnan(values)
         self.missing -= sum(number // self.n < self.ends.get(number % self.n, 0) for number in numbers[told].tolist())
-        self.total += len(arms)
-        self.evaluations += int(told.sum())
+        self.handed += len(arms)
+        self.told += int(told.sum())
         return numbers
 
     def is_out(self, number: int) -> bool:
         return 0 <= number < self.n * len(self.rewards[number % self.n])
 
-    def cells(self, numbers: Sequence[int]) -> list[tuple[int, None]]:
+    def cells(self, numbers: Sequence[int]) -> list[tuple[int, int | None]]:
         return [(number % self.n, None) for number in numbers]
 
     def place(self, number: int, counted: IntArray) -> int:
@@ -390,11 +372,10 @@ class ArmTickets:
         place, arm = divmod(number, self.n)
         self.again.pop(number, None)
         self.rewards[arm][place] = value
-        self.evaluations += 1
+        self.told += 1
         self.missing -= place < self.ends.get(arm, 0)
 
     def reply(self) -> Reply:
-        assert self.request is not None
         rewards = np.concatenate([np.array(part) for part in self._current()])
         self.counted[self.request.arms] += self.request.times
         self.seen -= 1

@@ -264,7 +264,8 @@ class Follower:
         session = self.catch_up(log)
         known = session, session.evaluations  # of a session in step with the log, its rewards say all
         if self._looked is None or self._looked[0] != known:
-            look = Look(session.finished, session.status().in_play, session.result(), session.missing)
+            left = 0 if session.finished else session.tickets.missing
+            look = Look(session.finished, session.status().in_play, session.result(), left)
             self._looked = known, look
         return self._looked[1]
 
@@ -323,12 +324,6 @@ def later_arms(arms: Iterable[Arm]) -> dict[int, list[str]]:
     return found
 
 
-def next_request(session: "Session") -> Recorded | None:
-    """The request that a session now waits on; None at its end."""
-    request = session.running.request
-    return _recorded(request, session.running.pulls) if isinstance(request, Pull) else None
-
-
 def requests_ahead(session: "Session") -> list[Recorded]:
     """What a session now waits on, and what it has announced; at its end, what had been announced."""
     current, found = session.running.request, list[Recorded]()
@@ -363,9 +358,10 @@ def answer_all(
     """
     found = list[Recorded]()
     for recorded in chain(written, repeat(None)):
-        if session.finished or not session.answerable:
+        if session.finished or not session.tickets.complete:
             break
-        asked = next_request(session)
+        request = session.running.request
+        asked = _recorded(request, session.running.pulls) if isinstance(request, Pull) else None
         if recorded is not None and recorded != asked:
             raise departure(
                 session,
