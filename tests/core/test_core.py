@@ -1,5 +1,8 @@
 """The vocabulary, simulated arms, the driver and the session."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,24 @@ from surest.core.procedure import Running
 from surest.core.protocol import Answer, Procedure, Pull, Statistic, Status
 from surest.errors import TranscriptError
 from surest.search.simulate import simulate
+
+SOURCE = Path(__file__).parents[2] / "src/surest"
+PLACES = {
+    r'\bkind (==|!=|in|not in) (\(?"(best|top|above|control|cheapest)"|\w+\.answers)': (
+        {"core/question.py", "algorithms/__init__.py", "algorithms/race.py", "result/questions.py", "result/known.py"}
+    ),
+    r"isinstance\([^)]*\b(Functions|Records|Simulated|Totals)\b": (
+        {
+            "arms/kinds.py",
+            "search/identify.py",
+            "search/plan.py",
+            "cli/identify.py",
+            "cli/searches.py",
+            "cli/sources.py",
+        }
+    ),
+}
+"""What tells questions and kinds of arms apart, and where that is: as CONTRIBUTING.md says."""
 
 
 def test_a_transcript_replays_and_a_changed_one_is_refused() -> None:
@@ -42,3 +63,12 @@ def test_a_status_is_made_once_for_each_request() -> None:
     assert running.spent
     assert [running.status, running.status] == [Status(leader=2)] * 2, "asked for when the budget was spent"
     assert made == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("telling", PLACES)
+def test_questions_and_kinds_of_arms_are_told_apart_where_contributing_says(telling: str) -> None:
+    told = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    texts = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    found = {name for name, text in texts.items() if re.search(telling, text)}
+    assert found == PLACES[telling]
+    assert all(name in told for name in found)

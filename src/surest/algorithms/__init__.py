@@ -172,7 +172,7 @@ def start(
     _check_question(entry, question, n, items, epsilon)
     if spread < 1 and not entry.spread:
         raise UsageError(f"{entry.name} does not support spread; leave it out, or ask race for the best arm")
-    if n == 1 and question.kind == "best" and entry.name != "tally":  # totals are there, and have a mean
+    if n == 1 and question.best and entry.name != "tally":  # totals are there, and have a mean
         return _only_arm()
     rng = np.random.default_rng([seed % 2**64, n])
     arriving = [] if arrivals is None else arrivals
@@ -232,26 +232,20 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None,
     if items is not None and entry.works_on == "fresh pulls":
         lists = ", ".join(e.name for e in all_entries() if e.works_on != "fresh pulls")
         raise UsageError(f"{entry.name} works on fresh pulls, not on a list of {items} items; for items use {lists}")
-    if question.kind == "top" and question.top >= n:
+    if not question.best and question.top >= n and question.ranks:
         if n == 1:
             raise UsageError(f"top is {question.top}, and there is only one arm; give at least two to choose from")
         raise UsageError(f"top is {question.top}; with {n} arms it must be less than {n}")
-    if question.kind == "control" and n < 2:
+    if question.reference is not None and n < 2:
         raise UsageError("the control is the only arm; give at least one other to compare with it")
-    if question.kind == "control" and epsilon > 0:
+    if question.reference is not None and epsilon > 0:
         raise UsageError("a control takes no epsilon; margin says which differences do not matter")
     if question.kind in entry.answers:
         return
     other = "fresh pulls" if items is not None else "items"
     able = [e.name for e in all_entries() if question.kind in e.answers and e.works_on != other]
-    asked = {"best": "which arm is the best", "top": f"which are the {question.top} best arms"}
-    asked |= {
-        "above": "which arms lie above a bar",
-        "control": "which arms beat a control",
-        "cheapest": "which arm is the cheapest that is good enough",
-    }
     raise UsageError(
-        f"{entry.name} does not answer {asked[question.kind]}; for this question use {' or '.join(able) or 'another one'}"
+        f"{entry.name} does not answer {question}; for this question use {' or '.join(able) or 'another one'}"
     )
 
 

@@ -108,7 +108,7 @@ def race(
         evidence.count(units.values(reply, t, t + 1)[0])
         spent += cost
     last = status()
-    named = [last.leader] if question.kind == "best" else list(last.chosen)
+    named = [last.leader] if question.best else list(last.chosen)
     return Answer(arms[named].tolist(), False, "budget spent", last)
 
 
@@ -121,7 +121,7 @@ def evidence_on(
     >>> evidence_on(Question("top", top=2), 3, np.ones(9), 0.05).play
     array([0, 1, 2])
     """
-    if question.kind == "best":
+    if question.best:
         return Verdict.of(n, weights, delta, epsilon, population, reserve, **more)
     if question.each_arm:
         return EachArm(n, weights, question, delta, epsilon, population, **more)

@@ -64,8 +64,7 @@ def _how_sure(progress: Progress) -> str:
         return f"Certified at δ = {found.delta:g}."
     asked = found.problem.question
     if asked.each_arm:
-        arms = len(found.labels) - (asked.kind == "control")  # the control itself gets none
-        return f"Arms with a verdict: {sum(map(bool, found.verdicts or ())):,} of {arms:,}."
+        return f"Arms with a verdict: {sum(map(bool, found.verdicts or ())):,} of {asked.judged(len(found.labels)):,}."
     among = "be the best" if asked.top == 1 else f"be among the {asked.top} best"
     best = "the best" if asked.top == 1 else f"the {ordinal(asked.top)} best"
     arms, left = len(found.labels), progress.in_play or 0

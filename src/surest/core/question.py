@@ -39,10 +39,38 @@ class Question:
     prices: tuple[float, ...] = field(default=(), repr=False)
     """… and what an evaluation of each arm costs."""
 
+    def __str__(self) -> str:
+        return {
+            "best": "which arm is the best",
+            "top": f"which are the {self.top} best arms",
+            "above": "which arms lie above a bar",
+            "control": "which arms beat a control",
+            "cheapest": "which arm is the cheapest that is good enough",
+        }[self.kind]
+
+    @property
+    def best(self) -> bool:
+        """Whether the best arm is asked for, and nothing else."""
+        return self.kind == "best"
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the arms asked for are those with the largest means."""
+        return self.kind in ("best", "top")
+
     @property
     def each_arm(self) -> bool:
         """Whether every arm gets a verdict of its own."""
         return self.kind in ("above", "control")
+
+    @property
+    def reference(self) -> int | None:
+        """The arm that all others are compared with, which gets no verdict itself."""
+        return self.control if self.kind == "control" else None
+
+    def judged(self, n: int) -> int:
+        """How many of n arms get a verdict."""
+        return n - (self.reference is not None) if self.each_arm else 0
 
 
 BEST = Question()

@@ -81,7 +81,7 @@ class _Writer:
     def __init__(self, problem: Problem, start: int, may_pair: bool) -> None:
         question, self.problem, self.labels = problem.question, problem, [str(label) for label in problem.labels]
         epsilon, self.chain = problem.epsilon / problem.scale.width, Chain()
-        self.sets = SetLedger(start, question.top, problem.delta, epsilon) if question.kind == "top" else None
+        self.sets = None if question.best else SetLedger(start, question.top, problem.delta, epsilon)
         reserve = problem.options.get("reserve", 0.0)
         if self.sets is None:
             self.book = Ledger(start, problem.delta, epsilon, reserve, may_pair=may_pair)

@@ -159,7 +159,7 @@ QUICK = 400_000
 
 def comparison(result: Result, arms: FiniteArms) -> list[str]:
     """The pulls beside what nobody can do without to find the best arm: T*·kl(δ, 1−δ), see ``surest bounds``."""
-    if result.problem.question.kind != "best" or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
+    if not result.problem.question.best or len(arms) < 2 or result.epsilon > 0 or size(arms) > QUICK:
         return []
     bound = characteristic(arms).lower_bound(result.delta)
     if not math.isfinite(bound):

@@ -77,7 +77,7 @@ def fresh_state(n: int, settings: Sequence[float], *, rows: int = 1, rng: np.ran
 
 def named(question: Question) -> int:
     """How many arms an algorithm names, where it is asked for the best one or for several: see `Stepwise.top`."""
-    return question.top if question.kind == "top" else 0
+    return 0 if question.best or not question.ranks else question.top
 
 
 def run(stepwise: Stepwise) -> Procedure[Answer]:

@@ -13,14 +13,13 @@ from typing import Any
 
 from surest import __version__
 from surest.core.costs import money
-from surest.core.duels import DUELS
-from surest.core.problem import DEFAULTS, Problem
+from surest.core.problem import DEFAULTS
 from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
 from surest.result.duels import score_text, wins_note, wins_of
-from surest.result.questions import leading
+from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
 from surest.text import capital, count, counted, guessed, ordinal, seconds_words
 from surest.text import in_markdown as _m
@@ -74,7 +73,7 @@ def short_answer(result: Result) -> str:
     asked = question(result.problem)
     if result.certified:
         return f"{asked}: {', '.join(map(str, result.chosen)) or 'none'}"
-    if result.pulls == 0 or result.problem.question.kind not in ("best", "top"):
+    if result.pulls == 0 or not result.problem.question.ranks:
         return f"{asked}: not decided"
     leads = leading(result).removesuffix(".").partition(", although ")[0]
     return f"Not decided: {leads[:1].lower()}{leads[1:]}"
@@ -82,7 +81,7 @@ def short_answer(result: Result) -> str:
 
 def opening(result: Result) -> list[str]:
     """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
-    if result.certified and not result.resampled and result.problem.question.kind in ("best", "top", "cheapest"):
+    if result.certified and not result.resampled and not result.problem.question.each_arm:
         return [verdict(result)]
     if result.resampled:
         simulated, said = verdict(result).split("\n", 1)
@@ -92,19 +91,6 @@ def opening(result: Result) -> list[str]:
     if heading.startswith("Not decided: "):
         said = said.removeprefix(leading(result)).lstrip()
     return [heading, *filter(None, [said])]
-
-
-def question(problem: Problem) -> str:
-    """What is asked, in a few words."""
-    asked = {"best": "Best arm", "top": f"The {problem.top} best", "above": f"Above {problem.above}"}
-    asked |= {
-        "control": f"Better than {problem.control}",
-        "cheapest": f"The cheapest within {problem.cheapest} of the best",
-    }
-    if problem.algorithm == DUELS:
-        who = "one beats" if problem.question.top == 1 else f"{problem.top} beat"
-        return "Ranking by duels" if problem.options.get("rank") else f"Which {who} all others"
-    return asked[problem.question.kind]
 
 
 def state(result: Result) -> str:

@@ -263,7 +263,7 @@ def interval_note(result: Result) -> str:
 
 
 def _diamonds(result: Result) -> str:
-    return "The diamond leads." if result.problem.question.kind == "best" else "Diamonds: the chosen arms."
+    return "The diamond leads." if result.problem.question.best else "Diamonds: the chosen arms."
 
 
 def _not_shown(arms: int) -> str:
@@ -313,7 +313,7 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
         found = [Picture("Who beats whom", wins_note(result), drawn)]
     ahead = leads_of(result)
     if ahead is not None:
-        others = len(arms) - (1 if result.problem.question.kind == "control" else len(result.indices))
+        others = len(arms) - (len(result.indices) if result.problem.question.reference is None else 1)
         note = f"{ahead.note} {_not_shown(others)}".strip()
         found.insert(0 if result.certified else 1, Picture(ahead.heading, note, leads(arms, ahead)))
     if result.history or live:

@@ -135,9 +135,11 @@ class Result:
     @property
     def index(self) -> int:
         """The position of the best arm, from 0."""
-        kind = self.problem.question.kind
-        if kind != "best":
-            raise AttributeError(f"this search did not ask for one best arm but for {kind}; .chosen has its answer")
+        asked = self.problem.question
+        if not asked.best:
+            raise AttributeError(
+                f"this search did not ask for one best arm but for {asked.kind}; .chosen has its answer"
+            )
         return self.indices[0]
 
     @property
@@ -387,7 +389,7 @@ class Result:
         )
 
     def _named(self) -> str:
-        one = self.problem.question.kind == "best"
+        one = self.problem.question.best
         return f"best={self.best!r}" if one else f"chosen={self.chosen!r:.200}"
 
     def __rich__(self) -> Any:

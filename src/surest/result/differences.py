@@ -72,9 +72,9 @@ def differences_of(result: "Result") -> Differences | None:
 def base_of(result: "Result") -> int | None:
     """The arm with which others are compared: the control, or the last of those chosen."""
     asked = result.problem.question
-    if asked.kind == "control":
-        return asked.control
-    return result.indices[-1] if asked.kind in ("best", "top") and result.indices else None
+    if asked.reference is not None:
+        return asked.reference
+    return result.indices[-1] if asked.ranks and result.indices else None
 
 
 def _from_leads(result: "Result", base: int) -> tuple[FloatArray, FloatArray] | None:
@@ -117,7 +117,7 @@ def leads_of(result: "Result") -> DrawnLeads | None:
         apart = result.differences
     if apart is None or base is None:
         return None
-    control = result.problem.question.kind == "control"
+    control = result.problem.question.reference is not None
     sign = (-1.0 if result.minimise else 1.0) * (1.0 if control else -1.0)
     left_out = {base} if control else set(result.indices)
     rows, odd = [], False

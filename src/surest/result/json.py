@@ -150,7 +150,7 @@ def to_dict(result: Result) -> dict[str, Any]:
     low, high = result.intervals or (None, None)
     settled = result.certified or result.differences_told is not None
     apart = result.differences if settled and listed is None else None
-    one = problem.question.kind == "best" and len(result.indices) > 0
+    one = problem.question.best and len(result.indices) > 0
     words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
     settings = {
         name: getattr(problem, name)

@@ -58,16 +58,14 @@ def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArr
     asked, n = problem.question, len(means)
     sign, slack = (-1.0 if problem.minimise else 1.0), TOLERANCE_ON_LISTS * problem.scale.width
     least, most = (low, high) if sign > 0 else (-high, -low)
-    if asked.kind in ("above", "control"):
+    if asked.each_arm:
         verdicts = _of_each(problem, sign, least, most, slack)
-        open_ = verdicts == 0
-        if asked.kind == "control":
-            open_[asked.control] = False
+        open_ = np.flatnonzero(verdicts == 0)
         named = tuple(np.flatnonzero(verdicts == 1).tolist())
-        return Certain(named, named, tuple(verdicts.tolist()), not open_.any())
+        return Certain(named, named, tuple(verdicts.tolist()), len(open_) == n - asked.judged(n))
     if asked.kind == "cheapest":
         return _cheapest(problem, least, most, slack)
-    m = asked.top if asked.kind == "top" else 1
+    m = asked.top
     worse = np.array([(least > end + slack).sum() for end in most])  # how many are better for certain
     possible = tuple(np.flatnonzero(worse < m).tolist())
     order = np.argsort(-np.nan_to_num(sign * means, nan=-np.inf), kind="stable")
@@ -91,10 +89,10 @@ def _cheapest(problem: Problem, least: FloatArray, most: FloatArray, tolerance: 
 def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray, slack: float) -> Any:
     """1, −1 or, where it is open, 0 for each arm that is compared with a bar or a control."""
     asked = problem.question
-    if asked.kind == "above":
+    if asked.reference is None:
         bar = sign * float(problem.above or 0.0)
         return np.where(least >= bar - slack, 1, np.where(most < bar - slack, -1, 0))
-    control = asked.control
+    control = asked.reference
     not_better = most <= least[control] + problem.margin + slack
     verdicts = np.where(least > most[control] + slack, 1, np.where(not_better, -1, 0))
     verdicts[control] = 0
@@ -103,7 +101,8 @@ def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray,
 
 def base_of(problem: Problem, indices: Sequence[int]) -> int:
     """The arm that differences are from: the control, or the last arm chosen."""
-    return problem.question.control if problem.question.kind == "control" else int(indices[-1]) if indices else 0
+    reference = problem.question.reference
+    return reference if reference is not None else int(indices[-1]) if indices else 0
 
 
 def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
@@ -124,7 +123,7 @@ def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
         problem=problem,
         indices=found.indices,
         certified=True,
-        reason="the only arm" if n == 1 and problem.question.kind == "best" else KNOWN + tied,
+        reason="the only arm" if n == 1 and problem.question.best else KNOWN + tied,
         standing="proven",
         pulls=n * count,
         rounds=count,
@@ -146,17 +145,18 @@ def is_right(exact: Result, other: Result) -> bool:
     problem, means = exact.problem, exact.means
     sign, slack = (-1.0 if problem.minimise else 1.0), problem.epsilon + TOLERANCE_ON_LISTS * problem.scale.width
     asked, scores = problem.question, sign * means
-    if asked.kind in ("best", "top"):
+    if asked.ranks:
         return bool(scores[list(other.indices)].min() >= np.sort(scores)[-len(other.indices)] - slack)
     if asked.kind == "cheapest":
         (named,), prices = other.indices, asked.prices
         good = scores[named] >= scores.max() - float(problem.cheapest or 0.0) - problem.slack - slack
         return bool(good) and prices[named] <= prices[exact.indices[0]]
-    bar = scores[asked.control] if asked.kind == "control" else sign * float(problem.above or 0.0)
-    more = problem.margin if asked.kind == "control" else 0.0
+    against = asked.reference is not None
+    bar = scores[asked.control] if against else sign * float(problem.above or 0.0)
+    more = problem.margin if against else 0.0
     verdicts = np.array(other.verdicts)
     # An arm on the bar is above it; one like the control is not better.
-    strict = slack if asked.kind == "above" else -slack
+    strict = -slack if against else slack
     return not (((verdicts == 1) & (scores < bar - strict)) | ((verdicts == -1) & (scores > bar + more + slack))).any()
 
 
@@ -214,7 +214,7 @@ def _narrowed(found: Result, listed: Listed, sure: Certain, low: FloatArray, hig
 
 def _decided(found: Result, sure: Certain) -> Result:
     """The answer, or who leads by all scores that are there, with what is certain."""
-    kind = found.problem.question.kind
+    asked = found.problem.question
     if found.certified:
         return found
     if sure.decided:
@@ -225,15 +225,14 @@ def _decided(found: Result, sure: Certain) -> Result:
         )  # fmt: skip
     if sure.verdicts is not None and found.verdicts is not None:
         both = tuple(one or other for one, other in zip(found.verdicts, sure.verdicts, strict=True))
-        control = found.problem.question.control if kind == "control" else -1
-        done = all(verdict for arm, verdict in enumerate(both) if arm != control)
+        done = sum(map(bool, both)) == asked.judged(len(both))
         named = tuple(arm for arm, verdict in enumerate(both) if verdict == 1)
         found = replace(found, verdicts=both, indices=named)
         return replace(found, certified=True, reason=ANYHOW_LEFT, wanted_cells=()) if done else found
     if found.standing != "proven" or found.contender_indices is None:
         return found
     left = tuple(arm for arm in found.contender_indices if arm in sure.possible)
-    if kind != "best":
+    if not asked.best:
         return replace(found, contender_indices=left) if set(found.indices) <= set(left) else found
     if not left:
         return found

@@ -36,7 +36,7 @@ def lead_of(result: "Result") -> Lead | None:
     if result.duels is not None:  # mean scores are against different opponents
         return None
     if (
-        asked.kind in ("above", "cheapest")
+        not (asked.ranks or asked.reference is not None)
         or len(result.labels) < 2
         or result.pulls == 0
         or result.reason.endswith("tied")
@@ -47,8 +47,8 @@ def lead_of(result: "Result") -> Lead | None:
         arm, over, low, high = result.lead_bounds()
         width = result.problem.scale.width
         return _lead(result, arm, over, sign * float(result.means[arm] - result.means[over]), width * low, width * high)
-    control = asked.kind == "control"
-    base = asked.control if control else result.indices[-1]
+    control = asked.reference is not None
+    base = result.indices[-1] if asked.reference is None else asked.reference
     better = sign * (result.means - result.means[base])  # of every arm, than the base
     better[[base] if control else list(result.indices)] = np.nan
     if np.isnan(better).all():
@@ -94,7 +94,7 @@ def lead_words(result: "Result") -> str:
     sure_of = percent(1 - result.delta)
     if math.isnan(lead.difference):
         return f"{ahead[0]} {_between(lead, places)} {ahead[1]} ({sure_of})."
-    behind = sure and lead.low < 0 and result.problem.question.kind != "control"
+    behind = sure and lead.low < 0 and result.problem.question.reference is None
     why = "; the verdict needs less evidence" if behind else ""
     ends = f"{_between(lead, places)}, {sure_of}{why}" if bounded else ""
     if lead.difference == 0:
@@ -104,9 +104,9 @@ def lead_words(result: "Result") -> str:
 
 def _ahead(result: "Result", sure: bool, arm: str, over: str) -> tuple[str, str]:
     """What stands before and after the number: who is ahead, and of whom."""
-    kind = result.problem.question.kind
-    last = ", the last of them," if kind == "top" and sure and len(result.chosen) > 1 else ""
-    return f"{arm}{last} is", f"ahead of {'the runner-up ' if sure and kind != 'control' else ''}{over}"
+    asked = result.problem.question
+    last = ", the last of them," if asked.ranks and sure and len(result.chosen) > 1 else ""
+    return f"{arm}{last} is", f"ahead of {'the runner-up ' if sure and asked.reference is None else ''}{over}"
 
 
 def _exactly(lead: Lead, width: float, arm: str, over: str, before: str, after: str) -> str:

@@ -37,7 +37,7 @@ def result_of(
     labels = problem.labels
     if answer is not None:
         indices = answer.arms
-    elif state is None or problem.question.kind == "best":
+    elif state is None or problem.question.best:
         indices = (_leader(running) if state is None else state.leader,)
     else:
         indices = state.chosen

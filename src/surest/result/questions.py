@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.text import at_most, capital, ordinal, percent, visible
 
@@ -24,9 +25,22 @@ def verdict_words(problem: Problem, verdicts: Sequence[int]) -> tuple[str, ...]:
     """
     asked = problem.question
     words = [WORDS[asked.kind][verdict] for verdict in verdicts]
-    if asked.kind == "control":
-        words[asked.control] = "control"
+    if asked.reference is not None:
+        words[asked.reference] = "control"
     return tuple(words)
+
+
+def question(problem: Problem) -> str:
+    """What is asked, in a few words."""
+    asked = {"best": "Best arm", "top": f"The {problem.top} best", "above": f"Above {problem.above}"}
+    asked |= {
+        "control": f"Better than {problem.control}",
+        "cheapest": f"The cheapest within {problem.cheapest} of the best",
+    }
+    if problem.algorithm == DUELS:
+        who = "one beats" if problem.question.top == 1 else f"{problem.top} beat"
+        return "Ranking by duels" if problem.options.get("rank") else f"Which {who} all others"
+    return asked[problem.question.kind]
 
 
 def names(labels: Sequence[Any], noun: str = "arm") -> str:

@@ -68,9 +68,9 @@ def _beside(result: "Result") -> str:
     other = None if result.listed is None else result.listed.beside
     if other is None:
         return ""
-    if other.certified or other.problem.question.kind in ("above", "control"):
-        return question_verdict(other, whole=False) if other.problem.question.kind != "best" else decided(other)
-    if other.problem.question.kind in ("top", "cheapest"):
+    if other.certified or other.problem.question.each_arm:
+        return decided(other) if other.problem.question.best else question_verdict(other, whole=False)
+    if not other.problem.question.best:
         return question_verdict(other, whole=False)
     left, far = contenders_left(other), _how_far(other)
     return " ".join(f"{said}." for said in (left, capital(far)) if said)
@@ -84,8 +84,9 @@ def _gaps(result: "Result") -> list[str]:
     said, items = [], len(result.listed.items)
     if gaps.out and not result.certified:
         who = names([result.labels[arm] for arm in gaps.out])
-        right = {"best": "the best", "top": f"among the {result.problem.top} best"}.get(result.problem.question.kind)
-        said.append(f"Whatever the missing scores are, {who} cannot be {right}." if right else "")
+        asked = result.problem.question
+        right = "the best" if asked.best else f"among the {asked.top} best"
+        said.append(f"Whatever the missing scores are, {who} cannot be {right}." if asked.ranks else "")
     if gaps.complete is not None and gaps.complete.listed is not None:
         whole = len(gaps.complete.listed.items)
         have = f"{whole:,} of the {items:,} items {'has' if whole == 1 else 'have'} every score"
@@ -99,12 +100,12 @@ def _verdict(result: "Result") -> str:
     if not result.certified and (result.pulls == 0 or (result.listed is not None and not result.listed.items_used)):
         gaps = None if result.listed is None else result.listed.gaps
         if gaps is not None and result.pulls:
-            best = result.problem.question.kind == "best"
+            best = result.problem.question.best
             left = " ".join([leading(result), *so_far(result)]) if best else question_verdict(result, whole=False)
             return f"Not decided ({result.reason}). {left}"
         nothing = "No pull" if result.listed is None else "No item"
         return f"Not decided ({result.reason}). {nothing} has been counted yet."
-    if result.problem.question.kind != "best":
+    if not result.problem.question.best:
         return question_verdict(result)
     if result.reason == "the only arm":
         left = "nothing had to be pulled" if result.pulls == 0 else "there is nothing to compare"

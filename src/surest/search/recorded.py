@@ -128,10 +128,10 @@ def _contradicted(found: Result, units: list[FloatArray], left: list[FloatArray]
     asked, means = found.problem.question, np.array([values.mean() for values in units])
     slack = found.epsilon / found.problem.scale.width
     signs = dict(enumerate(found.verdicts or ()))
-    if asked.kind == "above":
+    if asked.each_arm and asked.reference is None:
         yield from (sign * (means[arm] - asked.bar) < -slack for arm, sign in signs.items())
         return
-    if asked.kind == "control":
+    if asked.each_arm:
         ahead = [(arm, asked.control, 0.0) for arm, sign in signs.items() if sign > 0]
         ahead += [(asked.control, arm, asked.margin) for arm, sign in signs.items() if sign < 0]
     else:  # the weakest arm chosen, and the strongest that was not

@@ -165,7 +165,7 @@ class ControlBook:
 
 def book_of(question: Question, n: int, delta: float, epsilon: float = 0.0) -> BarBook | ControlBook:
     """The book for a question about each arm."""
-    if question.kind == "control":
+    if question.reference is not None:
         return ControlBook(n, delta, question)
     if not 0 < question.bar - epsilon <= question.bar + epsilon < 1:
         raise UsageError(

@@ -206,7 +206,7 @@ class EachArm:
     ) -> None:  # fmt: skip
         self.n, self.delta, self.error = n, delta, question.error
         self.claims: Bars | Differences
-        self.control = question.control if question.kind == "control" else None
+        self.control = question.reference
         self.scores = Scores(n, weights, population)
         if self.control is None:
             self.judged, self._verdicts = np.arange(n), np.array([1, -1, 0])

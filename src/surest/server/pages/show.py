@@ -12,8 +12,9 @@ from starlette.staticfiles import StaticFiles
 
 from surest.decision.write import is_checkable
 from surest.errors import SurestError
-from surest.report.page import LONG, question, reproduction, settings_rows
+from surest.report.page import LONG, reproduction, settings_rows
 from surest.report.report import report_on
+from surest.result.questions import question
 from surest.search.session import may_grow
 from surest.server.auth import needs
 from surest.server.errors import reason_of

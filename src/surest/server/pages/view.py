@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
-from surest.report.page import Report, arm_cells, question, state
+from surest.report.page import Report, arm_cells, state
 from surest.report.pictures import has_begun
 from surest.result.data import Result
 from surest.result.differences import leads_of
+from surest.result.questions import question
 from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
@@ -259,8 +260,7 @@ def level_of(result: Result) -> tuple[str, float | None]:
 
 def arms_with_verdict(result: Result) -> tuple[int, int]:
     """Arms that have a verdict, of those that get one: the control itself gets none."""
-    arms = len(result.labels) - (result.problem.question.kind == "control")
-    return sum(map(bool, result.verdicts or ())), arms
+    return sum(map(bool, result.verdicts or ())), result.problem.question.judged(len(result.labels))
 
 
 def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
