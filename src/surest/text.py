@@ -1,4 +1,4 @@
-"""Text for people: numbers as they are read, and words of users that cannot do harm where they are shown."""
+"""Text for people: numbers as they are read, and labels of users made harmless where they are shown."""
 
 import html
 import json
@@ -9,22 +9,23 @@ import unicodedata
 from collections.abc import Callable, Iterable
 
 UNSEEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
-"""Marks that change the direction of text, and two that XML does not allow."""
+"""Characters that change the direction of text, and two that XML does not allow."""
 HARMFUL = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode's categories of control characters, halves of surrogate pairs, and separators of lines and paragraphs."""
+"""Unicode categories: control characters, surrogates, line and paragraph separators."""
 MARK = "\ufffd"
 GUESS = 3
-"""How many times more or less than a guess it may well be."""
+"""A guess may well be off by this factor."""
 
 
-def visible(text: str, keep: str = "") -> str:
-    """Text with a mark in place of what cannot be shown, or what would act on the terminal or turn the text around it.
+def visible(label: object, keep: str = "") -> str:
+    """A label or any text, with a mark in place of each character that is invisible, or acts on a terminal.
 
-    Characters to `keep` stay as they are, a line break for example.
+    Characters in `keep`, a line break for example, stay as they are.
 
     >>> visible("a\\x1b[31m\\nb\\u202ec")
     'a\ufffd[31m\ufffdb\ufffdc'
     """
+    text = str(label)
     if text.isascii() and text.isprintable():
         return text
     harmful = {c for c in text if unicodedata.category(c) in HARMFUL or c in UNSEEN} - set(keep)
@@ -32,7 +33,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether text is one line, and one cell of a table: no tab, no NUL, nothing that anybody takes for the end of a line.
+    """Whether text is a single line and a single table cell: no tab, no NUL, no line separator of any kind.
 
     >>> is_one_line("model [large]"), is_one_line("a\\tb"), is_one_line("a\\u2028b"), is_one_line("")
     (True, False, False, True)
@@ -41,7 +42,7 @@ def is_one_line(text: str) -> bool:
 
 
 def in_json(text: str) -> str:
-    """JSON in which whatever a terminal would obey, or nobody sees, is escaped: the same data.
+    """The same JSON with control characters and invisible ones escaped.
 
     >>> print(in_json('["\u202e\x9b 5 \u00e9 \U000e0041"]'))
     ["\\u202e\\u009b 5 é \\udb40\\udc41"]
@@ -54,7 +55,7 @@ def in_json(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    r"""Text whose marks mean nothing in Markdown.
+    r"""Text with Markdown's special characters escaped.
 
     >>> print(in_markdown("a|b *c* <d>"))
     a\|b \*c\* &lt;d&gt;
@@ -63,7 +64,7 @@ def in_markdown(text: str) -> str:
 
 
 def shortened(label: str, most: int) -> str:
-    """A label that fits, cut in the middle: long labels often differ at the end.
+    """A label of at most `most` characters, cut in the middle: long labels often differ at the end.
 
     >>> shortened("configuration number 17", 15)
     'configu…mber 17'
@@ -74,7 +75,7 @@ def shortened(label: str, most: int) -> str:
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """A command to copy into a shell, on one line: what cannot be seen is written as bash and zsh write it.
+    """A command line to paste into bash or zsh; invisible characters are escaped.
 
     >>> print(shell_line(["surest", "it's", "a\\nb"]))
     surest 'it'"'"'s' $'a\\u000ab'
@@ -99,7 +100,7 @@ def count(number: float) -> str:
 
 
 def capital(text: str) -> str:
-    """The beginning of a sentence."""
+    """Text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
@@ -113,7 +114,7 @@ def percent(part: float) -> str:
 
 
 def decimals(low: float, high: float, apart: float = math.inf) -> int:
-    """How many places after the point tell ten thousandths of a range apart, and two numbers that are `apart`.
+    """Decimal places that show a ten thousandth of a range, and a difference of `apart`.
 
     >>> decimals(0, 1), decimals(0, 100), decimals(-1e6, 1e6), decimals(0, 1, 2.4e-5), decimals(0, 1, 0.3)
     (4, 2, 0, 6, 4)
@@ -123,7 +124,7 @@ def decimals(low: float, high: float, apart: float = math.inf) -> int:
 
 
 def at_most(value: float) -> str:
-    """A bound in two figures, rounded up: rounded down it would claim too much.
+    """An upper bound with two digits, rounded up so that it does not claim too much.
 
     >>> at_most(0.0121), at_most(0.012), at_most(1.0), at_most(678_571)
     ('0.013', '0.012', '1', '680,000')
@@ -135,7 +136,7 @@ def at_most(value: float) -> str:
 
 
 def rounded(number: float) -> float:
-    """A guess in two figures.
+    """A number rounded to two digits.
 
     >>> rounded(12345.6), rounded(7.0)
     (12000.0, 7.0)
@@ -154,12 +155,17 @@ def guessed(number: float, words: Callable[[float], str] | None = None) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something.
+    """A number with its noun, in the singular or the plural.
 
     >>> counted(1, "reward"), counted(20, "more reward")
     ('1 reward', '20 more rewards')
     """
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def be(number: int) -> str:
+    """The verb for so many things: "is" or "are"."""
+    return "is" if number == 1 else "are"
 
 
 def ordinal(number: int) -> str:

@@ -113,7 +113,7 @@ def test_as_many_digits_are_told_as_tell_arms_apart() -> None:
     """As at the end of a search among 10⁵ arms: 1 and 0.99999 were 1.0000 and 1.0000, and their difference 0.0000."""
     result = surest.identify({"a": [1.0] * 9, "b": [0.5] * 9, "c": [0.0] * 9}, algorithm="naive-best-arm")
     close = dataclasses.replace(result, means=np.array([1.0, 0.999976, 0.4]), certified=True)
-    object.__setattr__(close, "lead_told", Lead("a", "b", 2.4e-5, 1e-6, 5e-5))
+    object.__setattr__(close, "known_lead", Lead("a", "b", 2.4e-5, 1e-6, 5e-5))
     assert lead_words(close) == "a is 0.000024 ahead of the runner-up b so far (0.000001 to 0.000050, 95 %)."
     assert re.search(r"a +1\.000000 .*\nb +0\.999976 .*\nc +0\.400000 ", str(close))
     assert "0.9524" in str(dataclasses.replace(result, means=np.array([1.0, 20 / 21, 0.4])))
@@ -204,7 +204,7 @@ def test_differences_of_costs_have_no_negative_zero() -> None:
 
 def test_a_certified_arm_of_smaller_mean_has_no_sentence() -> None:
     result = surest.identify(ARMS, seed=3)
-    object.__setattr__(result, "lead_told", Lead("a", "b", -0.01, -0.2, 0.1))
+    object.__setattr__(result, "known_lead", Lead("a", "b", -0.01, -0.2, 0.1))
     result.__dict__.pop("lead", None)
     assert lead_words(result) == ""
 
@@ -238,5 +238,5 @@ def test_bounds_on_the_other_side_of_the_means_are_told_alone() -> None:
     result = surest.evaluate(
         {"a": [1.0, 0.0] * 50, "b": [0.0, 1.0] * 50, "c": [0.4] * 100}, control="c", budget=60, seed=1, simulate=True
     )
-    object.__setattr__(result, "lead_told", Lead("a", "c", math.nan, -0.3, -0.1))
+    object.__setattr__(result, "known_lead", Lead("a", "c", math.nan, -0.3, -0.1))
     assert lead_words(result) == "c is 0.10 to 0.30 ahead of a (95 %)."

@@ -161,7 +161,7 @@ def _status(book: Tournament, rank: bool, sided: bool) -> Status:
     kept = Duels(
         games=book.games[0].astype(np.int64),
         score=book.score[0].copy(),
-        told=told.copy(),
+        beats=told.copy(),
         groups=tuple(tuple(sorted(group, key=order.index)) for group in groups),
         order=tuple(order),
         open=int(np.isfinite(book.keys()[0]).sum()) if not rank else int(np.triu(~(told | told.T), 1).sum()),

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from surest.cli.console import Output
 from surest.cli.output import warn
-from surest.report.terminal import arm_table, emphasised, told_words
+from surest.report.terminal import arm_table, emphasised, progress_words
 from surest.result.data import Result
 from surest.result.lead import lead_words
 from surest.result.questions import chosen_names, leading
@@ -33,7 +33,7 @@ def show(progress: Progress, paused: bool = False) -> None:
     console.print(_headline(progress, "Paused" if paused else "Running"))
     if paused and not progress.finished:
         console.print(Text("No tickets are handed out until 'surest study resume'."))
-    console.print(Text(f"{told_words(progress)}{spent_words(found).replace(',', ';', 1)}."))
+    console.print(Text(f"{progress_words(progress)}{spent_words(found).replace(',', ';', 1)}."))
     console.print(Text(_how_sure(progress)))
     console.print(Text(_how_long(progress)))
     warn(console, found)

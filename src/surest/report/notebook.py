@@ -4,7 +4,7 @@ No script, nothing fetched, and whatever a user named is escaped.
 """
 
 from surest.report.pictures import pictures_of, rendered
-from surest.report.terminal import told_words
+from surest.report.terminal import progress_words
 from surest.result.data import Result
 from surest.result.gate import Gate, beside, claim, facts
 from surest.result.table import SHOWN
@@ -44,4 +44,6 @@ def study_fragment(study: Study) -> str:
     """A study as it stands: its name, how far it is, and its result."""
     progress = study.status()
     state = "is finished" if progress.finished else "is running"
-    return to_fragment(progress.result, f"Study {study.name} ({study.store.shown}) {state}: {told_words(progress)}.")
+    return to_fragment(
+        progress.result, f"Study {study.name} ({study.store.shown}) {state}: {progress_words(progress)}."
+    )

@@ -149,7 +149,7 @@ def allocation(arms: ArmTable, most: int = MOST) -> ArmPicture:
 
 
 def _row(arms: ArmTable, i: int, said: str, low: float, high: float, mean: float, text: str = "") -> Row:
-    label, out = visible(str(arms.rows[i].label)), arms.contenders is not None and i not in arms.contenders
+    label, out = visible(arms.rows[i].label), arms.contenders is not None and i not in arms.contenders
     return Row(label, f"{label}: {said}", _known(low), _known(high), _known(mean), i in arms.chosen, out, text)
 
 
@@ -309,7 +309,7 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
     found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
     if result.duels is not None:
         labels, cells = wins_of(result)
-        drawn = HeatMap(labels, cells, {visible(str(label)) for label in result.chosen})
+        drawn = HeatMap(labels, cells, {visible(label) for label in result.chosen})
         found = [Picture("Who beats whom", wins_note(result), drawn)]
     ahead = leads_of(result)
     if ahead is not None:
@@ -325,7 +325,7 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
 TEMPLATES = Environment(
     loader=PackageLoader("surest.report"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
 )
-TEMPLATES.filters["shown"] = lambda text: visible(str(text))
+TEMPLATES.filters["shown"] = lambda text: visible(text)
 """Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
 TEMPLATES.filters["short"] = lambda label, bold: shortened(label, LONGEST - 2 * bold)
 TEMPLATES.filters["score"] = score_text

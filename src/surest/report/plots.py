@@ -176,9 +176,11 @@ def draw_duels(ax: "Axes", result: Result) -> None:
     ]
     ax.imshow(scores, cmap="PuOr_r", vmin=-0.6, vmax=1.6)
     for i, row in enumerate(cells):
-        for j, (score, told) in enumerate(row):
+        for j, (score, certain) in enumerate(row):
             if i != j:
-                ax.text(j, i, score_text(score), ha="center", va="center", size=8, weight="bold" if told else "normal")
+                ax.text(
+                    j, i, score_text(score), ha="center", va="center", size=8, weight="bold" if certain else "normal"
+                )
     ax.set_yticks(range(len(labels)), [f"{_short_label(label)}  {i + 1}" for i, label in enumerate(labels)])
     ax.set_xticks(range(len(labels)), [str(i + 1) for i in range(len(labels))])
     ax.set_title("Who beats whom: score in percent, bold where told apart", loc="left", fontsize="small")

@@ -63,10 +63,10 @@ def wins_table(result: Result) -> Table:
         table.add_column(str(place + 1), justify="right", no_wrap=True)
     for i, (label, row) in enumerate(zip(labels, cells, strict=True)):
         shown = []
-        for j, (score, told) in enumerate(row):
+        for j, (score, certain) in enumerate(row):
             style = "dim" if score in (None, 0.5) else "yellow" if score is not None and score > 0.5 else "blue"
             shown.append(
-                Text("" if i == j else score_text(score), f"bold {style}" if told and style != "dim" else style)
+                Text("" if i == j else score_text(score), f"bold {style}" if certain and style != "dim" else style)
             )
         table.add_row(Text(f"{i + 1} {shortened(label, 24)}"), *shown)
     return table
@@ -78,7 +78,7 @@ def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:
     table.add_column("run next")
     table.add_column("times", justify="right")
     for suggestion in suggestions:
-        table.add_row(Text(visible(str(suggestion["arm"]))), count(suggestion["times"]))
+        table.add_row(Text(visible(suggestion["arm"])), count(suggestion["times"]))
     if arms > len(suggestions):
         table.add_row(Text(f"… {arms - len(suggestions):,} more", style="dim"))
     return table
@@ -127,10 +127,10 @@ class View:
         elif len(status.chosen) > 1:
             facts["leading"] = names([self.labels[arm] for arm in status.chosen])
         elif running.pulls:
-            facts["leader"] = visible(str(self.labels[status.leader]))
+            facts["leader"] = visible(self.labels[status.leader])
         left = status.contenders
         if left is not None and len(left) <= NAMED:
-            facts["contenders"] = ", ".join(visible(str(self.labels[arm])) for arm in left)
+            facts["contenders"] = ", ".join(visible(self.labels[arm]) for arm in left)
         elif status.in_play is not None:
             facts["in play"] = f"{status.in_play:,} of {len(self.labels):,} arms"
         if status.evidence is not None and status.threshold is not None and status.evidence > 0:
@@ -170,7 +170,7 @@ class View:
         for arm in self._shown(running, status):
             interval = "" if np.isnan(low[arm]) else f"{low[arm]:,.{digits}f} – {high[arm]:,.{digits}f}"
             mean = "–" if np.isnan(means[arm]) else f"{means[arm]:,.{digits}f}"
-            label = Text(shortened(visible(str(self.labels[arm])), 30))
+            label = Text(shortened(visible(self.labels[arm]), 30))
             table.add_row(label, mean, interval, count(int(running.pulls_per_arm[arm])))
         return table
 
@@ -223,7 +223,7 @@ def shown_live(
         yield Looks(show, every=EVERY)
 
 
-def told_words(progress: "Progress") -> str:
+def progress_words(progress: "Progress") -> str:
     """How far a study is."""
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""

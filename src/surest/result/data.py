@@ -1,4 +1,4 @@
-"""What a user gets: the verdict, what it rests on, and what it cost. Data; words, plots and pages are made from it elsewhere."""
+"""The result of a search as data: the verdict, its evidence and its cost. Words, plots and pages are made elsewhere."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEFT_OVER = "the rows left over speak against it"
-"""Why recorded rewards do not certify what those at their beginning say."""
+"""Why recorded rewards do not certify what the first of them say."""
 PictureKind = Literal["leads", "intervals", "pulls", "evidence", "duels", "costs"]
-"""The pictures there are of a result."""
+"""The kinds of plots."""
 EvaluationEvent = tuple[str, int, int, int | None]
-"""What happened to an evaluation, such as retried or imputed; how many rewards of its arm come before it; its arm; its item,
-where there is one."""
+"""What happened to an evaluation (such as "retried" or "imputed"), the number of earlier rewards of its arm, its arm, and its
+item if there is one."""
 
 
 class Estimate(NamedTuple):
-    """The mean of the arm that was named, estimated on evaluations that did not choose it, with bounds at 1 − δ."""
+    """The mean of the chosen arm, estimated on evaluations that did not choose it, with bounds at 1 − δ."""
 
     mean: float
     low: float
     high: float
     evaluations: int
-    """Those after the verdict; 0 where all were known."""
+    """Evaluations after the verdict; 0 if all scores were known."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,30 +56,30 @@ class Result:
     """
 
     problem: Problem
-    """What was asked: labels, delta, epsilon, algorithm and all other settings."""
+    """The labels, delta, epsilon, algorithm and all other settings."""
     indices: tuple[int, ...]
-    """The positions, from 0, of the arms that answer the question: one, for the best arm."""
+    """The positions, from 0, of the arms that answer the question: one for the best arm."""
     certified: bool
-    """Whether the guarantee holds for them. False when the budget was spent, or the search stopped, first."""
+    """Whether the guarantee holds for them; False if the budget was spent or the search was stopped first."""
     reason: str
     """Why it stopped."""
     standing: str
-    """What is known of the algorithm: proven, heuristic, …"""
+    """The status of the algorithm: proven, heuristic, …"""
     pulls: int
     rounds: int
     seconds: float
     pulls_per_arm: IntArray
     means: FloatArray
-    """Each arm's mean reward; NaN where none is known."""
+    """Each arm's mean reward; NaN before its first."""
     contender_indices: tuple[int, ...] | None = None
     """The positions of the arms that may still be right …"""
     apart: float | None = None
-    """… and how far below the best any of them can be, at level δ, where the algorithm tells it."""
+    """… and how far below the best any of them can be, at level δ, if the algorithm reports it."""
     verdicts: tuple[int, ...] | None = None
-    """What is certified of each arm, where the question asks something of each: 1 (above the bar, better than the control),
-    −1 (below it, not better) or 0 (open)."""
+    """One per arm, if the question is about each arm: 1 (above the bar, better than the control), −1 (below it, not better)
+    or 0 (open)."""
     achieved_delta: float | None = None
-    """The error level at which the chosen arm is certified, where the algorithm tells it: an anytime p-value.
+    """The error level at which the chosen arm is certified, if the algorithm reports it: an anytime p-value.
 
     For each u, the probability that the search ever shows a wrong arm with a level of u or less is at most u, whenever
     one stops. It is not the probability that this answer is wrong."""
@@ -88,44 +88,44 @@ class Result:
     for which each chosen arm is certified to be within ε of the m-th best, or better."""
     nominees: tuple[Any, ...] = ()
     forecast: float | None = None
-    """A guess at the pulls that a decision still needs, which may well be three times too low or too high."""
+    """Estimated pulls until a decision; it may well be three times too low or too high."""
     intervals: tuple[FloatArray, FloatArray] | None = None
-    """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm, not for all at once."""
-    differences_told: tuple[FloatArray, FloatArray] | None = None
-    """On fresh pulls: the bounds of `differences`, where the algorithm tells them, or they were read from JSON."""
+    """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm by itself."""
+    known_differences: tuple[FloatArray, FloatArray] | None = None
+    """On fresh pulls: the bounds of `differences`, if the algorithm reports them, or as read from JSON."""
     lead_bounds: Leads | None = field(default=None, repr=False)
-    """What computes the bounds of `lead`, and of the lead over other arms, on [0, 1], where the algorithm tells them."""
-    lead_told: Lead | None = None
-    """The lead, where it was read from JSON."""
+    """Computes the bounds of `lead`, and of the lead over other arms, on [0, 1], if the algorithm reports them."""
+    known_lead: Lead | None = None
+    """The lead as read from JSON."""
     duels: Duels | None = None
-    """Of a search by duels: who met whom, who won, and which groups are certain. Arms are then the players."""
+    """Of a search by duels, whose arms are the players: who met whom, who won, and which groups are certain."""
     transcript: list[Exchange] | None = None
     additions: tuple[tuple[int, int], ...] = ()
-    """Arms that were added while it ran: after how many answered requests, and how many."""
+    """Arms added while it ran: after how many answered requests, and how many arms."""
     events: tuple[EvaluationEvent, ...] = ()
-    """What was retried, or counted as a stated reward (imputed), one by one."""
+    """Evaluations that were retried or imputed, one by one."""
     history: tuple[Point, ...] = field(default=())
-    """Evidence over time, where it was asked for (``identify(…, history=True)``)."""
+    """Evidence over time, with ``identify(…, history=True)``."""
     evaluations: int = 0
-    """Rewards taken, those included that wait for others before they count."""
+    """Rewards received, including those that wait for others before they count."""
     estimated: Estimate | None = None
-    """The honest mean of the chosen arm, where an `estimate` was asked for."""
+    """The honest mean of the chosen arm, with `estimate`."""
     cost_by_arm: FloatArray | None = None
-    """What was spent on each arm, where costs are known."""
+    """What was spent on each arm, if costs are known."""
     cost_of_all: float | None = None
-    """On a list of items: what all cells would cost, at the mean cost of each arm, where that is known."""
+    """On a list of items: what all cells would cost, at the mean cost of each arm, if that is known."""
     wanted: dict[Any, int] = field(default_factory=dict)
-    """Evaluations that the algorithm asks for next, by label, where recorded rewards did not suffice."""
+    """Evaluations that the algorithm asks for next, by label, if recorded rewards did not suffice."""
     listed: Listed | None = None
-    """On a list of items: the items, and the cells that were evaluated."""
+    """On a list of items: the items and the evaluated cells."""
     wanted_cells: tuple[tuple[Any, Any], ...] = ()
     """On a table with gaps that did not suffice: the next cells to evaluate, arm and item, in order."""
     resampled: bool = False
     """Whether this was a simulation that drew, with replacement, from recorded rewards."""
     warnings: tuple[str, ...] = ()
-    """What to tell the user beyond the verdict: bounds so wide that they cost many pulls."""
+    """For example that the bounds are so wide that they cost many pulls."""
     health: dict[str, dict[str, int]] | None = None
-    """Failed, timed out, retried, expired and imputed evaluations by arm, where there were any; None for simulated arms."""
+    """Failed, timed out, retried, expired and imputed evaluations by arm, if there were any; None for simulated arms."""
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -144,25 +144,25 @@ class Result:
 
     @property
     def best(self) -> Any:
-        """The label of the best arm; None where duels show that no arm beats all others."""
+        """The label of the best arm; None if duels show that no arm beats all others."""
         return self.labels[self.index] if self.indices or self.duels is None else None
 
     @property
     def chosen(self) -> tuple[Any, ...]:
-        """The labels of the arms that answer the question: one, for the best arm."""
+        """The labels of the arms that answer the question: one for the best arm."""
         return tuple(self.labels[i] for i in self.indices)
 
     @property
     def contenders(self) -> tuple[Any, ...] | None:
         """The labels of the arms that may still be right: at level δ a best arm is among them. None if that is not known.
 
-        Where the m best were asked for, they are among them: on a list all m together, else each by itself, at level δ.
+        With `top=m` the m best are among them at level δ: on a list all together, on fresh pulls each by itself.
         """
         return None if self.contender_indices is None else tuple(self.labels[i] for i in self.contender_indices)
 
     @property
     def cost(self) -> float | None:
-        """What was spent in all, where costs are known.
+        """The total cost, if costs are known.
 
         >>> import surest
         >>> result = surest.identify(surest.bernoulli([0.9, 0.1]), cost=0.02, cost_unit="$", seed=1)
@@ -198,32 +198,32 @@ class Result:
 
     @property
     def minimise(self) -> bool:
-        """Whether rewards are costs, of which small ones are good."""
+        """Whether small rewards are good."""
         return self.problem.minimise
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was left to chance: on a list of items, no arm that was not fully evaluated could catch up."""
+        """Whether the verdict is certain: on a list of items, no other arm could catch up whatever its missing scores are."""
         return self.certified and self.reason.startswith("exact")
 
     @property
     def cells(self) -> int:
-        """On a list of items: all cells there are, arms times items."""
+        """On a list of items: the number of cells, arms times items."""
         return len(self.labels) * len(self._on_items().items)
 
     @property
     def items_used(self) -> int:
-        """On a list of items: how many of them counted."""
+        """On a list of items: the number of items that counted."""
         return self._on_items().items_used
 
     @property
     def needed(self) -> int | None:
-        """Of a complete table: after how many evaluations a search would have ended. None if that is not known."""
+        """Of a complete table: the evaluations that a search would have needed; None if that is not known."""
         return None if self.listed is None else self.listed.needed
 
     @property
     def population(self) -> "Result | None":
-        """Of a table: the answer for what its items are an independent random sample of, wrong with probability at most δ.
+        """Of a table: the answer for further items, if its own are a random sample; wrong with probability at most δ.
 
         >>> import surest
         >>> result = surest.evaluate({"a": [1, 0, 1, 1], "b": [0, 0, 1, 1]})
@@ -236,15 +236,15 @@ class Result:
 
     @property
     def table(self) -> dict[Any, dict[Any, float]]:
-        """On a list of items: what was evaluated, ``{arm: {item: value}}``."""
+        """On a list of items: the evaluated cells, ``{arm: {item: value}}``."""
         return self._on_items().table(self.labels)
 
     @cached_property
     def lead(self) -> Lead | None:
-        """By how much the best arm is ahead of the runner-up, with bounds that hold for all pairs of arms at once, at 1 − δ.
+        """The lead of the best arm over the runner-up, with bounds that hold for all pairs of arms at once, at 1 − δ.
 
-        Of several chosen arms it is the last one's lead over the best of the others; with a control, the best arm's lead over it.
-        None where there is no runner-up, or nothing is known of one.
+        With several chosen arms, the lead of the last one over the best of the others; with a control, that of the best arm
+        over the control. None if there is no runner-up, or nothing is known of it.
 
         >>> import surest
         >>> arms = {"a": {"successes": 600, "trials": 1000}, "b": {"successes": 480, "trials": 1000}}
@@ -252,13 +252,13 @@ class Result:
         >>> lead.over, round(lead.difference, 2), 0 < lead.low < lead.high < 0.25
         ('b', 0.12, True)
         """
-        return self.lead_told if self.lead_told is not None else lead_of(self)
+        return self.known_lead if self.known_lead is not None else lead_of(self)
 
     @cached_property
     def differences(self) -> Differences | None:
-        """Bounds of each arm's mean less that of the control, or, without one, of the chosen arm: for all arms at once, at 1 − δ.
+        """Bounds of each arm's mean minus that of the control or the chosen arm, for all arms at once, at 1 − δ.
 
-        None where they are not known. On fresh pulls without a control they are told of the 30 leading arms.
+        None if they are not known. On fresh pulls without a control, the 30 leading arms have them.
 
         >>> import surest
         >>> surest.evaluate({"a": [1.0] * 50, "b": [1.0, 0.0] * 25}).differences["b"]
@@ -296,7 +296,7 @@ class Result:
         )
 
     def _closest(self) -> float:
-        """How far the mean of a chosen arm is from that of the nearest other arm: a table must tell them apart."""
+        """The distance from the mean of a chosen arm to the nearest other mean: a table must show the difference."""
         others = np.delete(self.means, self.indices)
         apart = (
             np.abs(self.means[list(self.indices)][:, None] - others[None, :])
@@ -315,7 +315,7 @@ class Result:
         return pd.DataFrame(list(self.arms), columns=list(ArmRow._fields)).set_index("label")
 
     def to_polars(self) -> "pl.DataFrame":
-        """The table of arms as a polars data frame, labels in its first column; those that are not all of one type as text."""
+        """The table of arms as a polars data frame, labels in its first column (as text if their types differ)."""
         try:
             import polars as pl
         except ImportError:
@@ -331,11 +331,11 @@ class Result:
         Parameters
         ----------
         kind : {"leads", "intervals", "pulls", "evidence", "duels", "costs"}, optional
-            The lead over each arm, which a verdict rests on; the leading arms' means and intervals, their share of the pulls, or
-            evidence over time, which needs a search with ``history=True``. By default the leads of what is
-            decided, where they are known, else the intervals. "costs" draws means against what an evaluation costs.
+            The lead over each arm; the leading arms' means and intervals; their pulls; evidence over time, which needs a search
+            with ``history=True``; who beats whom; or means against the cost of an evaluation. By default the leads, if the
+            result is certified and they are known, otherwise the intervals.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure if not given.
+            Where to draw, by default on a new figure.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class Result:
         return drawn
 
     def report(self, path: "str | PathLike[str]") -> None:
-        """Write a page on the result, to look at and pass on: .html, .md or .json, as its name says.
+        """Write a report on the result: .html, .md or .json, by the suffix of `path`.
 
         >>> import pathlib, surest, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -361,7 +361,7 @@ class Result:
         pages.write_report(pages.Report(self), path)
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
-        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known.
+        """Write the verdict and all its evidence to a file for ``surest-verify``, and return the hash of the decision.
 
         The search must have kept a record: ``identify(…, record=True)``, ``study.result(record=True)``.
         """
@@ -369,12 +369,12 @@ class Result:
         return known
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain data, as ``surest identify --json`` prints it; None for what is infinite or not known."""
+        """The result as plain data, as printed by ``surest identify --json``; None for what is infinite or not known."""
         data: dict[str, Any] = import_module("surest.result.json").to_dict(self)
         return data
 
     def to_json(self) -> str:
-        """The same as JSON text, which ``surest report`` reads.
+        """The same as JSON text, which ``surest report`` accepts.
 
         >>> import json, surest
         >>> json.loads(surest.identify({"a": [1.0] * 40, "b": [0.0] * 40}).to_json())["arm"]
@@ -411,6 +411,6 @@ class Result:
 
 
 def algorithm_name(algorithm: Any) -> str:
-    """What people call an algorithm: its name, or the name of a function of one's own."""
+    """The name of an algorithm, built in or a function of the user."""
     name = getattr(algorithm, "name", None) or getattr(algorithm, "__name__", None)
     return algorithm if isinstance(algorithm, str) else str(name or algorithm)

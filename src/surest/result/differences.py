@@ -1,4 +1,4 @@
-"""How far arms are apart: bounds of differences by arm, and the leads that a verdict rests on."""
+"""Bounds of differences between arms, and the leads that support a verdict."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Differences:
-    """Bounds of each arm's mean less that of one arm, for all arms at once, at 1 − δ; NaN where they are not told.
+    """Bounds of each arm's mean minus that of one arm, for all arms at once, at 1 − δ; NaN if not known.
 
     ``low, high = differences`` gives both as arrays, in the order of the arms.
 
@@ -32,7 +32,7 @@ class Differences:
 
     labels: tuple[Any, ...]
     against: Any
-    """The arm from which differences are taken: the control, or else the chosen one (of several, the last)."""
+    """The arm that is subtracted: the control, or the (last) chosen arm."""
     low: FloatArray
     high: FloatArray
     decimals: int = 4
@@ -41,7 +41,7 @@ class Differences:
         return iter((self.low, self.high))
 
     def __getitem__(self, arm: Any) -> Any:
-        """Both bounds of an arm, by its label; by number, the lower bounds (0) or the upper ones (1) of all arms."""
+        """Both bounds of an arm by its label; the lower (0) or the upper (1) bounds of all arms by number."""
         return (self.low, self.high)[arm] if isinstance(arm, int) else self.to_dict()[arm]
 
     def to_dict(self) -> dict[Any, tuple[float, float]]:
@@ -49,19 +49,19 @@ class Differences:
         return dict(zip(self.labels, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
 
     def __repr__(self) -> str:
-        rows = [["arm", f"less the mean of {shortened(visible(str(self.against)), 40)}"]]
+        rows = [["arm", f"less the mean of {shortened(visible(self.against), 40)}"]]
         for label, (low, high) in self.to_dict().items():
             ends = "–" if math.isnan(low) else f"{low:,.{self.decimals}f} – {high:,.{self.decimals}f}"
-            rows.append([shortened(visible(str(label)), 40), ends])
+            rows.append([shortened(visible(label), 40), ends])
         return "\n".join(aligned(rows))
 
 
 def differences_of(result: "Result") -> Differences | None:
-    """The differences of a result; None where nothing is known of them."""
+    """The differences of a result; None if they are not known."""
     base = base_of(result)
     if base is None:
         return None
-    both = result.differences_told if result.listed is None else result.listed.differences
+    both = stored_bounds(result)
     if both is None and result.lead_bounds is not None:
         both = _from_leads(result, base)
     if both is None:
@@ -69,8 +69,13 @@ def differences_of(result: "Result") -> Differences | None:
     return Differences(result.labels, result.labels[base], *both, decimals=result.arms.decimals)
 
 
+def stored_bounds(result: "Result") -> tuple[FloatArray, FloatArray] | None:
+    """The bounds of differences that a result has without computing them."""
+    return result.known_differences if result.listed is None else result.listed.differences
+
+
 def base_of(result: "Result") -> int | None:
-    """The arm with which others are compared: the control, or the last of those chosen."""
+    """The arm that others are compared with: the control, or the last chosen arm."""
     asked = result.problem.question
     if asked.reference is not None:
         return asked.reference
@@ -78,7 +83,7 @@ def base_of(result: "Result") -> int | None:
 
 
 def _from_leads(result: "Result", base: int) -> tuple[FloatArray, FloatArray] | None:
-    """On fresh pulls: from the bounds of the leading pairs, which hold for all pairs of arms at once."""
+    """Differences from the bounds of leads, which hold for all pairs of arms at once."""
     leads, sign = result.lead_bounds, 1.0 if result.minimise else -1.0
     if leads is None or leads().arm != base:
         return None
@@ -91,7 +96,7 @@ def _from_leads(result: "Result", base: int) -> tuple[FloatArray, FloatArray] | 
 
 
 class LeadRow(NamedTuple):
-    """How far the chosen arm is ahead of another, or another ahead of the control: positive is better."""
+    """Bounds of the lead of the chosen arm over an arm, or of an arm over the control: positive is better."""
 
     arm: int
     low: float
@@ -99,7 +104,7 @@ class LeadRow(NamedTuple):
 
 
 class DrawnLeads(NamedTuple):
-    """The leads that a picture draws, and its words."""
+    """The bounds of leads in a picture, with its heading and its note."""
 
     heading: str
     note: str
@@ -107,10 +112,10 @@ class DrawnLeads(NamedTuple):
 
 
 def leads_of(result: "Result") -> DrawnLeads | None:
-    """What a verdict rests on: the lead over each arm. None where no bounds are known, or, on fresh pulls, nothing is decided.
+    """The lead over each arm; None if no bounds are known or, on fresh pulls, nothing is decided.
 
-    Two statements meet here, each wrong with probability at most δ: the verdict says that no lead is below 0 (ε, the margin),
-    the bounds hold for all arms at once. A lead's ends are those that both leave.
+    Two statements meet here, each wrong with probability at most δ: the verdict, by which no lead is below 0 (or ε, or the
+    margin), and the bounds, which hold for all arms at once. A lead is drawn where both allow it.
     """
     apart, base = None, base_of(result)
     if base is not None and (result.certified or result.listed is not None):
@@ -125,7 +130,7 @@ def leads_of(result: "Result") -> DrawnLeads | None:
         if arm in left_out or math.isnan(apart.low[arm]):
             continue
         low, high = sorted(sign * float(end) + 0.0 for end in (apart.low[arm], apart.high[arm]))
-        verdict = 0 if result.verdicts is None else result.verdicts[arm]  # what it says itself of a lead
+        verdict = 0 if result.verdicts is None else result.verdicts[arm]
         least, most = 0.0 - result.epsilon if result.certified else -math.inf, math.inf
         if control:
             least, most = 0.0 if verdict > 0 else -math.inf, result.problem.margin if verdict < 0 else math.inf
@@ -136,7 +141,7 @@ def leads_of(result: "Result") -> DrawnLeads | None:
 
 
 def _heading(result: "Result", base: int, control: bool) -> str:
-    name = visible(str(result.labels[base]))
+    name = visible(result.labels[base])
     if control:
         return f"Lead of each arm over {name}"
     last = ", the last of the chosen," if len(result.indices) > 1 else ""
@@ -144,7 +149,7 @@ def _heading(result: "Result", base: int, control: bool) -> str:
 
 
 def _note(result: "Result", base: int, control: bool, odd: bool) -> str:
-    """What the ends of the bars are, and with which probability."""
+    """What the bars show, and with which probability."""
     if result.exact and result.listed is not None and result.listed.known:
         return "All of this is exact."
     sure = percent(1 - result.delta)
@@ -164,7 +169,7 @@ def _note(result: "Result", base: int, control: bool, odd: bool) -> str:
 
 
 def overlap_note(result: "Result") -> str:
-    """Why intervals of single arms do not show what was decided, where they do not; else empty."""
+    """Why the intervals of single arms overlap although a verdict is certified; empty if they do not."""
     if not result.certified or result.intervals is None:
         return ""
     (low, high), chosen, problem = result.intervals, list(result.indices), result.problem

@@ -1,4 +1,4 @@
-"""What duels came to: who met whom, who won, which groups are certain; and its words."""
+"""The results of duels, and their words: who met whom, who won, and which groups are certain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 
 from surest.core.problem import Problem
 from surest.core.protocol import BoolArray, FloatArray, IntArray
-from surest.result.questions import listed_words, names
-from surest.text import capital, count, percent, visible
+from surest.result.questions import NAMED, every, listed_words, names
+from surest.text import be, capital, count, counted, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
@@ -20,30 +20,30 @@ NO_WINNER = "no Condorcet winner"
 
 @dataclass(frozen=True, eq=False)
 class Duels:
-    """Who met whom, and what came of it. Players are named by position; rows are for, columns against."""
+    """The results of duels between players, by position: a row is a player, a column an opponent."""
 
     games: IntArray
     """How often each pair has met."""
     score: FloatArray
     """The row's wins against the column, ties counted half."""
-    told: BoolArray
-    """Whether the row is told to beat the column (to fall short of ½ by no more than ε). All of these hold together at 1 − δ."""
+    beats: BoolArray
+    """Whether the row is certified to beat the column, or to fall short of ½ by at most ε; all together at 1 − δ."""
     groups: tuple[tuple[int, ...], ...]
-    """In order: every player of a group is told to beat every one of all later groups."""
+    """In order: each player of a group is certified to beat each player of all later groups."""
     order: tuple[int, ...]
-    """All players, the best first: by groups, and within these as it seems."""
+    """All players, best first: by group, and within a group by score."""
     open: int
-    """Pairs that the answer still needs to be told apart."""
+    """Pairs that are still open and that the answer needs."""
     proven: bool
-    """Whether it is shown that the named ones beat all others; else they do so if anybody does."""
+    """Whether the chosen players are certified to beat all others; otherwise they do if any player does."""
     first: tuple[float, float, float] | None
-    """The first side's mean score, with bounds that hold at any time at 1 − δ; None where sides were neither drawn nor even."""
+    """The mean score of the first side, with anytime bounds at 1 − δ; None if sides were neither random nor balanced."""
     ranked: bool = False
     """Whether a ranking was asked for."""
 
 
 def on_players(problem: Problem) -> Problem:
-    """The problem of a result about players: the search pulls pairs of them."""
+    """The problem with players as its arms; the search itself pulls pairs of them."""
     if "players" not in problem.options:
         return problem
     left = {name: value for name, value in problem.options.items() if name not in ("players", "rows")}
@@ -72,15 +72,11 @@ def duels_verdict(result: "Result") -> str:
     if duels.ranked:
         rest = f"{count(duels.open)} of {count(len(result.labels) * (len(result.labels) - 1) // 2)} pairs are not told apart yet."
     elif len(left) == len(result.labels):
-        rest = f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still beat every other."
+        rest = f"{every(len(left))} may still beat every other."
     elif len(left) <= 1:
         rest = "It beats all others if any arm does; whether one does is open."
     else:
-        few = (
-            listed_words([visible(str(label)) for label in left], "or")
-            if len(left) <= 5
-            else f"one of {len(left):,} arms"
-        )
+        few = listed_words(left, "or") if len(left) <= NAMED else f"one of {len(left):,} arms"
         rest = f"If any arm beats every other, it is {few} ({percent(1 - result.delta)})."
     return f"Not decided ({result.reason}). {lead} {rest}"
 
@@ -97,9 +93,8 @@ def after_duels(result: "Result") -> list[str]:
         side = f"The first side scores {mean:.2f} ({low:.2f} to {high:.2f})"
         biased = low > 0.5 or high < 0.5
         said.append(f"{side}: {'the judge favours a side' if biased else 'no bias of sides is seen'}.")
-    rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
     seconds = "" if np.isnan(result.seconds) else f", {result.seconds:.2f} s"
-    said.append(f"It took {'1 duel' if result.pulls == 1 else f'{count(result.pulls)} duels'} in {rounds}{seconds}.")
+    said.append(f"It took {counted(result.pulls, 'duel')} in {counted(result.rounds, 'round')}{seconds}.")
     return said
 
 
@@ -113,21 +108,21 @@ def ranking(labels: Sequence[Any], duels: Duels) -> str:
     said, place = [], 1
     for group in duels.groups:
         last = place + len(group) - 1
-        who = ", ".join(visible(str(labels[player])) for player in group)
+        who = ", ".join(visible(labels[player]) for player in group)
         said.append(f"{place if last == place else f'{place}–{last}'} {who}")
         place = last + 1
     return "; ".join(said)
 
 
 SHOWN = 20
-"""Players in a table of wins: more cannot be read."""
+"""A table of wins shows up to this many players."""
 
 
 class Score(NamedTuple):
-    """What one player scored against another, None if they never met; and whether it is told who beats whom."""
+    """A player's mean score against another, None if they never met; and whether it is certified who beats whom."""
 
     share: float | None
-    told: bool
+    certain: bool
 
 
 def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
@@ -138,9 +133,9 @@ def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
 
     def score(a: int, b: int) -> Score:
         share = float(duels.score[a, b] / duels.games[a, b]) if duels.games[a, b] else None
-        return Score(share, bool(duels.told[a, b] or duels.told[b, a]))
+        return Score(share, bool(duels.beats[a, b] or duels.beats[b, a]))
 
-    labels = [visible(str(result.labels[player])) for player in shown]
+    labels = [visible(result.labels[player]) for player in shown]
     return labels, [[score(a, b) for b in shown] for a in shown]
 
 
@@ -154,10 +149,10 @@ def wins_note(result: "Result") -> str:
     duels, n = result.duels, len(result.labels)
     assert duels is not None
     pairs, met = n * (n - 1) // 2, int((np.triu(duels.games, 1) > 0).sum())
-    told = int(np.triu(duels.told | duels.told.T, 1).sum())
+    certain = int(np.triu(duels.beats | duels.beats.T, 1).sum())
     rest = f" The first {SHOWN} of {n:,} are shown." if n > SHOWN else ""
-    left = f" {count(duels.open)} {'pair is' if duels.open == 1 else 'pairs are'} open." if duels.open else ""
+    left = f" {counted(duels.open, 'pair')} {be(duels.open)} open." if duels.open else ""
     return (
-        f"Each row's score against each column, in percent, in the order found. {count(told)} of {count(pairs)} pairs are told "
-        f"apart (framed; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
+        f"Each row's score against each column, in percent, in the order found. {count(certain)} of {count(pairs)} pairs are "
+        f"told apart (framed; all together at {percent(1 - result.delta)}), {count(pairs - met)} never met.{left}{rest}"
     )

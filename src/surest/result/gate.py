@@ -1,4 +1,4 @@
-"""What a gate found out, as data and in words."""
+"""The result of a gate, as data and in words."""
 
 import math
 from collections.abc import Hashable
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "undecided"]
 NEXT = 10
-"""Cells to evaluate next that are listed, where nothing else is said."""
+"""Cells to evaluate next in JSON."""
 
 
 class Flips(NamedTuple):
-    """On scores that are right or wrong: the items on which the candidate differs from the baseline."""
+    """The items on which the candidate differs from the baseline, if scores are right or wrong."""
 
     lost: tuple[str, ...]
     """Right with the baseline, wrong with the candidate."""
@@ -35,53 +35,52 @@ class Gate:
     exact: bool
     """Whether the verdict is certain: no bet was needed. Otherwise it is wrong with probability at most `delta`."""
     difference: float
-    """The candidate's mean less the baseline's on the items that count, in the user's units; NaN before the first item.
-    If other items are known that leave it impossible, the nearest value that they leave."""
+    """The candidate's mean minus the baseline's on the items that count, in the user's units; NaN before the first item.
+    If other known items make it impossible, the nearest possible value."""
     interval: tuple[float, float]
-    """Where the difference on all items lies, and that so far. Each end holds at all times with probability at least
-    1 − `delta`, both together with at least 1 − 2·`delta`."""
+    """Bounds of the difference on all items, and so far. Each holds at all times with probability at least 1 − `delta`, both
+    together with at least 1 − 2·`delta`."""
     means: tuple[float, float]
-    """Those of the baseline and the candidate on the items that count."""
+    """The means of the baseline and the candidate on the items that count."""
     names: tuple[str, str]
     margin: float
     delta: float
     minimise: bool
     target: str
     items: int | None
-    """How many items are on the list; None for a population."""
+    """The number of items on the list; None for a population."""
     items_counted: int
-    """How many have counted: those at the beginning of the order that have both values."""
+    """The number of items that count: those at the beginning of the order with both values."""
     decided_after: int | None
-    """After how many items, in that order, the verdict was certified by bets; None if that was not needed, or did not happen."""
+    """The items, in that order, after which bets certified the verdict; None if they did not, or were not needed."""
     seed: str | None
-    """What the order was drawn from; None where the order was given."""
+    """The seed of the order; None if the order was given."""
     wanted: tuple[tuple[str, Hashable], ...]
     """The next cells to evaluate, as pairs of a name and an item."""
     notes: tuple[str, ...]
-    """What else is worth knowing, such as items that only one side has."""
+    """Further remarks, such as items that only one side has."""
     bounds: tuple[float, float]
     equivalent: bool = False
-    """Whether it was asked if both are the same within ±`margin`."""
+    """Whether the question is if both are the same within ±`margin`."""
     level: float | None = None
-    """At which it passes, where a ledger says so; at `delta` otherwise."""
+    """The error level at which it passes, if a ledger sets it; default `delta`."""
     share: float = field(default=1.0, repr=False)
-    """The part of the evidence that does without predictions."""
+    """The part of the evidence without predictions."""
     features: tuple[tuple[float, ...], ...] = field(default=(), repr=False, compare=False)
-    """What older versions tell of each item, in the order in which items count, where scores were predicted."""
+    """The scores of older versions on each item, in the order in which items count, if they served for predictions."""
     scores: tuple[tuple[str, float, float], ...] = field(default=(), repr=False, compare=False)
-    """Every item of the list with the value of the baseline and of the candidate, in the order in which items count; NaN for
-    gaps."""
+    """Every item with the values of the baseline and the candidate, in the order in which items count; NaN for gaps."""
     places: tuple[int, ...] = field(default=(), repr=False, compare=False)
-    """Where each of them stands on the list, from 0; empty where the list is in that order."""
+    """The position of each of them on the list, from 0; empty if the list is in that order."""
     events: tuple[tuple[str, int, str], ...] = field(default=(), repr=False, compare=False)
-    """What happened to evaluations on items that have both values, such as imputed or retried; 0 for the baseline, 1 for the
+    """What happened to evaluations of items with both values, such as "imputed" or "retried"; 0 for the baseline or 1 for the
     candidate; the item."""
     needed: int | None = None
-    """Of a complete list: after how many items bets would have decided; None otherwise …"""
+    """Of a complete list: the items after which bets would have decided …"""
     needed_verdict: Verdict | None = None
-    """… and what they would have said."""
+    """… and their verdict."""
     population: "Gate | None" = field(default=None, repr=False)
-    """Of a complete list: the verdict on what its items are a sample of."""
+    """Of a complete list: the verdict for further items like these."""
 
     @property
     def passed(self) -> bool:
@@ -95,7 +94,7 @@ class Gate:
 
     @property
     def flips(self) -> Flips | None:
-        """The items that went from right to wrong and from wrong to right; None where scores are not of two values.
+        """The items that went from right to wrong and from wrong to right; None if scores have more than two values.
 
         >>> import surest
         >>> surest.gate({"a": 1, "b": 0, "c": 1}, {"a": 0, "b": 1, "c": 1}).flips
@@ -117,7 +116,7 @@ class Gate:
         return "\n".join([line(self), *beside(self)])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, for JSON."""
+        """The gate as plain data, for JSON."""
         same = (
             "verdict", "exact", "difference", "interval", "means", "margin", "equivalent", "delta", "level", "bounds", "minimise",
             "target", "items", "items_counted", "decided_after", "seed", "notes",
@@ -141,22 +140,25 @@ class Gate:
         return data
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
-        """Write the verdict with all that it rests on, for ``surest-verify``; returns the hash by which it is known."""
+        """Write the verdict and all its evidence to a file for ``surest-verify``, and return the hash of the decision."""
         known: str = import_module("surest.decision.gate").decision_of_gate(self).write(path)
         return known
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the verdict and what it rests on."""
+        """The verdict and its facts for a notebook."""
         shown: str = import_module("surest.report.notebook").gate_fragment(self)
         return shown
 
     def to_markdown(self) -> str:
         """A summary for a pull request or a build's page."""
-        return markdown(self)
+        table = "\n".join(f"| {name} | {in_markdown(what)} | {value} |" for name, what, value in facts(self))
+        notes = "".join(f"\n- {in_markdown(note)}" for note in (*beside(self), *self.notes))
+        head = f"**{self.verdict.upper()}**: {in_markdown(claim(self))}."
+        return f"{head}\n\n| | | |\n|---|---|---:|\n{table}\n" + (f"{notes}\n" if notes else "")
 
 
 def line(gate: Gate) -> str:
-    """The verdict and what it rests on, on one line of a log."""
+    """The verdict and its numbers in one line, for a log."""
     lost, gained = map(len, gate.flips or ((), ()))
     flipped = (
         f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right." if gate.flips is not None else ""
@@ -165,7 +167,7 @@ def line(gate: Gate) -> str:
 
 
 def claim(gate: Gate, where: str | None = None) -> str:
-    """What is certified and how surely, or what is not known yet; `where` instead of what it is about."""
+    """What is certified and how surely, or what is not known yet; `where` replaces what it is about."""
     baseline, candidate = gate.names
     where = _where(gate) if where is None else where
     by = f" by more than {gate.margin:g}" if gate.margin > 0 else ""
@@ -182,7 +184,7 @@ def claim(gate: Gate, where: str | None = None) -> str:
 
 
 def beside(gate: Gate) -> list[str]:
-    """What is said of a complete list beside its line: what holds for further items, and what it would have taken."""
+    """The lines after that of a complete list: what holds for further items, and what a search would have needed."""
     if gate.population is None:
         return []
     low, high = _ends(gate.population)
@@ -241,7 +243,7 @@ def _ends(gate: Gate) -> tuple[str, str]:
 
 
 def facts(gate: Gate) -> list[tuple[str, str, str]]:
-    """What a verdict rests on: a name, what it is, and its value."""
+    """The numbers behind a verdict: a name, what it is, and its value."""
     places = decimals(*gate.bounds)
     rows = [
         ("baseline", gate.names[0], f"{gate.means[0]:.{places}f}"),
@@ -263,11 +265,3 @@ def facts(gate: Gate) -> list[tuple[str, str, str]]:
     if gate.flips is not None:
         rows.append(("flips", "right → wrong, wrong → right", " and ".join(count(len(side)) for side in gate.flips)))
     return rows
-
-
-def markdown(gate: Gate) -> str:
-    """A short section in Markdown."""
-    table = "\n".join(f"| {head} | {in_markdown(what)} | {value} |" for head, what, value in facts(gate))
-    notes = "".join(f"\n- {in_markdown(note)}" for note in (*beside(gate), *gate.notes))
-    head = f"**{gate.verdict.upper()}**: {in_markdown(claim(gate))}."
-    return f"{head}\n\n| | | |\n|---|---|---:|\n{table}\n" + (f"{notes}\n" if notes else "")

@@ -29,11 +29,12 @@ Numbers = tuple[float | None, ...]
 ALWAYS = ("delta", "epsilon", "algorithm", "seed", "bounds")
 """Settings that JSON always has; others only where they are not the usual ones."""
 RARE = {
-    "verdicts", "estimated", "differences_low", "differences_high", "resampled", "duels", "health", "needed", "needed_cost",
-    "needed_wrong", "population", "on_items", "gaps",
+    "verdicts", "estimated", "differences_low", "differences_high", "resampled", "duels", "health", "cost", "cost_by_arm",
+    "needed", "needed_cost", "needed_wrong", "population", "on_items", "gaps",
 }  # fmt: skip
 """What JSON has only where it is known."""
 SHORT = ("certified", "exact", "reason", "delta", "verdicts", "apart", "epsilon_certified", "means")
+"""What JSON has of a second claim on the same arms."""
 SAME = (
     "certified", "reason", "standing", "pulls", "rounds", "achieved_delta", "epsilon_certified", "forecast", "apart",
     "health", "resampled", "cost_of_all", "nominees", "warnings",
@@ -146,59 +147,56 @@ class Document(msgspec.Struct):
 
 def to_dict(result: Result) -> dict[str, Any]:
     """A result as plain data; None for what is infinite or not known."""
-    problem, lead, listed = result.problem, result.lead, result.listed
-    low, high = result.intervals or (None, None)
-    settled = result.certified or result.differences_told is not None
-    apart = result.differences if settled and listed is None else None
-    one = problem.question.best and len(result.indices) > 0
-    words = None if result.verdicts is None else verdict_words(problem, result.verdicts)
+    problem, listed = result.problem, result.listed
     settings = {
-        name: getattr(problem, name)
+        "prices" if name == "cost" else name: getattr(problem, name)
         for name, default in DEFAULTS.items()
         if name in ALWAYS or getattr(problem, name) != default
     }
-    spent = {"cost": result.cost, "cost_by_arm": result.cost_by_arm, "cost_of_all": result.cost_of_all}
-    data = {
-        "question": problem.question.kind,
-        "chosen": [*map(str, result.chosen)],
+    first = {"question": problem.question.kind, "chosen": result.chosen, "certified": result.certified}
+    stated = {name: getattr(result, name) for name in SAME} | _in_other_form(result)
+    if listed is not None:  # its evaluations are not called pulls
+        on_pulls = ("pulls", "pulls_per_arm", "rounds", "nominees")
+        stated = {name: value for name, value in stated.items() if name not in on_pulls} | _of_list(result, listed)
+    data, rare = first | settings | stated, RARE | ({"cost_of_all"} if result.cost is None else set())
+    plain: dict[str, Any] = _plain({name: v for name, v in data.items() if v is not None or name not in rare})
+    return plain
+
+
+def _in_other_form(result: Result) -> dict[str, Any]:
+    """What JSON has in another form than a result: arms by their labels, and each bound by itself."""
+    low, high = result.intervals or (None, None)
+    settled = result.certified or result.known_differences is not None
+    apart = result.differences if settled and result.listed is None else None
+    one = result.problem.question.best and len(result.indices) > 0
+    words = None if result.verdicts is None else verdict_words(result.problem, result.verdicts)
+    return {
+        "algorithm": result.algorithm,
+        "labels": _texts(result.labels),
+        "chosen": _texts(result.chosen),
         "indices": result.indices,
         "index": result.index if one else None,
         "arm": str(result.best) if one else None,
         "verdicts": words and [{"arm": str(a), "verdict": w} for a, w in zip(result.labels, words, strict=True)],
-        "certified": result.certified,
-        "reason": result.reason,
-        **{"prices" if name == "cost" else name: value for name, value in settings.items()},
-        "algorithm": result.algorithm,
-        "standing": result.standing,
-        **({"pulls": result.pulls} if listed is None else {}),
-        "evaluations": result.evaluations,
-        **({"pulls_per_arm": result.pulls_per_arm, "rounds": result.rounds} if listed is None else {}),
-        "estimated": result.estimated,
-        **({} if result.cost is None else spent),
-        "seconds": result.seconds,
-        "achieved_delta": result.achieved_delta,
-        "epsilon_certified": result.epsilon_certified,
         "contenders": _texts(result.contenders),
-        "apart": result.apart,
-        **({"nominees": _texts(result.nominees)} if listed is None else {}),
-        "labels": _texts(result.labels),
+        "nominees": _texts(result.nominees),
+        "evaluations": result.evaluations,
+        "pulls_per_arm": result.pulls_per_arm,
         "means": result.means,
         "low": low,
         "high": high,
         "differences_low": apart and apart.low,
         "differences_high": apart and apart.high,
-        "lead": lead and {**lead._asdict(), "arm": str(lead.arm), "over": str(lead.over)},
-        "forecast": result.forecast,
+        "lead": result.lead and {**result.lead._asdict(), "arm": str(result.lead.arm), "over": str(result.lead.over)},
+        "estimated": result.estimated,
         "resampled": result.resampled or None,
         "duels": result.duels and _duels(result, result.duels),
-        "warnings": result.warnings,
+        "cost": result.cost,
+        "cost_by_arm": result.cost_by_arm,
+        "seconds": result.seconds,
         # What is certain has infinite evidence, which JSON does not know: it has at least what a decision needs.
         "history": [[at, threshold if e == math.inf else e, threshold] for at, e, threshold in result.history],
-        "health": result.health,
     }
-    data = {name: value for name, value in data.items() if value is not None or name not in RARE}
-    plain: dict[str, Any] = _plain(data if listed is None else data | _of_list(result, listed))
-    return plain
 
 
 def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
@@ -209,13 +207,6 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
         "out": [str(result.labels[arm]) for arm in listed.gaps.out],
         "complete": listed.gaps.complete and _in_short(listed.gaps.complete),
     }
-    known = {
-        "needed": listed.needed,
-        "needed_cost": listed.needed_cost,
-        "needed_wrong": listed.misled or None,
-        "population" if result.problem.target == "items" else "on_items": listed.beside and _in_short(listed.beside),
-        "gaps": gaps,
-    }
     return {
         "exact": result.exact,
         "cells": result.cells,
@@ -225,7 +216,11 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
         "target": result.problem.target,
         "differences_low": low,
         "differences_high": high,
-        **{name: value for name, value in known.items() if value is not None},
+        "needed": listed.needed,
+        "needed_cost": listed.needed_cost,
+        "needed_wrong": listed.misled or None,
+        "population" if result.problem.target == "items" else "on_items": listed.beside and _in_short(listed.beside),
+        "gaps": gaps,
     }
 
 
@@ -243,7 +238,7 @@ def _duels(result: Result, duels: Duels) -> dict[str, Any]:
     return {
         "games": duels.games,
         "score": duels.score,
-        "told": duels.told.astype(int),
+        "told": duels.beats.astype(int),
         "groups": [_texts([result.labels[player] for player in group]) for group in duels.groups],
         **{name: getattr(duels, name) for name in ("order", "open", "proven", "ranked")},
         "first_side": duels.first and dict(zip(("mean", "low", "high"), duels.first, strict=True)),
@@ -300,9 +295,9 @@ def _result(data: Document, problem: Problem, listed: bool) -> Result:
         pulls_per_arm=np.array(data.pulls_per_arm, np.int64),
         means=_array(data.means),
         contender_indices=None if data.contenders is None else _places(data.labels, data.contenders),
-        lead_told=None if data.lead is None else _lead_of(data.lead),
+        known_lead=None if data.lead is None else _lead_of(data.lead),
         intervals=_arrays(data.low, data.high),
-        differences_told=None if listed else apart,
+        known_differences=None if listed else apart,
         cost_by_arm=None if data.cost_by_arm is None else np.array(data.cost_by_arm),
         estimated=data.estimated and Estimate(*data.estimated),
         history=tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
@@ -347,15 +342,15 @@ def _lead_of(data: LeadDocument) -> Lead:
 
 def _duels_of(data: DuelsDocument, labels: list[str]) -> Duels:
     n, games, score = len(labels), np.array(data.games), np.array(data.score, float)
-    told = np.array(data.told, bool)
-    if not games.shape == score.shape == told.shape == (n, n) or sorted(data.order) != list(range(n)):
+    beats = np.array(data.told, bool)
+    if not games.shape == score.shape == beats.shape == (n, n) or sorted(data.order) != list(range(n)):
         raise ValueError("its duels are not between its arms")
     if sorted(player for group in data.groups for player in group) != sorted(labels):
         raise ValueError("its groups are not of its arms")
     side = data.first_side
     first = None if side is None else (side["mean"], side["low"], side["high"])
     groups = tuple(_places(labels, group) for group in data.groups)
-    return Duels(games, score, told, groups, data.order, data.open, data.proven, first, data.ranked)
+    return Duels(games, score, beats, groups, data.order, data.open, data.proven, first, data.ranked)
 
 
 def _as_pulls(raw: dict[str, Any]) -> dict[str, Any]:
@@ -400,7 +395,7 @@ def _claimed(result: Result, data: Claim | None, target: str) -> Result | None:
         contender_indices=None if data.contenders is None else _places(labels, data.contenders),
         achieved_delta=0.0 if data.reason.startswith("exact") else None,
         intervals=None,
-        lead_told=None,
+        known_lead=None,
         listed=replace(result.listed, items=range(data.items), differences=None, needed=None),
     )
 

@@ -1,4 +1,4 @@
-"""What a table of scores says by itself: exactly where all of them are there, and whatever the gaps hold where some are not."""
+"""What a table of scores says for certain: the exact answer if it is complete, and what no missing score can change if not."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,25 +16,25 @@ from surest.result.listed import Gaps, Listed
 from surest.result.words import KNOWN
 
 ANYHOW = "exact: whatever the missing scores are"
-"""The reason of a result that no missing score can change …"""
+"""The reason of a verdict that no missing score can change …"""
 ANYHOW_LEFT = "certified, whatever the missing scores are"
-"""… and of one where bets left some arms, and no missing score can make another of these the answer."""
+"""… and of one where bets left some arms, of which missing scores leave only the answer."""
 
 
 class Certain(NamedTuple):
-    """What bounds of all means say of a question for certain."""
+    """The answer that bounds of all means give for certain."""
 
     indices: tuple[int, ...]
     possible: tuple[int, ...]
-    """The arms that may be right; all of them are equal where the means are known."""
+    """The arms that may be right; if all means are known, those that are tied."""
     verdicts: tuple[int, ...] | None
     decided: bool
 
 
 def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Each arm's mean of the scores that are there, and what its mean on the list lies between, whatever the others are.
+    """Each arm's mean of its known scores, and the least and the largest mean that it can have on the list.
 
-    Sums are rounded once, so that they do not depend on the order of the items.
+    Sums are rounded once, so they do not depend on the order of the items.
 
     >>> from surest.core.problem import problem_of
     >>> [column.tolist() for column in ranges(problem_of(2, items=2), np.array([[1.0, 0.0], [1.0, np.nan]]))]
@@ -54,7 +54,7 @@ def ranges(problem: Problem, values: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def certain(problem: Problem, means: FloatArray, low: FloatArray, high: FloatArray) -> Certain:
-    """The answer to a question from bounds of all means; from the means themselves it is exact."""
+    """The answer to a question from bounds of all means; exact if the bounds are the means."""
     asked, n = problem.question, len(means)
     sign, slack = (-1.0 if problem.minimise else 1.0), TOLERANCE_ON_LISTS * problem.scale.width
     least, most = (low, high) if sign > 0 else (-high, -low)
@@ -87,7 +87,7 @@ def _cheapest(problem: Problem, least: FloatArray, most: FloatArray, tolerance: 
 
 
 def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray, slack: float) -> Any:
-    """1, −1 or, where it is open, 0 for each arm that is compared with a bar or a control."""
+    """The verdict on each arm, compared with a bar or a control: 1, −1, or 0 if it is open."""
     asked = problem.question
     if asked.reference is None:
         bar = sign * float(problem.above or 0.0)
@@ -100,13 +100,13 @@ def _of_each(problem: Problem, sign: float, least: FloatArray, most: FloatArray,
 
 
 def base_of(problem: Problem, indices: Sequence[int]) -> int:
-    """The arm that differences are from: the control, or the last arm chosen."""
+    """The arm that is subtracted in differences: the control, or the last chosen arm."""
     reference = problem.question.reference
     return reference if reference is not None else int(indices[-1]) if indices else 0
 
 
 def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
-    """The result of a table without gaps: of all items, and exact.
+    """The exact result of a table without gaps.
 
     >>> from surest.core.problem import problem_of
     >>> result = known(problem_of(["a", "b"], items=3), "xyz", np.array([[1.0, 0, 0], [1, 1, 0]]))
@@ -141,7 +141,7 @@ def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
 
 
 def is_right(exact: Result, other: Result) -> bool:
-    """Whether an answer is right, by the means that are known."""
+    """Whether an answer is right, by means that are known exactly."""
     problem, means = exact.problem, exact.means
     sign, slack = (-1.0 if problem.minimise else 1.0), problem.epsilon + TOLERANCE_ON_LISTS * problem.scale.width
     asked, scores = problem.question, sign * means
@@ -161,7 +161,7 @@ def is_right(exact: Result, other: Result) -> bool:
 
 
 def agreeing(exact: Result, other: Result) -> Result:
-    """A claim about further items without what the items at hand speak against: it says less then, so that it holds as well."""
+    """A claim about further items without what the items at hand contradict: it says less, so it holds as well."""
     if other.verdicts is not None and exact.verdicts is not None:
         pairs = zip(other.verdicts, exact.verdicts, strict=True)
         both = tuple(verdict if verdict == fact else 0 for verdict, fact in pairs)
@@ -177,7 +177,7 @@ def agreeing(exact: Result, other: Result) -> Result:
 
 
 def with_gaps(found: Result, values: FloatArray) -> Result:
-    """A result from a table with gaps, and what is known beside the items that count: it may decide by itself."""
+    """A result from a table with gaps, with what all known scores say beyond the items that count: they may decide."""
     problem, listed = found.problem, found.listed
     assert listed is not None
     there = ~np.isnan(values)
@@ -201,7 +201,7 @@ def with_gaps(found: Result, values: FloatArray) -> Result:
 
 
 def _narrowed(found: Result, listed: Listed, sure: Certain, low: FloatArray, high: FloatArray) -> Result:
-    """The result with what is certain whatever the missing scores are."""
+    """The result with what is certain, whatever the missing scores are."""
     before, found = base_of(found.problem, found.indices), _decided(found, sure)
     base = base_of(found.problem, found.indices)
     less, more = low - high[base], high - low[base]
@@ -213,7 +213,7 @@ def _narrowed(found: Result, listed: Listed, sure: Certain, low: FloatArray, hig
 
 
 def _decided(found: Result, sure: Certain) -> Result:
-    """The answer, or who leads by all scores that are there, with what is certain."""
+    """The answer, or the leader by all known scores, with what is certain."""
     asked = found.problem.question
     if found.certified:
         return found
@@ -246,7 +246,7 @@ def _decided(found: Result, sure: Certain) -> Result:
 
 
 def _inside(ends: tuple[FloatArray, FloatArray], low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds cut to what is certain; where they are wrong, and nothing would be left, what is certain."""
+    """Bounds cut to what is certain; if nothing would be left, they are wrong, and what is certain stays."""
     least, most = np.maximum(ends[0], low), np.minimum(ends[1], high)
     empty = least > most
     return np.where(empty, low, least), np.where(empty, high, most)

@@ -1,10 +1,11 @@
-"""By how much the arm that was named is ahead of the runner-up: the number, its bounds, and the sentence."""
+"""The lead of the chosen arm over the runner-up: the number, its bounds, and the sentence."""
 
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from surest.result.differences import stored_bounds
 from surest.text import percent, visible
 
 if TYPE_CHECKING:
@@ -12,35 +13,29 @@ if TYPE_CHECKING:
 
 
 class Lead(NamedTuple):
-    """How much better one arm is than another, in the rewards' own units: positive is better, also where small numbers are good.
+    """How much better one arm is than another, in the units of the rewards; positive is better, also with `minimise`.
 
-    The bounds hold at any time, for all pairs of arms at once, with probability at least 1 − δ; NaN where they are not known.
-    A difference so far that is outside of them moves them to it.
+    The bounds hold at any time, for all pairs of arms at once, with probability at least 1 − δ; NaN if they are not known.
+    They are widened to include the difference so far.
     """
 
     arm: Any
-    """The best arm; of several that were chosen, the last; beside a control, the best of the others."""
+    """The (last) chosen arm; with a control, the best of the other arms."""
     over: Any
-    """The runner-up, the best arm that was not chosen; the control, where there is one."""
+    """The runner-up, that is the best arm that was not chosen; the control, if there is one."""
     difference: float
-    """The difference of the two means so far, as they are told beside it; NaN where it is not known.
+    """The difference of the two means so far; NaN if it is not known.
 
-    It comes from rewards that decided when to stop, and tends to be too large: of the lead itself only the bounds are certain."""
+    It comes from rewards that decided when to stop, so it tends to be too large: only the bounds have a guarantee."""
     low: float
     high: float
 
 
 def lead_of(result: "Result") -> Lead | None:
-    """The lead of a result; None where there is no runner-up, or nothing is known of one."""
+    """The lead of a result; None if there is no runner-up, or nothing is known of it."""
     asked = result.problem.question
-    if result.duels is not None:  # mean scores are against different opponents
-        return None
-    if (
-        not (asked.ranks or asked.reference is not None)
-        or len(result.labels) < 2
-        or result.pulls == 0
-        or result.reason.endswith("tied")
-    ):
+    compares = result.duels is None and (asked.ranks or asked.reference is not None)  # duels have different opponents
+    if not compares or len(result.labels) < 2 or result.pulls == 0 or result.reason.endswith("tied"):
         return None
     sign = -1.0 if result.minimise else 1.0
     if result.lead_bounds is not None:
@@ -66,30 +61,30 @@ def _lead(result: "Result", arm: int, over: int, apart: float, low: float, high:
 
 
 def _bounds(result: "Result", arm: int) -> tuple[float, float]:
-    both = result.differences_told if result.listed is None else result.listed.differences
+    both = stored_bounds(result)
     return (math.nan, math.nan) if both is None else (float(both[0][arm]), float(both[1][arm]))
 
 
 def lead_words(result: "Result") -> str:
-    """The lead in a sentence, with both ends of its interval; empty where there is nothing to say."""
+    """The lead in a sentence, with both bounds; empty if there is nothing to say."""
     lead = result.lead
     if lead is None:
         return ""
     sure = result.certified and result.epsilon == 0
     if lead.difference < 0 or lead.high < 0:
         if sure:
-            return ""  # the verdict says otherwise, and rests on more than these two means
+            return ""  # the verdict disagrees, and rests on more than these two means
         lead = Lead(lead.over, lead.arm, -lead.difference, -lead.high, -lead.low)
     width, bounded = result.problem.scale.width, not math.isnan(lead.low)
     vague = not bounded or lead.high - lead.low > 1.5 * width
     if (vague and not result.certified) or (not bounded and math.isnan(lead.difference)):
         return ""
-    arm, over = visible(str(lead.arm)), visible(str(lead.over))
+    arm, over = visible(lead.arm), visible(lead.over)
     ahead = _ahead(result, sure, arm, over)
     if bounded and lead.high - lead.low <= 1e-9 * width:
         return _exactly(lead, width, arm, over, *ahead)
     places = _places(lead.high - lead.low if bounded else lead.difference, width)
-    if lead.difference > 0:  # a figure that is not 0
+    if lead.difference > 0:  # show at least one digit that is not 0
         places = max(places, min(-math.floor(math.log10(lead.difference)), 12))
     sure_of = percent(1 - result.delta)
     if math.isnan(lead.difference):
@@ -103,14 +98,14 @@ def lead_words(result: "Result") -> str:
 
 
 def _ahead(result: "Result", sure: bool, arm: str, over: str) -> tuple[str, str]:
-    """What stands before and after the number: who is ahead, and of whom."""
+    """The words before and after the number: who is ahead, and of whom."""
     asked = result.problem.question
     last = ", the last of them," if asked.ranks and sure and len(result.chosen) > 1 else ""
     return f"{arm}{last} is", f"ahead of {'the runner-up ' if sure and asked.reference is None else ''}{over}"
 
 
 def _exactly(lead: Lead, width: float, arm: str, over: str, before: str, after: str) -> str:
-    """The sentence where all scores of both arms are known."""
+    """The sentence if all scores of both arms are known."""
     if abs(lead.high) <= 1e-9 * width:
         return f"{arm} and {over} have the same mean."
     places = _places(lead.high, width)
@@ -127,7 +122,7 @@ def _between(lead: Lead, places: int) -> str:
 
 
 def _places(size: float, width: float) -> int:
-    """Decimal places that show a size in two figures; below 0 where the last figures before the point do not count either.
+    """Decimal places that show two digits of a size; negative for large numbers.
 
     >>> _places(0.062, 1), _places(3.4, 60), _places(0, 1), _places(678_571, 1e6), _places(3.1e-6, 1)
     (3, 1, 4, -4, 7)
@@ -138,7 +133,7 @@ def _places(size: float, width: float) -> int:
 
 
 def _figures(value: float, places: int) -> str:
-    """A number, rounded to decimal `places`, as a person reads it.
+    """A number rounded to decimal `places`.
 
     >>> _figures(0.0623, 3), _figures(678_571, -4), _figures(-0.001, 1), _figures(4e12, -11)
     ('0.062', '680,000', '0.0', '4.00e+12')

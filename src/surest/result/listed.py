@@ -1,4 +1,4 @@
-"""What a result on a list of items has beside any other result."""
+"""The part of a result that is about a list of items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Gaps(NamedTuple):
-    """What is known of a table in which scores are missing, beside the items that count."""
+    """What a table with missing scores says beyond the items that count."""
 
     missing: int
-    """How many scores are missing."""
+    """The number of missing scores."""
     out: tuple[int, ...]
-    """The arms that cannot be right whatever these are."""
+    """The arms that cannot be right, whatever the missing scores are."""
     complete: "Result | None"
-    """The exact answer on the items of which every score is there, where there are any. They are another list."""
+    """The exact answer on the items without a gap, if there are any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +26,27 @@ class Listed:
     """A list of items, and the cells that were evaluated: arms on items, by position, with their values."""
 
     items: Sequence[Any]
-    """What the items are called, in the order of the list."""
+    """The items, in the order of the list."""
     items_used: int
-    """How many of them have counted."""
+    """The number of items that have counted."""
     arms: IntArray
     places: IntArray
     values: FloatArray
-    """Of the evaluated cells: the arm, the item and the value."""
+    """Of each evaluated cell: the arm, the item and the value."""
     differences: tuple[FloatArray, FloatArray] | None = None
-    """Bounds of each arm's mean less the chosen arm's, for all pairs of arms at once, at confidence 1 − δ."""
+    """Bounds of each arm's mean minus the chosen arm's, for all pairs of arms at once, at 1 − δ."""
     known: bool = False
-    """Whether it is a complete table: all means are of all items."""
+    """Whether the table is complete."""
     needed: int | None = None
-    """Of a complete table: after how many evaluations a search would have ended; None if its budget had not sufficed."""
+    """Of a complete table: the evaluations that a search would have needed; None if its budget would not have sufficed."""
     needed_cost: float | None = None
-    """What that search would have cost, where costs are known."""
+    """The cost of that search, if costs are known."""
     misled: bool = False
     """Whether that search would have ended with a wrong answer."""
     beside: "Result | None" = None
-    """Of a table: the answer to the other of both targets, these items or what they are a sample of."""
+    """Of a table: the answer for the other target, these items or further ones."""
     gaps: Gaps | None = None
-    """Of a table with gaps: what is known of it."""
+    """Of a table with gaps: what it says beyond the items that count."""
 
     def table(self, labels: tuple[Any, ...]) -> dict[Any, dict[Any, float]]:
         """The evaluated cells: ``{arm: {item: value}}``."""

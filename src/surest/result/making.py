@@ -1,4 +1,4 @@
-"""A result from a procedure that has ended, or that is under way."""
+"""A result from a procedure that has ended or is still running."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,9 +16,9 @@ from surest.result.listed import Listed
 from surest.text import count, rounded
 
 NARROW = 1 / 20
-"""Rewards that fill a smaller part of the stated range than this deserve a warning …"""
+"""A warning is due if rewards fill less than this part of the stated range …"""
 ENOUGH = 20
-"""… once this many have been seen."""
+"""… after at least this many."""
 
 
 def result_of(
@@ -26,9 +26,9 @@ def result_of(
     history: tuple[Point, ...] = (), stopped: str | None = None, health: dict[str, dict[str, int]] | None = None,
     evaluations: int | None = None, events: Sequence[EvaluationEvent] = (),
 ) -> Result:  # fmt: skip
-    """The result of a procedure: its verdict, or, before its end, the answer so far (`stopped` says why).
+    """The result of a procedure: its verdict or, before its end, the answer so far (`stopped` says why).
 
-    Procedures work on [0, 1], where large is good; a result is in the user's units.
+    Procedures work on [0, 1], where large is good; a result is in the units of the user.
     """
     answer, scale = running.settled, problem.scale
     state = running.status
@@ -74,7 +74,7 @@ def result_of(
         nominees=tuple(labels[i] for i in status.nominees),
         forecast=status.forecast,
         intervals=status.intervals,
-        differences_told=status.differences if problem.items is None else None,
+        known_differences=status.differences if problem.items is None else None,
         lead_bounds=status.lead,
         duels=duels,
         transcript=running.transcript,
@@ -93,17 +93,17 @@ def result_of(
 def listed_of(
     running: Running[Answer], problem: Problem, items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]
 ) -> Listed:
-    """What a run on a list of items has to tell beside its result; `cells` are the evaluated ones: arms, items, values."""
+    """The part of a result about its list of items; `cells` has the arms, items and values of the evaluated cells."""
     status = running.status
     differences = None if status is None else problem.scale.status(status).differences
     return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
 
 
 def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str | None:
-    """A warning where rewards fill a small part of the stated range, with what that costs and what to do.
+    """A warning that rewards fill a small part of the stated range, with what that costs and what to do.
 
-    None where that many `pulls`, from the `least` to the `most`, fill it well, and where it is too early to tell: there are few,
-    or all of them are the same, as with rare events.
+    None if the rewards from `least` to `most` fill it well, or if it is too early to tell: `pulls` are few, or all rewards are
+    the same, as with rare events.
 
     >>> bounds_too_wide(Scale(0, 60), 0.02, 0.05, 500)[:74]
     'Rewards so far lie in [0.02, 0.05], which is 0.05 % of the bounds [0, 60].'
@@ -122,7 +122,7 @@ def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str 
 
 
 def _leader(running: Running[Answer]) -> int:
-    """The best guess of a procedure that says nothing itself: the largest mean among the arms it was last after."""
+    """The leader of a procedure that reports none: the largest mean among the arms that it last asked for."""
     last = running.unanswered or running.request
     candidates = last.arms if last is not None else np.arange(len(running.means))
     means = np.nan_to_num(running.means[candidates], nan=-1.0)

@@ -1,17 +1,17 @@
-"""What to say of other questions than "which is the best?": the m best, above a bar, better than a control."""
+"""The words for questions other than "which arm is best?": the m best, above a bar, better than a control, the cheapest."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from surest.core.duels import DUELS
 from surest.core.problem import Problem
-from surest.text import at_most, capital, ordinal, percent, visible
+from surest.text import at_most, be, capital, ordinal, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
 
 NAMED = 5
-"""Arms that a sentence names."""
+"""A sentence names up to this many arms, and counts more."""
 WORDS = {"above": {1: "above", -1: "below", 0: "open"}, "control": {1: "better", -1: "not better", 0: "open"}}
 """What a verdict is called, by question."""
 
@@ -49,32 +49,39 @@ def names(labels: Sequence[Any], noun: str = "arm") -> str:
     >>> names(["a"]), names(["a", "b", "c"]), names(range(9))
     ('arm a', 'arms a, b and c', '9 arms')
     """
-    texts = [visible(str(label)) for label in labels]
-    if len(texts) > NAMED:
-        return f"{len(texts):,} {noun}s"
-    return f"{noun}{'s' if len(texts) > 1 else ''} {listed_words(texts)}"
+    if len(labels) > NAMED:
+        return f"{len(labels):,} {noun}s"
+    return f"{noun}{'s' if len(labels) > 1 else ''} {listed_words(labels)}"
 
 
-def listed_words(texts: Sequence[str], last: str = "and") -> str:
-    """Words in a row.
+def every(number: int) -> str:
+    """All arms at the start of a sentence.
+
+    >>> every(2), every(1000)
+    ('Both arms', 'All 1,000 arms')
+    """
+    return "Both arms" if number == 2 else f"All {number:,} arms"
+
+
+def listed_words(labels: Sequence[Any], last: str = "and") -> str:
+    """An enumeration of labels.
 
     >>> listed_words(["a"]), listed_words(["a", "b", "c"]), listed_words(["a", "b"], "or")
     ('a', 'a, b and c', 'a or b')
     """
+    texts = [visible(label) for label in labels]
     return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def chosen_names(result: "Result") -> str:
-    """The chosen arms at the start of a sentence.
-
-    They are what a terminal emphasises."""
+    """The chosen arms at the start of a sentence, where a terminal emphasises them."""
     return capital(names(result.chosen))
 
 
 def leading(result: "Result") -> str:
-    """Who leads while nothing is decided: of arms with the same mean none does.
+    """Which arm leads while nothing is decided; none of those with the same mean.
 
-    The answer so far rests on more than means. Where another arm has a higher mean, the sentence says so.
+    The answer so far rests on more than means: if another arm has a better one, the sentence says so.
     """
     name, several, lead = chosen_names(result), len(result.chosen) > 1, result.lead
     if result.achieved_delta == 0 or lead is None or not lead.difference <= 0:
@@ -82,12 +89,12 @@ def leading(result: "Result") -> str:
     if lead.difference == 0 and not several:
         return "No arm leads so far."
     mean = "the same" if lead.difference == 0 else "a lower" if result.minimise else "a higher"
-    last = f" {'as' if lead.difference == 0 else 'than'} {visible(str(lead.arm))}" if several else ""
-    return f"{name} {_are(len(result.chosen))} the answer so far, although {visible(str(lead.over))} has {mean} mean{last}."
+    last = f" {'as' if lead.difference == 0 else 'than'} {visible(lead.arm)}" if several else ""
+    return f"{name} {be(len(result.chosen))} the answer so far, although {visible(lead.over)} has {mean} mean{last}."
 
 
 def question_verdict(result: "Result", whole: bool = True) -> str:
-    """The answer to another question than for the best arm; not `whole`: only what is certified."""
+    """The answer to a question other than "which arm is best?"; only what is certified, unless `whole`."""
     kind = result.problem.question.kind
     if result.certified and kind in ("top", "cheapest"):
         return decided(result)
@@ -140,18 +147,18 @@ def decided(result: "Result") -> str:
 
 
 def _tied(result: "Result") -> str:
-    """Which arms are as good as the last one named, where a list has been seen to its end."""
+    """The arms that are as good as the last one named, once a list has been evaluated to its end."""
     others = [label for label in result.contenders or () if label not in result.chosen]
     if not result.reason.endswith("tied") or not others:
         return ""
     last = "it" if len(result.chosen) == 1 else "the last of them"
-    return f" {capital(names(others))} {_are(len(others))} as good as {last}, up to rounding."
+    return f" {capital(names(others))} {be(len(others))} as good as {last}, up to rounding."
 
 
 def _top_contenders(result: "Result") -> list[str]:
-    """Among which arms the m best are. On a list this holds for all of them together, else for each of them by itself.
+    """The arms that the m best are among: on a list all of them together, on fresh pulls each of them by itself.
 
-    With fresh pulls and ε > 0 an arm that is left out may be one of the m best, if it is replaced by one that is close to it."""
+    On fresh pulls with ε > 0 nothing is said: one of the m best may be left out for an arm that is close to it."""
     if result.problem.question.kind != "top":
         return []
     m, left, sure = result.problem.question.top, result.contenders, percent(1 - result.delta)
@@ -160,7 +167,7 @@ def _top_contenders(result: "Result") -> list[str]:
         return []
     if len(left) == len(result.labels):
         which = f"among the {m} best" if m > 1 else "the best"
-        return [f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {which}{further}."]
+        return [f"{every(len(left))} may still be {which}{further}."]
     if result.listed is None and result.epsilon > 0:
         return []
     if result.listed is None and m > 1:
@@ -173,31 +180,29 @@ def _each_arm(result: "Result") -> str:
     by_word: dict[str, list[Any]] = {}
     for label, word in zip(result.labels, verdict_words(result.problem, result.verdicts or ()), strict=False):
         by_word.setdefault(word, []).append(label)
-    told = [
-        _told(result, word, by_word[word]) for word in ("above", "below", "better", "not better") if word in by_word
-    ]
-    said = [f"{capital(text)}." for text in told]
-    if told:
-        said.append(_all_right(result, "This" if len(told) == 1 else "All of this"))
+    found = [word for word in ("above", "below", "better", "not better") if word in by_word]
+    said = [f"{capital(_clause(result, word, by_word[word]))}." for word in found]
+    if found:
+        said.append(_all_right(result, "This" if len(found) == 1 else "All of this"))
     if by_word.get("open"):
         on = where(result) if result.problem.target == "population" else ""
-        said.append(f"{capital(names(by_word['open']))} {_are(len(by_word['open']))} open{on}.")
+        said.append(f"{capital(names(by_word['open']))} {be(len(by_word['open']))} open{on}.")
     return " ".join(said)
 
 
-def _told(result: "Result", word: str, labels: Sequence[Any]) -> str:
-    """One clause: which arms have this verdict, and what it says of them."""
+def _clause(result: "Result", word: str, labels: Sequence[Any]) -> str:
+    """The arms with one verdict, and what it says of them."""
     problem, one, on = result.problem, len(labels) == 1, where(result)
     if problem.above is not None:
         slack = 0.0 if result.achieved_delta == 0 else {"above": -1, "below": 1}[word] * problem.epsilon
         by = f", up to {problem.epsilon:g}" if slack else ""
         side = "at or above" if word == "above" else word  # a mean on the bar counts as above it
         return f"{names(labels)} {'lies' if one else 'lie'} {side} {problem.above:g}{on}{by}"
-    control = visible(str(problem.control))
+    control = visible(problem.control)
     if word == "better":
-        return f"{names(labels)} {_are(len(labels))} better than {control}{on}"
+        return f"{names(labels)} {be(len(labels))} better than {control}{on}"
     by = f" by more than {problem.margin:g}" if problem.margin and not result.reason.startswith("exact: all") else ""
-    return f"{names(labels)} {_are(len(labels))} not better than {control}{by}{on}"
+    return f"{names(labels)} {be(len(labels))} not better than {control}{by}{on}"
 
 
 def _all_right(result: "Result", this: str) -> str:
@@ -227,14 +232,10 @@ def sure_words(result: "Result") -> str:
 
 
 def where(result: "Result") -> str:
-    """What means are about: the items of a list, what they are a sample of, or, for fresh pulls, nothing to be said."""
+    """What means are over: the items of a list, or further items like them; empty on fresh pulls."""
     if result.listed is None:
         return ""
     if result.problem.target == "population":
         return " on further items like these"
     count = len(result.listed.items)
     return f" on these {count:,} items" if count > 1 else " on this item"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"

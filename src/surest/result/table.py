@@ -9,27 +9,27 @@ from typing import Any, NamedTuple
 from surest.text import count, percent, shortened, visible
 
 SHOWN = 6
-"""Arms in the table of the leading ones."""
+"""Arms in a printed table."""
 SO_FAR = "mean so far"
-"""What a mean is called that rests on rewards which decided when to stop: a winner's tends to be too high."""
+"""The heading of means from rewards that decided when to stop: a winner's tends to be too high."""
 LONGEST = 40
-"""Letters of a label in it."""
+"""Characters of a label in a printed table."""
 
 
 class ArmRow(NamedTuple):
-    """What is known of one arm. NaN stands for what is not known."""
+    """One arm; NaN for what is not known."""
 
     label: Any
     pulls: int
     mean: float
     low: float
-    """The confidence bounds of the mean hold for this arm at any time, not for all arms at once."""
+    """Confidence bounds of the mean: they hold at any time, for each arm by itself."""
     high: float
 
 
 @dataclass(frozen=True, repr=False)
 class ArmTable:
-    """All arms in their order: a sequence of `ArmRow` that prints as a table of the leading ones.
+    """All arms in order: a sequence of `ArmRow` that prints as a table of the leading ones.
 
     >>> table = ArmTable((ArmRow("a", 90, 0.25, 0.2, 0.3), ArmRow("b", 110, 0.5, 0.4, 0.6)), chosen=(1,))
     >>> table["a"].mean, table[1].pulls, len(table)
@@ -42,21 +42,21 @@ class ArmTable:
 
     rows: tuple[ArmRow, ...]
     chosen: tuple[int, ...]
-    """The arms that answer the question, or would as things stand."""
+    """The arms that answer the question, or that would so far."""
     delta: float = 0.05
     decimals: int = 4
     smallest: bool = False
-    """Whether small means lead: times, costs."""
+    """Whether small means are good."""
     counted: str = "pulls"
-    """What the arms' evaluations are called: pulls, or, on a list, items."""
+    """The heading of the number of evaluations: pulls, items, trials or duels."""
     contenders: tuple[int, ...] | None = None
-    """The arms that may still be the best, where that is known and more than one: the table marks them."""
+    """The arms that may still be best, if known: the table marks them if there are several."""
     verdicts: tuple[str, ...] | None = None
-    """What is certified of each arm, in a word, where the question asks something of each."""
+    """The verdict on each arm, in a word, if the question is about each arm."""
     bar: float | None = None
-    """What the arms are compared with, where a bar is set."""
+    """The bar, if the question has one."""
     costs: tuple[str, ...] | None = None
-    """What was spent on each arm, where costs are known."""
+    """What was spent on each arm, if costs are known."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,11 +83,11 @@ class ArmTable:
         return [*(i for i in order if i in first), *(i for i in order if i not in first)][:most]
 
     def number(self, value: float) -> str:
-        """A mean or a bound, as it is printed."""
+        """A mean or a bound as text."""
         return "–" if math.isnan(value) else f"{value:,.{self.decimals}f}"
 
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
-        """The heads and the rows of the leading arms, as text, with labels of at most `longest` letters."""
+        """The headings and the rows of the leading arms as text, labels cut to at most `longest` characters."""
         exact = all(row.low == row.high for row in self.rows)  # all scores are known
         bounded = any(not math.isnan(row.low) for row in self.rows) and not exact
         notes = self._notes()
@@ -104,7 +104,7 @@ class ArmTable:
             row = self.rows[i]
             interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
             shown = [
-                str(row.label) if longest is None else shortened(visible(str(row.label)), longest),
+                str(row.label) if longest is None else shortened(visible(row.label), longest),
                 self.number(row.mean),
                 *([interval] if bounded else []),
             ]
@@ -114,7 +114,7 @@ class ArmTable:
         return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
 
     def _notes(self) -> Sequence[str] | None:
-        """What stands at the end of each row: the arm's verdict, or that it is a contender."""
+        """The last column: each arm's verdict, or whether it is a contender."""
         if self.verdicts is not None:
             return self.verdicts
         if self.contenders is None or len(self.contenders) < 2:
@@ -123,7 +123,7 @@ class ArmTable:
         return ["contender" if i in left else "" for i in range(len(self.rows))]
 
     def __rich__(self) -> Any:
-        """The same text for a console of rich's, whose markup a label must not be taken for."""
+        """The same as plain text for rich, which would take a label for markup."""
         return import_module("rich.text").Text(repr(self))
 
     def __repr__(self) -> str:

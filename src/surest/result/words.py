@@ -1,4 +1,4 @@
-"""What to say of a result: the one text of every verdict, for Python, the command line and pages."""
+"""The words of a result, for Python, the command line and pages alike."""
 
 import math
 from collections.abc import Mapping
@@ -11,37 +11,38 @@ from surest.result.questions import (
     NAMED,
     chosen_names,
     decided,
+    every,
     leading,
     listed_words,
     names,
     question_verdict,
     where,
 )
-from surest.text import at_most, capital, count, percent, visible
+from surest.text import at_most, be, capital, count, counted, percent, visible
 
 if TYPE_CHECKING:
     from surest.result.data import Result
 
 SIMULATED = "Simulation: rewards were drawn, with replacement, from recorded ones."
-"""The first line of a verdict that is about recorded rewards and not about what they came from …"""
+"""The first line of a verdict about recorded rewards, not about the process they came from …"""
 REPLAYED = "Simulation: a search read the scores of a table one by one, as if each had to be evaluated."
-"""… and of one that does not use all that is known."""
+"""… and of one that leaves scores of the table unused."""
 
 KNOWN = "exact: all scores known"
-"""How the reason of a result begins that rests on a complete table."""
+"""The reason of a result from a complete table begins with this."""
 RACES = ("race", "race-top", "race-above", "race-control")
 TOTALS = "tally"
-"""The algorithm that judges totals: it makes no pulls."""
+"""The algorithm for totals, which makes no pulls."""
 
 
 def verdict(result: "Result") -> str:
-    """Which arm, and with what guarantee. A simulation says so in its first line."""
+    """The answer and its guarantee; a simulation says so in a line before."""
     first = SIMULATED if result.listed is None else REPLAYED
     return f"{first}\n{_verdict(result)}" if result.resampled else _verdict(result)
 
 
 def after_verdict(result: "Result") -> list[str]:
-    """What follows a verdict, wherever it stands: the lead, what else a table says, and what it cost."""
+    """The sentences after a verdict: the lead, the estimate, what else a table says, and the cost."""
     if result.duels is not None:
         return after_duels(result)
     said = [lead_words(result), estimate_words(result), *_gaps(result), _beside(result), cost(result), assumed(result)]
@@ -49,35 +50,35 @@ def after_verdict(result: "Result") -> list[str]:
 
 
 def estimate_words(result: "Result") -> str:
-    """The winner's honest mean in a sentence; empty where none was asked for, or it is not there yet."""
-    told = result.estimated
-    if told is None:
+    """The honest mean of the winner in a sentence; empty if there is none (yet)."""
+    found = result.estimated
+    if found is None:
         return ""
-    number, on, name = result.arms.number, where(result), visible(str(result.chosen[0]))
-    if told.low == told.high:
-        return f"The mean of {name}{on} is {number(told.mean)}, exactly."
+    number, on, name = result.arms.number, where(result), visible(result.chosen[0])
+    if found.low == found.high:
+        return f"The mean of {name}{on} is {number(found.mean)}, exactly."
     what = "evaluations" if result.listed is None else "items"
     return (
-        f"The mean of {name}{on} is about {number(told.mean)} ({number(told.low)} to {number(told.high)}, "
-        f"{percent(1 - result.delta)}), estimated on {told.evaluations:,} further {what} that did not choose it."
+        f"The mean of {name}{on} is about {number(found.mean)} ({number(found.low)} to {number(found.high)}, "
+        f"{percent(1 - result.delta)}), estimated on {found.evaluations:,} further {what} that did not choose it."
     )
 
 
 def _beside(result: "Result") -> str:
-    """The other claim that a table allows: about further items like its own, or about these."""
+    """The second claim that a table allows: about further items like its own, or about these."""
     other = None if result.listed is None else result.listed.beside
     if other is None:
         return ""
-    if other.certified or other.problem.question.each_arm:
-        return decided(other) if other.problem.question.best else question_verdict(other, whole=False)
     if not other.problem.question.best:
         return question_verdict(other, whole=False)
+    if other.certified:
+        return decided(other)
     left, far = contenders_left(other), _how_far(other)
     return " ".join(f"{said}." for said in (left, capital(far)) if said)
 
 
 def _gaps(result: "Result") -> list[str]:
-    """What a table with gaps says beside its verdict."""
+    """What a table with gaps says in addition to its verdict."""
     gaps = None if result.listed is None else result.listed.gaps
     if gaps is None or result.listed is None:
         return []
@@ -129,7 +130,7 @@ def health_line(health: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def so_far(result: "Result") -> list[str]:
-    """What can be said when a search ends early: which arms may still be the best, and how far from it the leader can be."""
+    """What is known if a search ends early: which arms may still be best, and how far from best the leader can be."""
     if result.listed is not None and result.achieved_delta == 0:
         return ["No other arm can overtake it on this list any more; whether one ties with it is open."]
     left, far = contenders_left(result), _how_far(result)
@@ -139,15 +140,15 @@ def so_far(result: "Result") -> list[str]:
 
 
 def contenders_left(result: "Result") -> str:
-    """Which arms may still be the best, as a clause; empty where nothing is known of that."""
+    """Which arms may still be best, as a clause; empty if that is not known."""
     further = where(result) if result.problem.target == "population" else ""
     left = () if result.standing != "proven" else result.contenders or ()
     best = "the best" if result.epsilon == 0 else f"within {result.epsilon:g} of the best"
     if len(left) < 2:
         return ""
     if len(left) == len(result.labels):
-        return f"{'Both' if len(left) == 2 else f'All {len(left):,}'} arms may still be {best}{further}"
-    few, number = listed_words([visible(str(label)) for label in left], "or"), f"{len(left):,}"
+        return f"{every(len(left))} may still be {best}{further}"
+    few, number = listed_words(left, "or"), f"{len(left):,}"
     if result.epsilon == 0:
         who = f"The best arm{further} is {few if len(left) <= NAMED else f'one of {number}'}"
     else:
@@ -158,14 +159,14 @@ def contenders_left(result: "Result") -> str:
 def _how_far(result: "Result") -> str:
     """How far from the best the leader and all contenders can be, as a clause.
 
-    Each of these bounds is right with probability 1 − δ by itself. That of all contenders is told whenever it is useful: to
-    tell the smaller of both alone would be wrong more often. That of the leader is added where it says more.
+    Each bound holds with probability 1 − δ by itself, so to report only the smaller one would be wrong more often. The bound
+    of all contenders is reported if it is useful, and that of the leader is added if it says more.
     """
     useful = 0.5 * result.problem.scale.width  # a larger bound says nothing
     below, sure = "above" if result.minimise else "below", percent(1 - result.delta)
     own = math.inf if result.epsilon_certified is None else result.epsilon_certified
     apart = math.inf if result.apart is None or result.standing != "proven" else result.apart
-    leader = f"arm {visible(str(result.best))} is at most {at_most(own)} {below} the best"
+    leader = f"arm {visible(result.best)} is at most {at_most(own)} {below} the best"
     none = "neither" if len(result.contenders or ()) == 2 else "none of them"
     if not apart < useful:
         return f"{leader} ({sure})" if own < useful else ""
@@ -175,7 +176,7 @@ def _how_far(result: "Result") -> str:
 
 
 def assumed(result: "Result") -> str:
-    """What a verdict on totals rests on, which they do not show; empty for all others."""
+    """The assumptions of a verdict on totals; empty for all others."""
     if result.algorithm != TOTALS:
         return ""
     return (
@@ -202,15 +203,14 @@ def cost(result: "Result") -> str:
             f"{spent_words(result)}, on {used:,} of {items:,} items{seconds}."
         )
     if result.algorithm == TOTALS:
-        return f"Totals of {count(result.pulls)} {'trial' if result.pulls == 1 else 'trials'}, as they are."
-    rounds = "1 round" if result.rounds == 1 else f"{result.rounds:,} rounds"
-    pulls = "1 pull" if result.pulls == 1 else f"{count(result.pulls)} pulls"
-    return f"It took {pulls} in {rounds}{spent_words(result)}{seconds}."
+        return f"Totals of {counted(result.pulls, 'trial')}, as they are."
+    took = f"{counted(result.pulls, 'pull')} in {counted(result.rounds, 'round')}"
+    return f"It took {took}{spent_words(result)}{seconds}."
 
 
 def _missing(result: "Result", missing: int, counted: str) -> str:
     """How many scores of a table are missing, and what that means for evidence, which needs whole items."""
-    said = f"{count(missing)} of {count(result.cells)} scores {'is' if missing == 1 else 'are'} missing"
+    said = f"{count(missing)} of {count(result.cells)} scores {be(missing)} missing"
     how = f"item by item, in a random order, up to the first missing score: {counted}"
     if not result.exact:
         return f"{said}. Evidence is counted {how}."
@@ -219,7 +219,7 @@ def _missing(result: "Result", missing: int, counted: str) -> str:
 
 
 def spent_words(result: "Result") -> str:
-    """What was spent, as a clause after a comma; on a list also what all cells would cost. Empty where costs are not known."""
+    """What was spent, as a clause, and on a list what all cells would cost; empty if costs are not known."""
     listed, unit = result.listed, result.problem.cost_unit
     spent = result.cost if listed is None or not listed.known else listed.needed_cost
     if spent is None:
@@ -229,7 +229,7 @@ def spent_words(result: "Result") -> str:
 
 
 def _needed(result: "Result", needed: int | None, misled: bool) -> str:
-    """What a search for what a complete table says would have cost."""
+    """What a search would have needed to find what a complete table says."""
     who = "surest" if result.algorithm in RACES else visible(result.algorithm)
     of = f"of these {count(result.cells)} evaluations"
     if needed is None:
@@ -244,13 +244,13 @@ def _needed(result: "Result", needed: int | None, misled: bool) -> str:
 
 
 def next_words(result: "Result") -> str:
-    """What to evaluate next, where what was recorded does not decide; empty where nothing is known of that."""
+    """What to evaluate next, if what was recorded does not decide; empty if that is not known."""
     if result.certified or not (result.wanted or result.wanted_cells):
         return ""
     if result.wanted_cells:
-        arm, item = (visible(str(name)) for name in result.wanted_cells[0])
+        arm, item = (visible(name) for name in result.wanted_cells[0])
         return f"Evaluate next: {arm} on {item} (`wanted_cells` lists what follows)."
-    often = [(visible(str(arm)), times) for arm, times in list(result.wanted.items())[:NAMED]]
+    often = [(visible(arm), times) for arm, times in list(result.wanted.items())[:NAMED]]
     named = [f"{arm} once" if times == 1 else f"{arm} {count(times)} times" for arm, times in often]
     more = f" and {len(result.wanted) - NAMED:,} more arms" if len(result.wanted) > NAMED else ""
     return f"Evaluate next: {', '.join(named)}{more} (as data: `wanted`)."

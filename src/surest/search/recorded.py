@@ -119,7 +119,7 @@ def heeding_all(found: Result, rewards: Sequence[FloatArray]) -> Result:
     return replace(
         found, certified=False, reason=LEFT_OVER, means=scale.from_unit(np.array([values.mean() for values in units])),
         verdicts=None if found.verdicts is None else (0,) * len(found.verdicts), contender_indices=None, apart=None,
-        achieved_delta=None, epsilon_certified=None, intervals=None, differences_told=None, lead_bounds=None,
+        achieved_delta=None, epsilon_certified=None, intervals=None, known_differences=None, lead_bounds=None,
     )  # fmt: skip
 
 
