@@ -103,6 +103,18 @@ def test_what_a_plan_says(run: Run) -> None:
     assert never.rows[0].fixed != never.rows[0].fixed  # no gap, no test
 
 
+def test_small_is_good_where_rewards_are_costs(tmp_path: Path) -> None:
+    """The arm of 0.1 is the best, whatever says so; a file of totals, too."""
+    totals, rewards = tmp_path / "totals.csv", tmp_path / "rewards.csv"
+    totals.write_text("arm,clicks,impressions\na,9,10\nb,1,10\nc,8,10\n")
+    often = {"a": 9, "b": 1, "c": 8}
+    rewards.write_text("arm,value\n" + "".join(f"{arm},{int(k < n)}\n" for arm, n in often.items() for k in range(10)))
+    good = surest.plan("bernoulli:0.1,0.9,0.2", runs=20, seed=1).rows[0]
+    for source in ("bernoulli:0.9,0.1,0.8", surest.bernoulli([0.9, 0.1, 0.8]), totals, rewards):
+        (row,) = surest.plan(source, runs=20, seed=1, minimise=True).rows
+        assert (row.gap, row.evaluations.tolist()) == (pytest.approx(0.7), good.evaluations.tolist())
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -11,6 +11,7 @@ import numpy as np
 from surest.arms.files import Columns, CsvFile, Frame, is_frame
 from surest.arms.finite import FiniteArms, recorded
 from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files
+from surest.arms.tables import Table, table_in
 from surest.arms.totals import NEEDED, Totals, named_pair, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
@@ -164,6 +165,28 @@ def read_source(
         if resample or (counts and (columns or {}).get("count", "count").strip().lower() in file.names):
             return chosen(laws_in(file, bounds, columns), instance, path)
         return in_order([file], path, instance, columns, within)
+
+
+def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> Table | Totals | FiniteArms:
+    """What a file holds to simulate searches on: a table of scores on items, totals, or rewards to draw from.
+
+    It is a table where a column names items, or none names arms. It is opened once.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("terse,polite\\n1,0\\n1,1\\n")
+    ...     file.flush()
+    ...     read_law(file.name, Scale()).labels
+    ('terse', 'polite')
+    """
+    with CsvFile(Path(path)) as file:
+        pair = named_pair(file.names, columns, str(path))
+        if pair is not None:
+            return totals_in(file, columns, pair, add=False)
+        arm, item = ((columns or {}).get(name, name).strip().lower() for name in ("arm", "item"))
+        if arm not in file.names or item in file.names:
+            return table_in(file, columns)
+        return chosen(laws_in(file, (scale.low, scale.high), columns), None, path)
 
 
 def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> tuple[Any, str | None]:

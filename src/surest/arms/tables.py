@@ -75,7 +75,7 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
     if scorer is not None:
         raise SourceError("scorer applies to evaluation logs only; these are not logs")
     if is_frame(data):
-        return _table_in(Frame(data), columns)
+        return table_in(Frame(data), columns)
     if columns:
         raise SourceError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {type(data).__name__}")
     if isinstance(data, Mapping):
@@ -97,10 +97,10 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
            [0.5, nan]])
     """
     with CsvFile(Path(path)) as file:
-        return _table_in(file, columns)
+        return table_in(file, columns)
 
 
-def _table_in(file: CsvFile, columns: Columns | None) -> Table:
+def table_in(file: CsvFile, columns: Columns | None) -> Table:
     """The table of a file that is open, or of a data frame."""
     wide = _wide(file, dict(columns or {}))
     return _long(file, columns) if wide is None else wide

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from surest.algorithms import lookup, start_on
-from surest.arms.files import CsvFile, is_log
+from surest.arms.files import is_frame, is_log
 from surest.arms.finite import FiniteArms, bernoulli
 from surest.arms.instances import KINDS, parse_source
-from surest.arms.kinds import Simulated, kind_of_arms
+from surest.arms.kinds import Simulated, kind_of_arms, read_law
 from surest.arms.tables import Table, table_of
 from surest.arms.totals import Totals
 from surest.core.costs import money
@@ -244,17 +244,18 @@ def plan(
         raise UsageError(f"{what} how arms do; leave out {', '.join(given)}")
     if source is None and columns is not None:
         raise UsageError("columns requires a table; leave it out")
-    several = [None] if source is not None else [*gaps] if isinstance(gaps, Sequence) else [gaps]
-    rows, law = list[Row](), None
-    for one in several:
-        if source is not None:
-            law = _law_of(source, settings, columns)
-        else:
-            law = _rates(arms, baseline, one) if items is None else _list(arms, items, score, one, agreement)
-        problem = problem_of(law.labels, items=law.items, **settings)
-        left = None if seconds is None else seconds / len(several)
-        rows.append(_simulated(law, problem, seed, runs, left, power, progress))
-    assert law is not None
+    leads = [*gaps] if isinstance(gaps, Sequence) else [gaps]
+    if source is not None:
+        laws = [_law_of(source, settings, columns)]
+    elif items is None:
+        laws = [_rates(arms, baseline, lead) for lead in leads]
+    else:
+        laws = [_list(arms, items, score, lead, agreement) for lead in leads]
+    rows, law = list[Row](), laws[0]
+    problem = problem_of(law.labels, items=law.items, **settings)
+    for one in laws:
+        left = None if seconds is None else seconds / len(laws)
+        rows.append(_simulated(one, problem, seed, runs, left, power, progress))
     made, name = min(len(row.evaluations) for row in rows), lookup(problem.algorithm).name
     about = law.about if len(rows) == 1 else law.several
     words = f"Simulation: {made:,} searches by {name}, δ = {problem.delta:g}, {about}."
@@ -307,33 +308,43 @@ def _list(arms: int | None, items: int, score: float | None, gap: float | None, 
 
 
 def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str] | None) -> _Law:
-    """What an earlier table, study, file or simulation says of the arms."""
-    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    """What an earlier table, study, file or simulation says of the arms, whose large rewards are good."""
+    scale, named = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False)), None
     if hasattr(source, "store") and hasattr(source, "labels"):  # a study
-        found = source.result()
-        if found.listed is not None:
-            values = np.full((len(found.labels), len(found.listed.items)), np.nan)
-            values[found.listed.arms, found.listed.places] = found.listed.values
-            return _of_table(Table(found.labels, tuple(found.listed.items), values))
-        with source.store.reading() as log:
-            told = [(t.arm, t.reward) for t in log.read_tickets(source.id) if t.reward is not None]
-        source = {label: [r for arm, r in told if arm == place] for place, label in enumerate(found.labels)}
-    if isinstance(source, str) and source.partition(":")[0] in KINDS and ":" in source:
-        law = parse_source(source)
-        return _Law(law.labels, lambda seed: law, f"on {source}")
-    if isinstance(source, str | Path) and is_log(source):
-        return _of_table(import_module("surest.integrations.eval_logs").table([source]))
-    if _is_table(source, columns):
-        return _of_table(table_of(source, columns))
+        source = _told(source)
+    elif isinstance(source, str) and source.partition(":")[0] in KINDS:
+        source, named = parse_source(source), source
+    elif isinstance(source, str | Path):
+        source = table_of(source) if is_log(source) else read_law(source, scale, columns)
+    elif _is_table(source, columns):
+        source = table_of(source, columns)
+    if isinstance(source, Table):
+        return _of_table(source)
     simulated = callable(getattr(source, "simulate", None)) or (isinstance(source, Mapping) and _is_totals(source))
-    arms = kind_of_arms(source, scale, resample=not simulated, columns=columns)
+    arms = kind_of_arms(source, scale, resample=not simulated and not isinstance(source, Totals), columns=columns)
     if isinstance(arms, Totals):
-        law = bernoulli(arms.successes / arms.trials, arms.labels)
-        return _Law(law.labels, lambda seed: law, "on successes with the rates so far")
-    if not isinstance(arms, Simulated) or not isinstance(arms.source, FiniteArms):
+        rates = arms.successes / arms.trials
+        law, on = bernoulli(1 - rates if scale.minimise else rates, arms.labels), "on successes with the rates so far"
+    elif isinstance(arms, Simulated) and isinstance(arms.source, FiniteArms):
+        law, on = (
+            arms.source,
+            "on rewards drawn from recorded ones" if arms.resampled else f"on {named or 'these arms'}",
+        )
+    else:
         raise UsageError("a plan simulates: give recorded rewards, a table or simulated arms, not functions to call")
-    known, on = arms.source, "on rewards drawn from recorded ones" if arms.resampled else "on these arms"
-    return _Law(known.labels, lambda seed: known, on)
+    return _Law(law.labels, lambda seed: law, on)
+
+
+def _told(study: Any) -> Table | dict[Any, list[float]]:
+    """What a study was told: its table of scores, or the rewards of each arm."""
+    found = study.result()
+    if found.listed is not None:
+        values = np.full((len(found.labels), len(found.listed.items)), np.nan)
+        values[found.listed.arms, found.listed.places] = found.listed.values
+        return Table(found.labels, tuple(found.listed.items), values)
+    with study.store.reading() as log:
+        told = [(t.arm, t.reward) for t in log.read_tickets(study.id) if t.reward is not None]
+    return {label: [r for arm, r in told if arm == place] for place, label in enumerate(found.labels)}
 
 
 def _is_totals(source: Mapping[Any, Any]) -> bool:
@@ -341,17 +352,14 @@ def _is_totals(source: Mapping[Any, Any]) -> bool:
 
 
 def _is_table(source: Any, columns: Mapping[str, str] | None) -> bool:
-    if isinstance(source, Table) or (isinstance(source, np.ndarray) and source.ndim == 2):
-        return True
-    names: Sequence[Any] = list(getattr(source, "columns", ()))
-    if isinstance(source, str | Path):
-        with CsvFile(Path(source)) as file:
-            names = file.names
-    if names:
-        lower, (arm, item) = {str(name).lower() for name in names}, ((columns or {}).get(n, n) for n in ("arm", "item"))
-        return arm.lower() not in lower or item.lower() in lower
-    nested = isinstance(source, Mapping) and all(isinstance(v, Mapping) for v in source.values())
-    return nested and not _is_totals(source)
+    """Whether data in memory are scores on items, and not rewards."""
+    if is_frame(source):
+        names = {str(name).lower() for name in source.columns}
+        arm, item = ((columns or {}).get(n, n).lower() for n in ("arm", "item"))
+        return arm not in names or item in names
+    if isinstance(source, Mapping):
+        return all(isinstance(v, Mapping) for v in source.values()) and not _is_totals(source)
+    return isinstance(source, np.ndarray) and source.ndim == 2
 
 
 def _of_table(table: Table) -> _Law:
@@ -408,7 +416,7 @@ def _fixed_sample(drawn: FiniteArms | Table, problem: Problem, power: float) -> 
         units = problem.scale.to_unit(drawn.values)
         means, n = units.mean(axis=1), len(units)
     else:
-        means, n = (1 - drawn.means if problem.minimise else drawn.means), len(drawn)
+        means, n = drawn.means, len(drawn)
     order = np.argsort(-means, kind="stable")
     if n < 2 or means[order[0]] == means[order[1]]:
         return 0.0, math.nan
