@@ -18,13 +18,17 @@ from calling import in_process
 from surest.arms.files import CHUNK
 from surest.arms.instances import KINDS, parse_source
 from surest.arms.kinds import read_source
-from surest.arms.recorded import InOrder, read_csv, read_in_order, read_instances
+from surest.arms.recorded import InOrder, read_csv, read_instances
 from surest.errors import SourceError, SurestError
 
 UNIMPORTANT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 PLAIN = "arm,value\na,1\nb,0.5\na,0\na,1\na,1\n"
 PACKED = gzip.compress(PLAIN.encode(), mtime=0)  # the time would make the names of tests differ between workers
 COUNTED = "instance,arm,value,count\nx,a,1,3\nx,a,0,1\nx,b,0.5,7\ny,b,0.25,1\ny,c,1,2\nx,a,0.5,0\n"
+
+
+def read_in_order(path: Path, growing: bool = True) -> InOrder:
+    return read_source(path, bounds=(0, 1), clip=True, growing=growing)
 
 
 def write(folder: Path, content: str | bytes, name: str = "rewards.csv") -> Path:

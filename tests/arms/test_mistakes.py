@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from calling import refused
 from surest.arms.files import read_items
 from surest.arms.finite import finite_arms
 from surest.arms.instances import parse_source
+from surest.arms.kinds import read_source
 from surest.arms.recorded import read_csv
 from surest.arms.tables import read_table, table_of
-from surest.arms.totals import read_totals
 from surest.core.protocol import Pull, Statistic
 from surest.lab.continuous import PATIENCE, ContinuousArms
 
@@ -100,7 +101,7 @@ MISTAKES: dict[str, list[Callable[[], Any]]] = {
         lambda: read_csv("."),
     ],
     "tables": [written(read_table, content) for content in TABLES],
-    "totals": [written(read_totals, content) for content in TOTALS],
+    "totals": [written(partial(read_source, bounds=(0, 1)), content) for content in TOTALS],
     "items": [written(read_items, content, name, key) for name, content, key in ITEMS],
     "objects": [
         *(lambda data=data: table_of(data) for data in OBJECTS),

@@ -146,11 +146,9 @@ CASES: dict[str, Callable[[], Any]] = {
 @pytest.mark.usefixtures("run")
 def test_what_is_read(snapshot: SnapshotAssertion) -> None:
     for name, read in CASES.items():
-        found = read()
-        rows = "\n".join(
-            f"{arm}: {row.tolist()}" for arm, row in zip(found.table.labels, found.table.values, strict=True)
-        )
-        assert f"{found.table.items}\n{rows}\nscorer {found.scorer}, {found.notes}" == snapshot(name=name)
+        found, scorer = read()
+        rows = "\n".join(f"{arm}: {row.tolist()}" for arm, row in zip(found.labels, found.values, strict=True))
+        assert f"{found.items}\n{rows}\nscorer {scorer}, {found.notes}" == snapshot(name=name)
 
 
 def not_a_log(text: str) -> Any:
@@ -184,7 +182,7 @@ def test_logs_of_inspect(inspect_folder: Path, run: Run) -> None:
     said = run("evaluate", *files, "--scorer", "includes", "--json")
     assert (said.status, said.json["arm"], said.json["certified"]) == (0, "mockllm/good", True)
     assert "the mean over their epochs counts" in said.err
-    found = logs([inspect_folder], "match").table
+    found, _ = logs([inspect_folder], "match")
     wrong = {arm: set(np.flatnonzero(row == 0)) for arm, row in zip(found.labels, found.values, strict=True)}
     assert found.items == tuple(f"q{i}" for i in range(20)), "paired by sample"
     assert wrong == {"mockllm/good": {3}, "mockllm/poor": {*range(5, 18)}, "mockllm/fair": {3, 4, 5, 6, 7}}
@@ -204,7 +202,7 @@ def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(run: Run) -> 
     same = {"model_args": {"device": "cpu"}, "task_args": {"shots": 2}}
     old = inspect_log("a.eval", 9, model_generate_config={"temperature": 0.2, "seed": 1}, **same)
     new = inspect_log("b.eval", 4, model_generate_config={"temperature": 0.9, "seed": 1}, **same)
-    assert logs([old, new]).table.labels == ("temperature=0.2", "temperature=0.9")
+    assert logs([old, new])[0].labels == ("temperature=0.2", "temperature=0.9")
     said = run("gate a.eval b.eval")
     assert (surest.evaluate(Path()).best, said.status) == ("temperature=0.2", 4)
     assert said.out.startswith("FAIL: temperature=0.9 is worse than temperature=0.2 on the 10 items")
@@ -216,10 +214,10 @@ def test_logs_that_differ_in_a_parameter_are_named_by_it_and_gated(run: Run) -> 
 def test_totals_beside_samples_name_the_model_and_are_passed_over() -> None:
     lm_eval(".", "org/small", {i: {"acc": float(i % 2)} for i in range(40)})
     lm_eval(".", "org/large", {i: {"acc": float(i % 8 > 0)} for i in range(40)})
-    found = logs(sorted(Path().glob("*/*")))
-    assert (found.table.labels, found.table.items) == (("org/large", "org/small"), tuple(map(str, range(40))))
-    assert (found.notes, logs([Path()]).notes) == ((), ())
-    assert surest.evaluate(found.table, seed=1).best == "org/large"
+    found, _ = logs(sorted(Path().glob("*/*")))
+    assert (found.labels, found.items) == (("org/large", "org/small"), tuple(map(str, range(40))))
+    assert (found.notes, logs([Path()])[0].notes) == ((), ())
+    assert surest.evaluate(found, seed=1).best == "org/large"
 
 
 @pytest.mark.usefixtures("run")
@@ -282,7 +280,7 @@ def test_the_gate_reads_what_evaluate_reads(tmp_path: Path, run: Run) -> None:
         lm_eval(str(folder), folder.name, {i: {"acc": float(i < right)} for i in range(60)})
     said = run("gate", *map(str, folders), "--margin=.1")
     assert (said.status, "15 items right → wrong, 0 wrong → right." in said.out) == (4, True)
-    runs = logs([ECHO]).table.labels
+    runs = logs([ECHO])[0].labels
     assert surest.gate(runs[0], runs[1], 0.5, table=ECHO).exact
     wide = pd.DataFrame({"question": ["a", "b", "c"], "v1": [1, 1, 0], "v2": [1, 0, 0]})
     wide.to_csv(tmp_path / "wide.csv", index=False)

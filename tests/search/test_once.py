@@ -15,8 +15,8 @@ import pytest
 import surest_verify
 from calling import Run
 from surest import identify
+from surest.arms.kinds import read_source
 from surest.arms.order import _few_runs, _many
-from surest.arms.recorded import read_in_order
 from surest.decision.write import decision_of
 from surest.errors import SourceError, UsageError
 from surest.search.recorded import feed, heeding_all
@@ -101,7 +101,7 @@ def test_rows_left_over_may_refute_what_the_means_of_all_rows_say() -> None:
 
 
 def numbers(path: Path) -> dict[str, list[float]]:
-    return {arm: list(rewards) for arm, rewards in read_in_order(path).numbers.items()}
+    return {arm: list(rewards) for arm, rewards in read_source(path, bounds=(0, 1), growing=True).numbers.items()}
 
 
 def append(path: Path, rows: list[tuple[str, float]]) -> None:

@@ -184,14 +184,6 @@ class CsvFile:
     """A CSV file with a header, gzipped or not, opened once: its columns are known before it is said which are read.
 
     With `growing`, a last line without an end is left for later: another program may be writing it.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as written:
-    ...     _ = written.write("arm,value\\na,1\\n")
-    ...     written.flush()
-    ...     with CsvFile(Path(written.name)) as file:
-    ...         file.names, [batch.columns for batch in file.batches(("arm", "value"))]
-    (['arm', 'value'], [{'arm': ('a',), 'value': ('1',)}])
     """
 
     def __init__(self, path: Path, growing: bool = False) -> None:
@@ -427,13 +419,6 @@ def read_items(path: str | Path, key: str | None = None, *, growing: bool = Fals
     `key` is the field or column that names an item; otherwise `item`, `key` or `id`, whichever is there first. An item of JSON
     without any is named by its JSON, a line of text by itself. No two have the same key. With `growing`, a last line of JSON
     without an end is left for later, and there may be no items yet: another program may be writing them.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-    ...     _ = file.write('{"id": "q1", "text": "2 + 2?"}\\n{"id": "q2", "text": "3 + 3?"}\\n')
-    ...     file.flush()
-    ...     read_items(file.name)[1]
-    Item(key='q2', value={'id': 'q2', 'text': '3 + 3?'})
     """
     place = Path(path)
     name = place.name.lower().removesuffix(".gz")

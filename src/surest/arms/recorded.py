@@ -1,7 +1,7 @@
 """Recorded rewards from a CSV file, plain or gzipped.
 
 Columns are found by their names: `arm` and `value`, one row a reward; with `count`, one row for that many equal rewards;
-with `instance`, several sets of arms in one file. Other columns are ignored. `read_in_order` gives the rewards themselves,
+with `instance`, several sets of arms in one file. Other columns are ignored. `in_order` gives the rewards themselves,
 as evidence, each to be counted once. `read_csv` gives a law: arms whose pulls draw from the recorded rewards with replacement.
 """
 
@@ -42,15 +42,7 @@ def read_csv(
     bounds: tuple[float, float] = (0.0, 1.0),
     columns: Columns | None = None,
 ) -> FiniteArms:
-    """The laws of the arms of a file, in its order: a pull draws from the recorded rewards, put on [0, 1], with replacement.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,value,count\\na,1,3\\na,0,1\\nb,1,1\\n")
-    ...     file.flush()
-    ...     read_csv(file.name).means
-    array([0.75, 1.  ])
-    """
+    """The laws of the arms of a file, in its order: a pull draws from the recorded rewards, put on [0, 1], with replacement."""
     with CsvFile(Path(path)) as file:
         return chosen(laws_in(file, bounds, columns), instance, path)
 
@@ -89,29 +81,14 @@ class InOrder:
     """A column that was not read and may name items which several arms were tried on."""
 
 
-def read_in_order(
-    path: str | Path, instance: str | None = None, columns: Columns | None = None, growing: bool = True,
-    within: tuple[float, float] | None = None,
-) -> InOrder:  # fmt: skip
-    """The numbers that a file holds, or those that the files of a folder hold, by the files' names: evidence, not a law.
-
-    With `growing`, a last line without an end is left for later. Numbers that are not `within` a range are refused.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("date,arm,value\\nmonday,a,0.5\\nmonday,b,1\\ntuesday,a,0.25\\n")
-    ...     file.flush()
-    ...     read_in_order(file.name).numbers
-    {'a': array('d', [0.5, 0.25]), 'b': array('d', [1.0])}
-    """
-    return in_order(open_files(Path(path), growing), path, instance, columns, within)
-
-
 def in_order(
     files: Iterable[CsvFile], path: str | Path, instance: str | None = None, columns: Columns | None = None,
     within: tuple[float, float] | None = None,
 ) -> InOrder:  # fmt: skip
-    """The same of files that are open; each is closed once it is read."""
+    """The numbers that open files hold, by arm: evidence, not a law. Each file is closed once it is read.
+
+    Of files that grow, a last line without an end is left for later. Numbers that are not `within` a range are refused.
+    """
     groups, unfinished, others = _Groups(), [], list[str]()
     for opened in files:
         with opened as file:

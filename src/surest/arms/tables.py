@@ -69,8 +69,7 @@ def table_of(data: Any, columns: Columns | None = None, *, scorer: str | None = 
             return read_table(name, columns)
         if columns:
             raise SourceError("names of columns (--arm-column, --item-column, --value-column) apply to one table")
-        found = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)
-        read: Table = replace(found.table, notes=found.notes)
+        read: Table = import_module("surest.integrations.eval_logs").logs(paths, scorer, common=common)[0]
         return read
     if scorer is not None:
         raise SourceError("scorer applies to evaluation logs only; these are not logs")
@@ -87,14 +86,6 @@ def read_table(path: str | Path, columns: Columns | None = None) -> Table:
     """A table from a CSV file with one row per cell, in any order, or with a column for each arm and a row for each item.
 
     An empty value is a gap.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,item,value\\na,q1,1\\na,q2,0\\nb,q2,\\nb,q1,0.5\\n")
-    ...     file.flush()
-    ...     read_table(file.name).values
-    array([[1. , 0. ],
-           [0.5, nan]])
     """
     with CsvFile(Path(path)) as file:
         return table_in(file, columns)
@@ -225,13 +216,6 @@ def read_scores(path: str | Path, columns: Columns | None = None, *, growing: bo
     """The scores of a single arm, from a CSV file with one row per item, or from lines of JSON. An empty value or null is a gap.
 
     With `growing`, a last line without an end is left for later: another program may be writing it.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("item,value\\nq1,1\\nq2,\\nq3,0.5\\n")
-    ...     file.flush()
-    ...     read_scores(file.name)
-    {'q1': 1.0, 'q2': nan, 'q3': 0.5}
     """
     place = Path(path)
     if place.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):

@@ -6,7 +6,6 @@ Columns `arm`, `successes` and `trials`, or clicks of impressions, or conversion
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,26 +105,11 @@ def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> di
 _COLUMNS = "columns={'successes': …, 'trials': …} in Python"
 
 
-def read_totals(
-    path: str | Path, columns: Columns | None = None, *, growing: bool = False, add: bool = False
-) -> Totals:
-    """Totals from a CSV file, an arm a row. What is not a total is refused, naming its line.
-
-    With `growing`, a last line without an end is left for later; with `add`, rows of an arm are added up.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("arm,clicks,impressions\\nold,30,400\\nnew,45,410\\n")
-    ...     file.flush()
-    ...     read_totals(file.name).trials
-    array([400, 410])
-    """
-    with CsvFile(Path(path), growing) as file:
-        return totals_in(file, columns, named_pair(file.names, columns, str(path)), add=add)
-
-
 def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, add: bool) -> Totals:
-    """The totals of a file that is open, or of a data frame; `pair` names the columns that hold them."""
+    """Totals from a file that is open or a data frame, an arm a row; `pair` names the columns that hold them.
+
+    What is not a total is refused, naming its line. With `add`, rows of an arm are added up.
+    """
     mapping = {**(columns or {}), **(pair or {})}
     mapping.pop("value", None)
     found: dict[Any, tuple[int, int]] = {}

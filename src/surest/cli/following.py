@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surest.arms.recorded import InOrder, read_in_order
-from surest.arms.totals import Totals, read_totals
+from surest.arms.kinds import read_source
+from surest.arms.recorded import InOrder
+from surest.arms.totals import Totals
 from surest.cli.progress import Screen
 from surest.cli.settings import columns_given
 from surest.cli.streams import say
@@ -31,8 +32,16 @@ PATIENCE = 3
 
 def _read_rewards(given: Mapping[str, Any], scale: Scale) -> InOrder:
     """The recorded rewards of a file or folder that grows."""
-    within = None if scale.clip else (scale.low, scale.high)
-    return read_in_order(given["source"], given["instance"], columns_given(given), True, within)
+    how: dict[str, Any] = {
+        "bounds": (scale.low, scale.high),
+        "clip": scale.clip,
+        "instance": given["instance"],
+        "growing": True,
+    }
+    found = read_source(given["source"], columns_given(given), counts=False, **how)
+    if not isinstance(found, InOrder):
+        raise SourceError(f"{given['source']} held rewards, and does not any more")
+    return found
 
 
 def labels_in(recorded: InOrder, named: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -99,7 +108,10 @@ def follow_totals(
 
         def take() -> bool:
             nonlocal seen, running
-            totals = read_totals(source, columns, growing=True, add=given["sum_rows"]).since(seen, source)
+            found = read_source(source, columns, bounds=(0, 1), growing=True, add=given["sum_rows"])
+            if not isinstance(found, Totals):
+                raise SourceError(f"{source} held totals, and does not any more")
+            totals = found.since(seen, source)
             seen, (running, _) = totals, judge_totals(totals, **settings)
             if screen.live is None and not given["quiet"]:
                 screen.show(running, running.status)

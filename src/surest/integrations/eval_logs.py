@@ -9,7 +9,9 @@ print(surest.evaluate(eval_logs.table(["logs"])))
 import json
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
 from math import fsum, inf, isfinite, nan
@@ -17,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -69,25 +71,22 @@ def read(path: Path) -> list[LoggedRun]:
     """The runs in a file, whichever tool wrote it: its content tells, not its name."""
     try:
         with path.open("rb") as file:
-            start = file.read(4096).lstrip()
-        if start.startswith(b"PK"):
-            return [_inspect(path, *_zipped(path))]
-        first = _json(start.split(b"\n", 1)[0]) if start.startswith(b"{") else None
-        if start.startswith(b"{") and first is None:  # a long first line, or a document over many lines
-            with path.open("rb") as file:
-                first = _json(next(line for line in file if line.strip()))
-        if isinstance(first, dict):
-            reader = _of_lines(first)
+            if file.peek(2).startswith(b"PK"):
+                return [_inspect(path, *_zipped(path, file))]
+            lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+            _, first = next(lines, (1, b""))
+            if not first.lstrip().startswith(b"{"):
+                raise SourceError(_unknown(path))
+            whole = _json(first)  # None where a document has many lines
+            reader = _of_lines(whole) if isinstance(whole, dict) else None
             if reader is not None:
-                return reader(path, list(_lines(path)))
-        if start.startswith(b"{"):
-            return _document(path, json.loads(path.read_bytes()))
+                return reader(path, [whole, *(_line(path, *numbered) for numbered in lines)])
+            return _document(path, json.loads(first + file.read()))
     except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, UsageError):
             raise
         what = error.strerror or error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise SourceError(f"{path} cannot be read as a log of an evaluation: {what}") from None
-    raise SourceError(_unknown(path))
 
 
 def _unknown(path: Path) -> str:
@@ -105,14 +104,12 @@ def _json(text: bytes) -> Any:
         return None
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise SourceError(f"{path}, line {number}: not JSON ({error})") from None
+def _line(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError as error:
+        raise SourceError(f"{path}, line {number}: not JSON ({error})") from None
+    return found
 
 
 def _of_lines(first: Mapping[str, Any]) -> Callable[[Path, list[dict[str, Any]]], list[LoggedRun]] | None:
@@ -150,17 +147,17 @@ def short(text: str) -> str:
 # inspect_ai
 
 
-def _zipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _zipped(path: Path, file: BinaryIO) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header of an .eval file and the summaries of its samples, without their transcripts."""
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
         try:
             import zipfile_zstd  # noqa: F401  # teaches zipfile the compression of newer logs
         except ImportError:
-            if any(part.compress_type == 93 for part in zipfile.ZipFile(path).infolist()):
+            if any(part.compress_type == 93 for part in zipfile.ZipFile(file).infolist()):
                 raise UsageError(
                     f"{path} is compressed with Zstandard, which this Python cannot read; pip install 'surest[inspect]'"
                 ) from None
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         names = set(archive.namelist())
         if "header.json" in names:
             return json.loads(archive.read("header.json")), json.loads(archive.read("summaries.json"))
@@ -247,7 +244,8 @@ def _lm_eval(path: Path, lines: Iterable[Mapping[str, Any]]) -> list[LoggedRun]:
         sample = found.setdefault(item, Sample(item, {}, line.get("doc_hash")))
         sample.scores.update({name: score for name, score in scores.items() if score is not None})
     task, time = _task_and_time(path)
-    totals = _json(_bytes(path.with_name(f"results_{time}.json")))
+    beside = path.with_name(f"results_{time}.json")
+    totals = _json(beside.read_bytes()) if beside.is_file() else None
     totals = totals if isinstance(totals, dict) else {}
     return [LoggedRun(path, task, _lm_eval_names(path, task, totals), list(found.values()))]
 
@@ -266,13 +264,6 @@ def _lm_eval_names(path: Path, task: str, totals: Mapping[str, Any]) -> dict[str
     more = _settings("model_args", config.get("model_args")) | _settings("gen_kwargs", config.get("gen_kwargs"))
     names |= {kind: text for kind, text in more.items() if not kind.endswith((" pretrained", " model"))}
     return names | _settings("config", {"num_fewshot": shots.get(task) if isinstance(shots, dict) else None})
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 # promptfoo
@@ -364,15 +355,6 @@ def _told_apart(tests: Mapping[int, Sample]) -> list[Sample]:
     return found
 
 
-class Logs(NamedTuple):
-    """Several runs side by side."""
-
-    table: Table
-    scorer: str
-    notes: tuple[str, ...]
-    """What could not be paired, and what was made of it."""
-
-
 def table(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, common: bool = True) -> Table:
     """A table of items from logs of evaluations, for `surest.evaluate` and `surest.gate`.
 
@@ -411,14 +393,14 @@ def table(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, co
     (('large', 'small'), array([[1., 1.],
            [0., 1.]]))
     """
-    found = logs(paths, scorer, common=common)
+    found, _ = logs(paths, scorer, common=common)
     for note in found.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
-    return found.table
+    return replace(found, notes=())
 
 
-def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, common: bool = True) -> Logs:
-    """What `table` makes, with its notes as data instead of warnings."""
+def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, common: bool = True) -> tuple[Table, str]:
+    """What `table` makes, with its notes as data instead of warnings, and the scorer that counts."""
     runs, skipped = _runs([Path(path) for path in paths])
     if not runs:
         raise SourceError(
@@ -438,7 +420,7 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
         rows.setdefault(arm, {}).update({_key(run, item, tasks): value for item, value in scored.items()})
     items, unpaired = _items(rows, common)
     values = np.array([[row.get(item, nan) for item in items] for row in rows.values()])
-    return Logs(_priced(Table(tuple(rows), items, values), runs, arms), chosen, (*notes, *unpaired))
+    return _priced(Table(tuple(rows), items, values, (*notes, *unpaired)), runs, arms), chosen
 
 
 def _priced(table: Table, runs: list[LoggedRun], arms: Sequence[str]) -> Table:
@@ -504,26 +486,21 @@ def _scorer(runs: list[LoggedRun], asked: str | None) -> str:
 def _arms(runs: list[LoggedRun]) -> tuple[list[str], list[str]]:
     """A label for each run: what differs between the runs of a task; and a note where only the file tells them apart."""
     kinds = list(dict.fromkeys(kind for run in runs for kind in run.names))
-    differing = []
-    for kind in kinds:
-        values: dict[str, set[str | None]] = {}
-        for run in runs:
-            values.setdefault(run.task, set()).add(run.names.get(kind))
-        if any(len(found) > 1 for found in values.values()):
-            differing.append(kind)
-    used = differing or kinds[:1]
+    tasks = {run.task: [other for other in runs if other.task == run.task] for run in runs}
+    differing = [k for k in kinds if any(len({run.names.get(k) for run in of}) > 1 for of in tasks.values())]
     labels = [
-        " | ".join(run.names[kind] for kind in used if run.names.get(kind)) or run.names.get(kinds[0]) or run.path.stem
+        " | ".join(run.names[kind] for kind in differing or kinds[:1] if run.names.get(kind))
+        or run.names.get(kinds[0])
+        or run.path.stem
         for run in runs
     ]
-    places: dict[tuple[str, str], int] = {}
-    for label, run in zip(labels, runs, strict=True):
-        places[label, run.task] = places.get((label, run.task), 0) + 1
-    twice = {label for (label, _), times in places.items() if times > 1}
+    times = Counter((label, run.task) for label, run in zip(labels, runs, strict=True))
+    twice = {label for (label, _), count in times.items() if count > 1}
     notes = [f"{label!r} has several logs of the same task: each file is an arm of its own" for label in sorted(twice)]
-    told = [f"{label} ({run.path.stem})" if label in twice else label for label, run in zip(labels, runs, strict=True)]
-    if len(set(told)) < len({(label, run.path) for label, run in zip(labels, runs, strict=True) if label in twice}):
-        told = [f"{label} ({run.path})" if label in twice else label for label, run in zip(labels, runs, strict=True)]
+    files = {(label, run.path) for label, run in zip(labels, runs, strict=True) if label in twice}
+    stems = {(label, path.stem) for label, path in files}
+    called = [run.path.stem if len(stems) == len(files) else str(run.path) for run in runs]
+    told = [f"{label} ({name})" if label in twice else label for label, name in zip(labels, called, strict=True)]
     return told, notes
 
 

@@ -61,17 +61,16 @@ class BaselineStopping:
         if isinstance(baseline, Mapping):
             self._baseline = {str(item): float(value) for item, value in baseline.items()}
         else:
-            found = logs([baseline], scorer)
-            if len(found.table.labels) > 1:
-                raise UsageError(f"{baseline} holds {len(found.table.labels)} runs; the baseline is one")
-            self._baseline = dict(zip(map(str, found.table.items), found.table.values[0].tolist(), strict=True))
-            scorer = found.scorer
+            found, scorer = logs([baseline], scorer)
+            if len(found.labels) > 1:
+                raise UsageError(f"{baseline} holds {len(found.labels)} runs; the baseline is one")
+            self._baseline = {str(item): value for item, value in _rows(found)[0].items()}
         self._settings: dict[str, Any] = {"margin": margin, "delta": delta, "bounds": bounds}
         self._scorer = scorer
         self._older = [
             row
             for source in history or []
-            for row in ([source] if isinstance(source, Mapping) else _rows(logs([source], scorer, common=False).table))
+            for row in ([source] if isinstance(source, Mapping) else _rows(logs([source], scorer, common=False)[0]))
         ]
         gate({"": bounds[0]}, {}, **self._settings)  # refuses what they cannot be
         self.result: Gate | None = None
