@@ -20,7 +20,7 @@ from surest.server.events import Moment, streamed
 from surest.server.limits import left
 from surest.server.names import check_name
 from surest.server.pages.files import exported
-from surest.server.studies import ASKED, Studies, taken
+from surest.server.studies import ASKED, taken
 from surest.server.tokens import Role
 from surest.study.log import Store
 from surest.study.settings import storable
@@ -49,12 +49,6 @@ class Endpoint(NamedTuple):
     heavy: bool = False  # whether it may take long: then it has few threads of its own
 
 
-def studies_of(request: Request) -> Studies:
-    """The studies of the service."""
-    found: Studies = request.app.state.studies
-    return found
-
-
 def worker_of(request: Request, given: str | None) -> str:
     """What the log calls a worker: what it says itself, or else its token's name and its address."""
     if given is not None:
@@ -65,7 +59,7 @@ def worker_of(request: Request, given: str | None) -> str:
 
 async def list_studies(request: Request) -> Any:
     """All studies by name."""
-    return {"studies": await studies_of(request).names()}
+    return {"studies": await request.app.state.studies.names()}
 
 
 async def create(request: Request) -> Any:
@@ -76,7 +70,7 @@ async def create(request: Request) -> Any:
     items: Any = form.items
     if isinstance(items, list):
         items = [(item.key, item.payload) if isinstance(item, bodies.ItemForm) else item for item in items]
-    made = await studies_of(request).create(form.name, form.arms, items=items, **settings)
+    made = await request.app.state.studies.create(form.name, form.arms, items=items, **settings)
     return facts_of(made)
 
 
@@ -120,8 +114,8 @@ def _looked_at(study: Study) -> dict[str, Any]:
 
 async def import_(request: Request) -> Any:
     """Put an exported study into the store."""
-    data = await bodies.json_of(request, request.app.state.limits.upload)
-    studies, name = studies_of(request), request.query_params.get("name")
+    data = bytes(await bodies.read(request, msgspec.Raw, request.app.state.limits.upload))
+    studies, name = request.app.state.studies, request.query_params.get("name")
     there = await studies.names()
     return {"name": await studies.call(_imported, studies.store, data, name, there)}
 
@@ -139,11 +133,6 @@ def _imported(store: Store, document: bytes, name: str | None, there: list[str])
     return import_study(store, document, name)
 
 
-def name_of(request: Request) -> str:
-    """The study that the address names."""
-    return str(request.path_params["name"])
-
-
 def _items(study: Study) -> Response:
     with study.at_one_moment(check=False):  # another process may have deleted the study and made it anew
         items = study.items
@@ -153,14 +142,14 @@ def _items(study: Study) -> Response:
 
 async def delete(request: Request) -> Any:
     """Delete a study."""
-    await studies_of(request).delete(name_of(request))
-    return {"deleted": name_of(request)}
+    await request.app.state.studies.delete(request.path_params["name"])
+    return {"deleted": request.path_params["name"]}
 
 
 async def ask(request: Request) -> Any:
     """Take tickets."""
     form = await bodies.read(request, bodies.AskForm)
-    name, studies = name_of(request), studies_of(request)
+    name, studies = request.path_params["name"], request.app.state.studies
     wait, worker = min(form.wait, request.app.state.limits.wait), worker_of(request, form.worker)
     await studies.study(name)  # refused where there is none
     handed = await _unless_gone(request, studies.desk(name).ask(form.k, worker, wait, form.held))
@@ -230,7 +219,7 @@ async def fail(request: Request) -> Any:
 
 
 async def _said(request: Request, call: Tell | Failure) -> None:
-    studies, name = studies_of(request), name_of(request)
+    studies, name = request.app.state.studies, request.path_params["name"]
     await studies.study(name)  # refused where there is none
     await studies.desk(name).submit(call)
 
@@ -243,21 +232,23 @@ async def lengthen(request: Request) -> Any:
 async def _of_held(request: Request, function: Callable[[Study, list[int], str], list[int]]) -> bodies.HeldAnswer:
     form = await bodies.read(request, bodies.HeldForm)
     worker = worker_of(request, form.worker)
-    held = await studies_of(request).with_study(name_of(request), function, form.tickets, worker)
+    held: list[int] = await request.app.state.studies.with_study(
+        request.path_params["name"], function, form.tickets, worker
+    )
     return bodies.HeldAnswer(held, sorted(set(form.tickets).difference(held)))
 
 
 async def return_tickets(request: Request) -> Any:
     """Let tickets be handed out again."""
     answer = await _of_held(request, Study.give_back)
-    studies_of(request).stir(name_of(request))
+    request.app.state.studies.stir(request.path_params["name"])
     return answer
 
 
 async def add_arms(request: Request) -> Any:
     """Add arms."""
     form = await bodies.read(request, bodies.ArmsForm)
-    study = await studies_of(request).add_arms(name_of(request), form.labels)
+    study = await request.app.state.studies.add_arms(request.path_params["name"], form.labels)
     return {"name": study.name, "arms": list(study.labels)}
 
 
@@ -265,8 +256,8 @@ def paused(name: str, paused: bool) -> Answer:
     """What stops handing out tickets, or goes on, called `name`."""
 
     async def answer(request: Request) -> Any:
-        await studies_of(request).pause(name_of(request), paused)
-        return {"name": name_of(request), "paused": paused}
+        await request.app.state.studies.pause(request.path_params["name"], paused)
+        return {"name": request.path_params["name"], "paused": paused}
 
     return _called(name, answer)
 
@@ -275,7 +266,7 @@ def of_study(name: str, function: Callable[[Study], Any]) -> Answer:
     """What is asked of one study alone, called `name`: a function that runs in a thread."""
 
     async def answer(request: Request) -> Any:
-        return await studies_of(request).with_study(name_of(request), function)
+        return await request.app.state.studies.with_study(request.path_params["name"], function)
 
     return _called(name, answer)
 
@@ -299,12 +290,12 @@ async def result(request: Request) -> Any:
     history = request.query_params.get("history") == "1"
     if history:
         ASKED.set(("heavy", request.state.sender))
-    return await studies_of(request).with_study(name_of(request), _result, history)
+    return await request.app.state.studies.with_study(request.path_params["name"], _result, history)
 
 
 async def export(request: Request) -> Any:
     """All of a study."""
-    return await exported(studies_of(request), name_of(request))
+    return await exported(request.app.state.studies, request.path_params["name"])
 
 
 async def events(request: Request) -> Any:
@@ -318,7 +309,7 @@ async def events(request: Request) -> Any:
 
 async def healthz(request: Request) -> Any:
     """Whether the service and its database work."""
-    if not await studies_of(request).answers(HEALTH_SECONDS):
+    if not await request.app.state.studies.answers(HEALTH_SECONDS):
         raise Refused(503, f"the database did not answer within {HEALTH_SECONDS:g} seconds")
     return {"status": "ok"}
 

@@ -140,20 +140,15 @@ class CreateForm(Form):
     ] = {}
 
 
-async def json_of(request: Request, most: int | None = None) -> bytes:
-    """The body of a request that says that it is JSON."""
+async def read(request: Request, form: type[T], most: int | None = None) -> T:
+    """The body of a request, which must say that it is JSON, read as a form."""
     limits = request.app.state.limits
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refused(
             415, f"the body is {kind[:60] or 'of no stated type'!r}; send JSON, as 'Content-Type: application/json'"
         )
-    return await body_of(request, limits.body if most is None else most, limits.body_seconds)
-
-
-async def read(request: Request, form: type[T], most: int | None = None) -> T:
-    """The body of a request, read as a form."""
-    return decoded(await json_of(request, most), form)
+    return decoded(await body_of(request, limits.body if most is None else most, limits.body_seconds), form)
 
 
 def json_response(found: Any, status: int = 200) -> Response:

@@ -17,7 +17,7 @@ from surest.server.bodies import MOST_REASON
 from surest.server.errors import Refused, status_of
 from surest.server.limits import Rate
 from surest.server.pages import forms
-from surest.server.pages.render import page, path_of, root_of, study_page
+from surest.server.pages.render import page, path_of, root_of
 from surest.study.log import StoredTicket
 from surest.study.study import Study
 from surest.study.telling import Failure, Tell
@@ -102,7 +102,7 @@ async def arms(request: Request) -> Response:
         else:
             return to(path_of(request, name), done="arms")
     status = 200 if problem is None else status_of(problem)
-    return study_page(request, "arms.html", await studies.there(name), status, given=given, problem=problem)
+    return page(request, "arms.html", status, study=await studies.there(name), given=given, problem=problem)
 
 
 @needs("administer")
@@ -126,7 +126,7 @@ async def delete(request: Request) -> Response:
             return to(f"{root_of(request)}/", done="deleted")
         problem = "That is not the study's name. Nothing was deleted."
     study, told = await studies.there(name), await studies.with_study(name, _told)
-    return study_page(request, "delete.html", study, 400 if problem else 200, told=told, problem=problem)
+    return page(request, "delete.html", 400 if problem else 200, study=study, told=told, problem=problem)
 
 
 def _told(study: Study) -> int:
@@ -151,8 +151,8 @@ async def _evaluate(request: Request, problem: SurestError | None = None, waitin
     ticket, finished = await request.app.state.studies.with_study(name, _in_hand, person(request))
     study = await request.app.state.studies.study(name)
     low, high = study.settings.problem.bounds
-    return study_page(
-        request, "evaluate.html", study, 200 if problem is None else status_of(problem),
+    return page(
+        request, "evaluate.html", 200 if problem is None else status_of(problem), study=study,
         ticket=None if ticket is None else ticket_words(study, ticket), finished=finished, waiting=waiting, problem=problem,
         notice=f"Told: ticket {told}." if (told := request.query_params.get("told", "")).isdecimal() else None,
         low=low, high=high, minimise=study.settings.problem.minimise,
@@ -250,7 +250,7 @@ async def fail(request: Request) -> Response:
         return await _next(request) if by_hand else to(path_of(request, name), done="failed")
     study = await studies.there(name)
     ticket = await studies.with_study(name, _open_ticket, number)
-    return study_page(request, "fail.html", study, ticket=ticket_words(study, ticket), effect=_effect(study))
+    return page(request, "fail.html", study=study, ticket=ticket_words(study, ticket), effect=_effect(study))
 
 
 def _open_ticket(study: Study, number: int) -> StoredTicket:

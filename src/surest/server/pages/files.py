@@ -16,6 +16,7 @@ from surest.report.page import to_html, to_markdown
 from surest.report.report import report_of_study, to_json
 from surest.server.auth import Handler, needs
 from surest.server.names import quoted
+from surest.server.pages.render import service_of
 from surest.server.studies import Studies
 from surest.study.study import Study
 from surest.study.transfer import spooled
@@ -117,11 +118,6 @@ def _csv(rows: object) -> str:
 async def export(request: Request) -> Response:
     """All of a study, as ``surest study export`` writes it."""
     return await exported(request.app.state.studies, request.path_params["name"])
-
-
-def service_of(request: Request) -> str:
-    """The address of the service, as whoever asks calls it."""
-    return str(request.base_url).rstrip("/")
 
 
 PIECE = 1 << 16

@@ -17,14 +17,13 @@ from surest.result.words import verdict
 from surest.server.auth import needs
 from surest.server.events import Moment, moment_of, streamed
 from surest.server.pages import view
-from surest.server.pages.render import part, path_of
+from surest.server.pages.render import TEMPLATES, path_of
 from surest.text import guessed, seconds_words, visible
 
 K = TypeVar("K")
 V = TypeVar("V")
 KEPT = 32  # studies whose parts are kept
 KEPT_LINES = 2000  # studies of which a line in the list of all is kept
-MOST_OUT = 10  # tickets that are out which a page shows
 
 
 @dataclass(frozen=True)
@@ -86,19 +85,31 @@ def _failed(making: "asyncio.Future[Shown]") -> bool:
     return making.done() and (making.cancelled() or making.exception() is not None)
 
 
+PARTS = ("verdict", "facts", "pictures", "arms", "cells", "work")  # as the template has them
+
+
 def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
     """All parts of a page that may change."""
-    state, result = view.state_words(seen.progress, seen.paused), seen.result
-    name, says = visible(seen.study.name), f"{state}. {_in_short(seen)}"
-    parts = {
-        "part-verdict": _verdict(seen, state),
-        "part-facts": _facts(seen),
-        "part-pictures": _pictures(seen),
-        "part-arms": _arms(seen),
-        "part-cells": part("part-cells.html", table=view.cell_table(result), path=path, paged=False),
-        "part-work": _work(seen, path, may_work),
-    }
-    return Shown(seen, parts, says, f"{name}: {state} – surest")
+    state, result, progress = view.state_words(seen.progress, seen.paused), seen.result, seen.progress
+    told = replace(seen.report, result=replace(result, forecast=None))  # which stands among the facts
+    speed, left = (0.0, None) if seen.idle else (progress.per_second or 0.0, progress.seconds_left)
+    about = "" if left is None else f", {guessed(left, seconds_words)}"
+    level, share = view.level_of(result)
+    head, lines, rest = view.arm_lines(seen.report)
+    values = {
+        "seen": seen, "study": seen.study, "result": result, "progress": progress, "path": path, "may_work": may_work,
+        "state": state if result.certified else f"Not decided: {state[:1].lower()}{state[1:]}",
+        "says": verdict(result).replace(f"Not decided ({result.reason}). ", ""), "summary": summary(told),
+        "level": level, "share": share,
+        "speed": f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else "",
+        "forecast": "not known yet" if result.forecast is None else f"{guessed(result.forecast)}{about}",
+        "drawn": pictures_of(result, live=True) if has_begun(result) else None,
+        "head": head, "lines": lines, "rest": rest, "has_leads": leads_of(result) is not None,
+        "table": view.cell_table(result), "paged": False, "health": health(seen.report),
+    }  # fmt: skip
+    template: Any = TEMPLATES.get_template("parts.html").make_module(values)
+    parts = {f"part-{name}": getattr(template, name)() for name in PARTS}
+    return Shown(seen, parts, f"{state}. {_in_short(seen)}", f"{visible(seen.study.name)}: {state} – surest")
 
 
 def _in_short(seen: view.Seen) -> str:
@@ -111,74 +122,6 @@ def _in_short(seen: view.Seen) -> str:
     if result.problem.question.each_arm:
         return f"Arms with a verdict: {' of '.join(map(str, view.arms_with_verdict(result)))}."
     return f"{view.leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
-
-
-def _verdict(seen: view.Seen, state: str) -> Markup:
-    result = seen.result
-    told = replace(seen.report, result=replace(result, forecast=None))  # which stands among the facts
-    return part(
-        "part-verdict.html",
-        result=result,
-        progress=seen.progress,
-        state=state if result.certified else f"Not decided: {state[:1].lower()}{state[1:]}",
-        says=verdict(result).replace(f"Not decided ({result.reason}). ", ""),
-        summary=summary(told),
-        paused=seen.paused,
-    )
-
-
-def _facts(seen: view.Seen) -> Markup:
-    level, share = view.level_of(seen.result)
-    said = {"level": level, "share": share, "speed": _speed(seen), "forecast": _forecast(seen)}
-    return part("part-facts.html", progress=seen.progress, **said)
-
-
-def _speed(seen: view.Seen) -> str:
-    """Rewards a second, unless none came lately."""
-    speed = 0.0 if seen.idle else seen.progress.per_second or 0.0
-    return f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else ""
-
-
-def _forecast(seen: view.Seen) -> str:
-    """What is still needed, as far as it can be told."""
-    progress = seen.progress
-    if progress.result.forecast is None:
-        return "not known yet"
-    left = None if seen.idle else progress.seconds_left
-    about = "" if left is None else f", {guessed(left, seconds_words)}"
-    return f"{guessed(progress.result.forecast)}{about}"
-
-
-def _pictures(seen: view.Seen) -> Markup:
-    result = seen.result
-    return part("part-pictures.html", pictures=pictures_of(result, live=True) if has_begun(result) else None)
-
-
-def _arms(seen: view.Seen) -> Markup:
-    head, lines, rest = view.arm_lines(seen.report)
-    leads = leads_of(seen.result)
-    return part(
-        "part-arms.html", head=head, lines=lines, rest=rest, heading=None if leads is None else leads.heading,
-    )  # fmt: skip
-
-
-def _work(seen: view.Seen, path: str, may_work: bool) -> Markup:
-    study, labels = seen.study, seen.study.labels
-    out: list[dict[str, Any]] = [
-        {
-            "number": ticket.number,
-            "arm": labels[ticket.arm],
-            "item": None if ticket.item is None else study.items[ticket.item].key,
-            "worker": ticket.worker,
-            "held": ticket.lease > seen.now,
-            "state": "with its worker" if ticket.lease > seen.now else "to be handed out again",
-        }
-        for ticket in ([] if seen.progress.finished and not study.items else seen.out[:MOST_OUT])
-    ]
-    return part(
-        "part-work.html", workers=seen.workers, out=out, more_out=len(seen.out) - len(out) if out else 0,
-        health=health(seen.report), recent=seen.recent, study=study, may_work=may_work, path=path,
-    )  # fmt: skip
 
 
 @needs("look")

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
 
 from jinja2 import ChoiceLoader, PackageLoader
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -74,8 +72,10 @@ def path_of(request: Request, name: str) -> str:
     return f"{root_of(request)}/studies/{quoted(name)}"
 
 
-def page(request: Request, template: str, /, status: int = 200, **values: object) -> Response:
-    """A page, with what every page needs."""
+def page(
+    request: Request, template: str, /, status: int = 200, study: Study | None = None, **values: object
+) -> Response:
+    """A page, with what every page needs, and what every page about a study needs."""
     app = request.scope.get("app")  # not there yet where a request is refused at the door
     text = TEMPLATES.get_template(template).render(
         who=request.state.who,
@@ -84,19 +84,16 @@ def page(request: Request, template: str, /, status: int = 200, **values: object
         version=__version__,
         has_tokens=app is not None and bool(app.state.tokens),
         study_path=lambda name: path_of(request, name),
+        study=study,
+        path=None if study is None else path_of(request, study.name),
         **values,
     )
     return visited(request, HTMLResponse(text, status))
 
 
-def study_page(request: Request, template: str, study: Study, /, status: int = 200, **values: object) -> Response:
-    """A page about a study."""
-    return page(request, template, status, study=study, path=path_of(request, study.name), **values)
-
-
-def part(template: str, **values: Any) -> Markup:
-    """A part of a page. What a template makes has everything escaped that a user wrote."""
-    return Markup(TEMPLATES.get_template(template).render(**values))
+def service_of(request: Request) -> str:
+    """The address of the service, as whoever asks calls it."""
+    return str(request.base_url).rstrip("/")
 
 
 def error_page(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
@@ -112,37 +109,26 @@ def error_page(request: Request, status: int, reason: str, headers: Mapping[str,
     return log_out(made) if status == 401 else made  # else a token that was revoked would keep a browser out of /login
 
 
-TOKEN = '-H "Authorization: Bearer $SUREST_TOKEN" '
-
-
 def joining(study: Study, service: str, has_tokens: bool) -> list[tuple[str, str]]:
     """What to run in order to evaluate tickets, by what it is good for."""
     words = ["./evaluate", "{arm}", *(["{item}"] if study.items else [])]
     named = ["--", study.name] if study.name.startswith("-") else [study.name, "--"]
-    work = shell_line(["surest", "study", "work", "--storage", service, *named, *words])
-    first = "A command of yours whose last line is the reward" + (
-        "; its token is in the variable SUREST_TOKEN" if has_tokens else ""
-    )
-    return [
-        (first, work),
-        ("In Python", _python(study, service)),
-        ("Over HTTP, from any language", _curl(study, service, has_tokens)),
-    ]
-
-
-def _python(study: Study, service: str) -> str:
+    first = "A command of yours whose last line is the reward"
     item = ", study.item_of(ticket).key" if study.items else ""
-    return (
+    python = (
         f"study = surest.open_study({service!r}, {study.name!r})\n"
         "while not study.finished:\n"
         "    for ticket in study.ask():\n"
         f"        study.tell(ticket.id, evaluate(ticket.label{item}))"
     )
-
-
-def _curl(study: Study, service: str, has_tokens: bool) -> str:
-    address = f"{service}/api/studies/{quoted(study.name)}"
-    head = f"curl -s {TOKEN if has_tokens else ''}-H 'Content-Type: application/json' "
-    ask = '{"worker": "ann", "wait": 30, "held": []}'
-    tell = '{"worker": "ann", "ticket": 0, "reward": 0.71}'
-    return f"{head}{address}/ask -d '{ask}'\n{head}{address}/tell -d '{tell}'"
+    token = '-H "Authorization: Bearer $SUREST_TOKEN" ' if has_tokens else ""
+    curl = f"curl -s {token}-H 'Content-Type: application/json' {service}/api/studies/{quoted(study.name)}"
+    ask, tell = '{"worker": "ann", "wait": 30, "held": []}', '{"worker": "ann", "ticket": 0, "reward": 0.71}'
+    return [
+        (
+            first + ("; its token is in the variable SUREST_TOKEN" if has_tokens else ""),
+            shell_line(["surest", "study", "work", "--storage", service, *named, *words]),
+        ),
+        ("In Python", python),
+        ("Over HTTP, from any language", f"{curl}/ask -d '{ask}'\n{curl}/tell -d '{tell}'"),
+    ]

@@ -21,7 +21,7 @@ from surest.server.errors import reason_of
 from surest.server.pages import do, files
 from surest.server.pages.live import live
 from surest.server.pages.render import error_page as error_page  # for errors.py
-from surest.server.pages.render import joining, page, study_page
+from surest.server.pages.render import joining, page, service_of
 from surest.server.pages.view import StudyLine, cell_table, event_page, log_page, named, pages_for
 from surest.study.study import Study
 
@@ -73,10 +73,10 @@ def fits(line: StudyLine, wanted: str, chosen: str) -> bool:
 async def study(request: Request) -> Response:
     """How a study stands."""
     shown = await request.app.state.live.show(request, request.path_params["name"])
-    seen, service = shown.seen, files.service_of(request)
+    seen, service = shown.seen, service_of(request)
     report = await request.app.state.studies.call(report_on, seen.study, seen.result, service)
-    return study_page(
-        request, "study.html", seen.study, parts=shown.parts, says=shown.says, title=shown.title,
+    return page(
+        request, "study.html", study=seen.study, parts=shown.parts, says=shown.says, title=shown.title,
         told=seen.progress.told, finished=seen.progress.finished, asked=question(seen.result.problem),
         note=seen.result.problem.note, notice=NOTICES.get(request.query_params.get("done", "")),
         joining=joining(seen.study, service, bool(request.app.state.tokens)), again=reproduction(report),
@@ -92,7 +92,7 @@ async def check(request: Request) -> Response:
     chain = await request.app.state.studies.with_study(name, files.decided)
     claim = json.loads(chain.lines[-2])["words"]
     study = await request.app.state.studies.study(name)
-    return study_page(request, "check.html", study, claim=claim, known_by=chain.known_by)
+    return page(request, "check.html", study=study, claim=claim, known_by=chain.known_by)
 
 
 @needs("look")
@@ -103,7 +103,7 @@ async def log(request: Request) -> Response:
     studies = request.app.state.studies
     rows, pages = await studies.with_study(name, event_page if show == "events" else log_page, number)
     study = await studies.study(name)
-    return study_page(request, "log.html", study, rows=rows, page=number, pages=pages, show=show)
+    return page(request, "log.html", study=study, rows=rows, page=number, pages=pages, show=show)
 
 
 @needs("look", heavy=True)
@@ -116,7 +116,7 @@ async def cells(request: Request) -> Response:
 
     table = await request.app.state.studies.with_study(name, seen)
     study, pages = await request.app.state.studies.study(name), 1 if table is None else pages_for(table.items)
-    return study_page(request, "cells.html", study, table=table, paged=True, page=number, pages=pages)
+    return page(request, "cells.html", study=study, table=table, paged=True, page=number, pages=pages)
 
 
 def page_number(request: Request) -> int:
