@@ -49,7 +49,7 @@ def test_bodies_that_a_page_cannot_show_are_refused(service: Service) -> None:
     ):
         refused(service.post(path, body, headers=kind), 400, "not JSON")
     document = service.get(f"{at}/export").json
-    refused(service.post("/api/import?name=..", document), 400, "no address leads to it")
+    refused(service.post("/api/import?name=..", document), 400, "no URL leads to it")
     refused(service.post("/api/import", document), 409, "already a study")
 
 

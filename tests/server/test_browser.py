@@ -214,7 +214,7 @@ def test_logging_in(storage: str, tmp_path: Path, seen: Browser) -> None:
     with serving(storage, tmp_path / "tokens.json") as site:
         seen.open(f"{site}/studies/closed%20{seen.size}")
         seen.complaints()  # of the status
-        assert "This service asks for a token" in seen.text()
+        assert "This service requires a token" in seen.text()
         check_page(seen)
         seen.fill(token=secret)
         seen.find("main form button").click()

@@ -109,7 +109,7 @@ def test_commands(service: Service, tmp_path: Path) -> None:
 
 def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     service, tokens = guarded
-    with pytest.raises(UsageError, match=r"needs a token.*SUREST_TOKEN"):
+    with pytest.raises(UsageError, match=r"a token is required.*SUREST_TOKEN"):
         surest.open_study(service.url, "mine")
     boss = service.url.replace("//", f"//:{tokens['administer']}@")
     study = surest.open_study(boss, "mine", ["a", "b"], 0.1)
@@ -121,7 +121,7 @@ def test_tokens_of_the_client(guarded: tuple[Service, dict[str, str]], monkeypat
     with pytest.raises(UsageError, match="may administer"):
         worker.pause()
     monkeypatch.setenv("SUREST_TOKEN", "wrong-token")
-    with pytest.raises(UsageError, match="not known here") as refused:
+    with pytest.raises(UsageError, match="unknown token") as refused:
         surest.open_study(service.url, "mine")
     assert "wrong-token" not in str(refused.value)
 

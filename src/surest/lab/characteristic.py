@@ -1,4 +1,4 @@
-"""The characteristic time T*: what the best possible sampling plan needs, in pulls a nat (Garivier and Kaufmann 2016).
+"""The characteristic time T*: what the best possible sampling plan needs, in pulls per nat (Garivier and Kaufmann 2016).
 
 1/T* = max over shares w of min over challengers j of inf over x of  w_1·K⁻(ν_1, x) + w_j·K⁺(ν_j, x),
 
@@ -138,7 +138,7 @@ def size(arms: FiniteArms) -> int:
 
 
 def padded(arms: FiniteArms) -> tuple[FloatArray, FloatArray]:
-    """The laws as two matrices, an arm a row; short rows repeat their first value with probability 0.
+    """The laws as two matrices, one row per arm; short rows repeat their first value with probability 0.
 
     >>> from surest.arms.finite import finite_arms
     >>> padded(finite_arms([([0.5], [1]), ([0, 1], [1, 3])]))[0]

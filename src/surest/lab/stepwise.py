@@ -81,7 +81,7 @@ def named(question: Question) -> int:
 
 
 def run(stepwise: Stepwise) -> Procedure[Answer]:
-    """The algorithm as a procedure: a request a decision."""
+    """The algorithm as a procedure, one request per decision."""
     state, views = stepwise.state, stepwise.state.views()
     while asked := rivals.decide(stepwise.rule, views):
         state.marks[ASKED] = asked

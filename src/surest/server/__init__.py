@@ -1,1 +1,1 @@
-"""A service over HTTP: pages to watch studies, and a door for workers in any language. `surest serve` runs it."""
+"""A service over HTTP: pages to watch studies, and an API for workers in any language. `surest serve` runs it."""

@@ -34,7 +34,7 @@ MOST_NOTE = 2000  # characters of a study's note
 
 
 class Endpoint(NamedTuple):
-    """What can be asked for: how, by whom, and what it does."""
+    """An endpoint of the API: method, path, role, and what it does."""
 
     method: str
     path: str
@@ -75,7 +75,7 @@ async def create(request: Request) -> Any:
 
 
 def check_settings(settings: dict[str, Any]) -> None:
-    """Refuse settings that would run a file of the service's machine, or that are no settings."""
+    """Refuse unknown settings, and those that would run a file of the service's machine."""
     if not isinstance(settings.get("options", {}), dict):
         raise UsageError("options must be an object of names and values")
     settings.update(settings.pop("options", {}))
@@ -92,12 +92,12 @@ def check_harmless(settings: dict[str, Any]) -> None:
         raise UsageError(f"the note has {len(note):,} characters; at most {MOST_NOTE:,} are allowed")
     if algorithm is not None:
         if not isinstance(algorithm, str) or ".py" in algorithm:
-            raise UsageError("a service takes algorithms by their names only; 'surest algorithms' lists them")
+            raise UsageError("a service accepts algorithms by name only; 'surest algorithms' lists them")
         lookup(algorithm)
 
 
 def facts_of(study: Study) -> dict[str, Any]:
-    """What of a study never changes, and its arms."""
+    """The fixed facts of a study, and its arms."""
     return {
         "name": study.name,
         "arms": list(study.labels),
@@ -253,7 +253,7 @@ async def add_arms(request: Request) -> Any:
 
 
 def paused(name: str, paused: bool) -> Answer:
-    """What stops handing out tickets, or goes on, called `name`."""
+    """An endpoint called `name` that stops handing out tickets, or resumes."""
 
     async def answer(request: Request) -> Any:
         await request.app.state.studies.pause(request.path_params["name"], paused)
@@ -263,7 +263,7 @@ def paused(name: str, paused: bool) -> Answer:
 
 
 def of_study(name: str, function: Callable[[Study], Any]) -> Answer:
-    """What is asked of one study alone, called `name`: a function that runs in a thread."""
+    """An endpoint called `name` that calls a function of one study in a thread."""
 
     async def answer(request: Request) -> Any:
         return await request.app.state.studies.with_study(request.path_params["name"], function)
@@ -310,7 +310,7 @@ async def events(request: Request) -> Any:
 async def healthz(request: Request) -> Any:
     """Whether the service and its database work."""
     if not await request.app.state.studies.answers(HEALTH_SECONDS):
-        raise Refused(503, f"the database did not answer within {HEALTH_SECONDS:g} seconds")
+        raise Refused(503, f"the database did not respond within {HEALTH_SECONDS:g} seconds")
     return {"status": "ok"}
 
 

@@ -22,7 +22,7 @@ from surest.server.tokens import Identity, Role, Tokens
 COOKIE = "surest_token"  # A browser's token. Scripts cannot read it, and other sites cannot send it.
 VISIT = "surest_visit"  # what ties forms to a browser where no tokens are set: a random text
 EVERYBODY = Identity("everybody", "administer")
-"""Who sends a request where no tokens are set: only this machine can then."""
+"""The identity of all requests if there are no tokens: only this machine can send any then."""
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]*)?")
 """A host and its port, as the header Host has them."""
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -30,7 +30,7 @@ Answer = Callable[[Request], Awaitable[Any]]
 
 
 def identify(request: Request, tokens: Tokens) -> Identity | None:
-    """Who sends a request to a service with tokens; None where it has none. A wrong one is refused."""
+    """Who sends a request to a service with tokens; None without a token. A wrong one is refused."""
     header = request.headers.get("authorization", "")
     scheme, _, given = header.partition(" ")
     token = given.strip() if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
@@ -38,12 +38,12 @@ def identify(request: Request, tokens: Tokens) -> Identity | None:
         return None
     found = tokens.identify(token)
     if found is None:
-        raise Refused(401, "this token is not known here; ask who runs the service for another")
+        raise Refused(401, "unknown token; ask whoever runs the service for a new one")
     return found
 
 
 def is_known(request: Request, tokens: Tokens) -> bool:
-    """Whether who sent a request may still be answered: a token may be revoked while somebody watches."""
+    """Whether a request's token is still valid: it may be revoked while somebody watches."""
     try:
         return not tokens or identify(request, tokens) is not None
     except Refused:
@@ -51,9 +51,9 @@ def is_known(request: Request, tokens: Tokens) -> bool:
 
 
 class Handler:
-    """Answers those who have a role, if they need one, and only where a browser is not made to ask by another site.
+    """An endpoint: it checks the role, and that no other site made a browser send the request.
 
-    What is heavy has few threads of its own. What is answered is a response, or data that is sent as JSON.
+    Heavy ones have a few threads of their own. The answer is a response, or data that is sent as JSON.
     """
 
     def __init__(self, answer: Answer, role: Role | None, *, heavy: bool = False, status: int = 200) -> None:
@@ -73,19 +73,19 @@ class Handler:
 
 
 def needs(role: Role | None, *, heavy: bool = False) -> Callable[[Answer], Handler]:
-    """Let only those be answered who have a role."""
+    """Make an endpoint that requires a role."""
     return lambda answer: Handler(answer, role, heavy=heavy)
 
 
 def check(request: Request, role: Role) -> None:
-    """Refuse who does not have a role."""
+    """Raise unless the sender has a role."""
     who: Identity | None = request.state.who
     if who is None:
-        raise Refused(401, "this needs a token: send it as 'Authorization: Bearer TOKEN', or log in at /login")
+        raise Refused(401, "a token is required: send it as 'Authorization: Bearer TOKEN', or log in at /login")
     if not who.may(role):
         raise Refused(403, f"this needs a token that may {role}; the one called {who.name!r} may {who.role}")
     if request.method not in ("GET", "HEAD") and not from_here(request):
-        raise Refused(403, "this was sent by a page of another site")
+        raise Refused(403, "cross-site request refused")
 
 
 def from_here(request: Request) -> bool:
@@ -116,13 +116,13 @@ def is_local(host: str) -> bool:
 
 
 def host_of(request: Request) -> str:
-    """The name under which the service was called, without its port; empty where it is not a name, as in ``evil@localhost``."""
+    """The Host without its port; empty if it is not a valid name, as in ``evil@localhost``."""
     found = HOST.fullmatch(request.headers.get("host", ""))
     return "" if found is None else (found[1] or found[2]).lower()
 
 
 def _parts(address: str) -> SplitResult:
-    """The parts of an address that somebody sent; none of what is not one, such as ``http://[``."""
+    """The parts of a URL that somebody sent; empty if it is invalid, such as ``http://[``."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -138,9 +138,9 @@ def csrf_of(request: Request) -> str:
 def check_csrf(request: Request, given: object) -> None:
     """Refuse a form that was not made by `csrf_of` for this browser."""
     if not (request.cookies.get(COOKIE) or request.cookies.get(VISIT)):
-        raise Refused(403, "this form came without a cookie; allow cookies for this page, and load it again")
+        raise Refused(403, "the form was sent without a cookie; allow cookies for this page and reload it")
     if not isinstance(given, str) or not hmac.compare_digest(csrf_of(request).encode(), given.encode()):
-        raise Refused(403, "this form is out of date; load the page again")
+        raise Refused(403, "the form is out of date; reload the page")
 
 
 def visited(request: Request, response: Response) -> Response:

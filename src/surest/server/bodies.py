@@ -70,9 +70,7 @@ class TellForm(Form):
             or len(self.tickets) != len(self.rewards)
             or (self.costs and len(self.costs) != len(self.rewards))
         ):
-            raise Refused(
-                422, "give a ticket and its reward, or as many tickets as rewards; /openapi.json describes it"
-            )
+            raise Refused(422, "give a ticket and its reward, or as many tickets as rewards; see /openapi.json")
         if self.ticket is not None and self.reward is not None:
             return [self.ticket], [Scored(self.reward, self.cost)]
         costs = self.costs or [None] * len(self.rewards)
@@ -161,6 +159,6 @@ def decoded(data: bytes, form: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=form)
     except msgspec.ValidationError as error:
-        raise Refused(422, f"the body does not fit: {error}; /openapi.json describes it") from None
+        raise Refused(422, f"invalid body: {error}; see /openapi.json") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None

@@ -1,4 +1,4 @@
-"""``surest serve``: pages to watch studies, and a door for workers in any language."""
+"""``surest serve``: pages to watch studies, and an API for workers in any language."""
 
 import ipaddress
 import os
@@ -32,7 +32,7 @@ tokens_option = click.option(
 
 
 def network(text: str) -> str:
-    """An address or a network as the server takes it, which would not believe 10.0.0.5/8; anything else is refused.
+    """A validated address or network; 10.0.0.5/8 becomes 10.0.0.0/8, which the server needs.
 
     >>> network("10.0.0.5/8"), network("::1")
     ('10.0.0.0/8', '::1/128')
@@ -44,7 +44,7 @@ def network(text: str) -> str:
 
 
 def in_thread(function: Callable[[], None]) -> None:
-    """Call a function in a thread that does not outlive this one: while SQLite waits for a lock, no signal would be heeded."""
+    """Call a function in a daemon thread: while SQLite waits for a lock, the main thread would heed no signal."""
     errors: list[BaseException] = []
 
     def called() -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong as a status of HTTP, with the reason in JSON or on a page."""
+"""Errors as HTTP statuses, with the reason in JSON or on a page."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -8,7 +8,7 @@ from surest.errors import RewardError, StorageError, SurestError, TicketError, U
 
 
 class Refused(SurestError):
-    """A request that is refused, with the status of HTTP that says why."""
+    """A request that is refused, with the HTTP status that says why."""
 
     def __init__(
         self, status: int, reason: str, *, retry_after: float | None = None, headers: dict[str, str] | None = None
@@ -27,14 +27,14 @@ STATUSES: dict[type[Exception], int] = {
 }
 """By the first class that fits."""
 PLAIN = {
-    404: "there is nothing at this address; /openapi.json lists what there is",
-    405: "this address does not take that method; /openapi.json lists what it takes",
+    404: "there is nothing at this address; /openapi.json lists all addresses",
+    405: "this address does not accept that method; see /openapi.json",
 }
 RETRY_SECONDS = 1  # after which to try again where the database could not be reached
 
 
 def status_of(error: Exception) -> int:
-    """The status of HTTP that says what went wrong.
+    """The HTTP status of an error.
 
     >>> status_of(TicketError("told")), status_of(UsageError("what?")), status_of(KeyError("x"))
     (409, 400, 500)
@@ -47,10 +47,10 @@ def status_of(error: Exception) -> int:
 
 
 def reason_of(error: Exception) -> str:
-    """What to say of it. Of a fault of our own nothing is said but that it is one: the log has it."""
+    """What to say of an error. Details of internal errors go to the log only."""
     if isinstance(error, HTTPException):
         return PLAIN.get(error.status_code, error.detail)
-    return str(error) if isinstance(error, SurestError) else "a fault of the service; its log says more"
+    return str(error) if isinstance(error, SurestError) else "internal error of the service; see its log"
 
 
 def kind_of(error: Exception) -> str:
@@ -71,7 +71,7 @@ def headers_of(error: Exception) -> dict[str, str]:
 
 
 def wants_page(request: Request) -> bool:
-    """Whether whoever asks reads pages."""
+    """Whether the client is a browser that wants a page."""
     return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
 
 

@@ -142,7 +142,7 @@ async def streamed(request: Request, told: Callable[[Moment], Awaitable[str]], b
     name = request.path_params["name"]
     await request.app.state.studies.study(name)  # refused where there is none
     if request.app.state.watches.is_full(request.state.sender):
-        raise Refused(503, "too many browsers watch this service; try again later", retry_after=30)
+        raise Refused(503, "too many browsers are watching this service; try again later", retry_after=30)
     events = _events(request, name, told, beat)
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

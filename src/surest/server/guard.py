@@ -1,4 +1,4 @@
-"""What every request passes before a handler sees it: who sends it, whether it keeps the limits; and what every response has."""
+"""Checks before any handler: who sends a request, and whether it keeps the limits; and headers of every response."""
 
 import asyncio
 import logging
@@ -70,7 +70,7 @@ class Guard:
             self._count(request, answer, time.monotonic() - began)
 
     async def _answered(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        """Let a handler answer. If it only reads, its work is dropped as soon as the client disconnected."""
+        """Let a handler answer. Reads are cancelled as soon as the client disconnects."""
         if scope["method"] not in ("GET", "HEAD"):
             return await self.app(scope, receive, answer.send)
         leaving = asyncio.ensure_future(left(receive))
@@ -85,7 +85,7 @@ class Guard:
             answering.cancel()
 
     def _admit(self, request: Request) -> None:
-        """Refuse a request that is too much, or find out who sends it."""
+        """Check the limits, and find out who sends a request."""
         if len(request.scope["path"]) > LONGEST_PATH:
             raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
         headers = request.scope["headers"]
@@ -93,16 +93,18 @@ class Guard:
             raise Refused(431, f"the headers are larger than {LARGEST_HEADERS} bytes")
         names = [name for name, _ in headers]
         if b"transfer-encoding" in names and b"content-length" in names:
-            raise Refused(400, "the request states its length in two ways", headers={"Connection": "close"})
+            raise Refused(
+                400, "the request has both Content-Length and Transfer-Encoding", headers={"Connection": "close"}
+            )
         if names.count(b"host") > 1:
-            raise Refused(400, "the request has more than one Host")
+            raise Refused(400, "the request has more than one Host header")
         client, guarded = request.client, bool(self.tokens)
         address = "?" if client is None else client.host
         near = guarded or (host_of(request) in LOCAL and (client is None or is_local(address)))
         if not near or (not guarded and not FORWARDED.isdisjoint(names)):
             raise Refused(
                 421,
-                "without tokens only this machine is served: call it localhost, or make a token: surest serve token",
+                "without tokens, only requests from this machine to localhost are served; make a token with 'surest serve token'",
             )
         if request.scope["path"] not in OPEN:
             request.state.who = self._identify(request, address) if guarded else EVERYBODY
@@ -113,18 +115,20 @@ class Guard:
             raise Refused(429, "too many connections", retry_after=1, headers={"Connection": "close"})
         rate = self._strangers if who is None else self._rate
         if not rate.take(request.state.sender):
-            raise Refused(429, f"more than {rate.rate:g} requests a second; wait a little", retry_after=1)
+            raise Refused(429, f"more than {rate.rate:g} requests per second; slow down", retry_after=1)
 
     def _identify(self, request: Request, address: str) -> Identity | None:
         try:
             return identify(request, self.tokens)
         except Refused:
             if not self._wrong.take(address):
-                raise Refused(429, "too many wrong tokens; wait", retry_after=1 / self.limits.wrong_tokens) from None
+                raise Refused(
+                    429, "too many wrong tokens; try again later", retry_after=1 / self.limits.wrong_tokens
+                ) from None
             raise
 
     async def _failed(self, request: Request, error: Exception, answer: "_Answer") -> None:
-        """Say what went wrong, if nothing was said yet. A fault of our own goes to the log, with its traceback."""
+        """Send an error, if nothing was sent yet. Internal errors go to the log, with a traceback."""
         if status_of(error) == 500 and not isinstance(error, TimeoutError | ConnectionError):
             log("fault", level=logging.ERROR, error=error, path=request.scope["path"])
         if answer.status is None and status_of(error) != 499:
@@ -165,7 +169,7 @@ class _Heard:
 
 
 class _Answer:
-    """What is sent: with the headers that every response has, and not endlessly to somebody who does not read it."""
+    """The response: adds the headers that every response has, and gives up on clients that do not read it."""
 
     def __init__(self, send: Send, seconds: float) -> None:
         self._send, self._seconds = send, seconds

@@ -51,7 +51,7 @@ class Rate:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, sender: str, now: float | None = None) -> bool:
-        """Count a request; False where there are too many.
+        """Count a request; False if there are too many.
 
         >>> rate = Rate(1.0, seconds=2.0)
         >>> [rate.take("ann", now=0.0) for _ in range(3)], rate.take("ann", now=1.0), rate.take("bob", now=1.0)
@@ -69,7 +69,7 @@ class Rate:
 
 
 async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The body of a request, refused where it is too large or too slow. No more than is allowed is kept."""
+    """The body of a request; raises if it is too large or too slow, without keeping more than is allowed."""
     stated = request.headers.get("content-length", "0")
     if stated.isdigit() and int(stated) > most:
         raise too_large(most)
@@ -82,12 +82,12 @@ async def body_of(request: Request, most: int, seconds: float) -> bytes:
                     raise too_large(most)
                 parts.append(part)
     except TimeoutError:
-        raise Refused(408, f"the body did not come within {seconds:g} seconds") from None
+        raise Refused(408, f"the body did not arrive within {seconds:g} seconds") from None
     except ClientDisconnect:
-        raise Refused(400, "the connection was closed before all of the body had come") from None
+        raise Refused(400, "the connection was closed before the whole body arrived") from None
     return b"".join(parts)
 
 
 def too_large(most: int) -> Refused:
-    """What to say of a body that is too large."""
-    return Refused(413, f"the request is larger than {most:,} bytes, which is the most that is taken here")
+    """The refusal of a body that is too large."""
+    return Refused(413, f"the request is larger than {most:,} bytes, the maximum")

@@ -1,4 +1,4 @@
-"""A log for programs: one JSON object a line on standard error. Tokens, bodies and queries are never in it."""
+"""A log for programs: JSON lines on standard error. Tokens, bodies and queries are never in it."""
 
 import json
 import logging

@@ -19,7 +19,7 @@ class NameConvertor(Convertor[str]):
         except UnicodeDecodeError:
             raise UsageError(f"{value[:60]!r} in the address is not percent-encoded UTF-8") from None
         if "\x00" in name:  # PostgreSQL cannot even look for it
-            raise UsageError(f"{value[:60]!r} in the address has a NUL in it, which no name has")
+            raise UsageError(f"{value[:60]!r} in the address contains a NUL, which no name may")
         return name
 
     def to_string(self, value: str) -> str:
@@ -30,7 +30,7 @@ class NameConvertor(Convertor[str]):
 def check_name(name: str) -> None:
     """Refuse names that no address can have: browsers and curl take ``.`` and ``..``, percent-encoded too, for folders."""
     if name in (".", ".."):
-        raise UsageError(f"a study of a service cannot be called {name!r}: no address leads to it; give another name")
+        raise UsageError(f"a study of a service cannot be called {name!r}: no URL leads to it; choose another name")
 
 
 def quoted(name: str) -> str:

@@ -44,7 +44,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def allow_files(most: int) -> int:
-    """Let this process have so many connections and files open, as far as the system allows it: often it is 1,024."""
+    """Raise the limit of open files to `most`, as far as the system allows; often it is 1,024."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -53,7 +53,9 @@ class Lane:
         """Call a function in a thread, when it is the sender's turn."""
         there = self._senders.setdefault(sender, Sender(asyncio.Semaphore(self._each)))
         if self._most is not None and there.calls >= self._most:
-            raise Refused(429, f"{there.calls} reports or exports for you are being made; wait for them", retry_after=5)
+            raise Refused(
+                429, f"{there.calls} of your reports or exports are still being made; wait for them", retry_after=5
+            )
         there.calls += 1
         try:
             await there.turns.acquire()
@@ -90,7 +92,7 @@ MOST = 500  # calls in one transaction
 
 
 async def within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, and no longer than this; whether it came."""
+    """Wait for an event for at most this long; whether it came."""
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:
@@ -135,11 +137,11 @@ class Desk:
     def ask(
         self, k: int, worker: str, wait: float = 0.0, held: Sequence[int] | None = None
     ) -> "asyncio.Future[Handed]":
-        """Up to k tickets; where there are none now, wait so many seconds for one. Cancel it when the worker leaves."""
+        """Up to k tickets; if there are none now, wait up to `wait` seconds for one. Cancel it when the worker leaves."""
         return self.submit(Ask(k, worker, None if held is None else frozenset(held)), time.monotonic() + wait)
 
     def submit(self, call: Call, deadline: float = 0.0) -> "asyncio.Future[Any]":
-        """What comes of a call. What was told is on disk then."""
+        """The outcome of a call. Rewards are on disk by then."""
         pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
         self._inbox.append(pending)
         self.wake()
@@ -152,7 +154,7 @@ class Desk:
         self._wake.set()
 
     async def _serve(self) -> None:
-        """Carry out what has come, all at once, as long as there is anybody."""
+        """Carry out all pending calls together, until there are none."""
         while self._inbox or self._waiting:
             if not self._inbox:
                 soonest = min(pending.deadline for pending in self._waiting) - time.monotonic()
@@ -193,7 +195,7 @@ class Desk:
             return [error if is_ask else next(said) for is_ask in asks]
 
     async def _take_back(self, call: Call, outcome: Any) -> None:
-        """Let tickets be handed out again whose worker has left while it was served."""
+        """Return the tickets of a worker that left while it was being served."""
         if isinstance(call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
             numbers = [ticket.id for ticket in outcome.tickets]
             await self.studies.with_study(self.name, Study.give_back, numbers, call.worker)
@@ -209,8 +211,8 @@ def _there(study: Study) -> Study:
 
 
 def taken(name: str) -> Refused:
-    """What to say of a name that a study has already."""
-    return Refused(409, f"there is already a study {name!r:.100}; give this one another name")
+    """The refusal of a name that another study has."""
+    return Refused(409, f"there is already a study {name!r:.100}; choose another name")
 
 
 class Studies:
@@ -268,7 +270,7 @@ class Studies:
         return found
 
     async def with_study(self, name: str, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function with a study as its first argument, in a thread. One that was made anew meanwhile is opened anew."""
+        """Call a function with a study as its first argument, in a thread. One made again meanwhile is reopened."""
         try:
             return await self.call(function, await self.study(name), *arguments)
         except UnknownStudyError:
@@ -277,7 +279,7 @@ class Studies:
             return await self.call(function, await self.study(name), *arguments)
 
     async def there(self, name: str) -> Study:
-        """A study that is there now, with all of its arms: another process may have made it anew, or added some."""
+        """A study as it is now, with all its arms: another process may have made it again, or added some."""
         return await self.with_study(name, _there)
 
     def _forget_idle(self) -> None:
@@ -294,27 +296,27 @@ class Studies:
         return len(self._open)
 
     def desk(self, name: str) -> Desk:
-        """Where workers of a study come to."""
+        """The desk of a study."""
         if len(self.desks) > self.limits.studies:
             self.desks = {other: desk for other, desk in self.desks.items() if not desk.idle}
             self._stirred = {other: event for other, event in self._stirred.items() if other in self.desks}
         return self.desks.setdefault(name, Desk(self, name))
 
     def end(self) -> None:
-        """Let those who wait go, drop what has not begun, and close the store."""
+        """Release those who wait, drop calls that have not begun, and close the store."""
         self.close()
         for lane in self._lanes.values():
             lane.close()
         self.store.close()
 
     def close(self) -> None:
-        """Let those who wait go: the service ends."""
+        """Release those who wait: the service is ending."""
         self.closing.set()
         for name in {*self.desks, *self._stirred}:
             self.stir(name)
 
     async def create(self, name: str, arms: int | list[str], /, **settings: Any) -> Study:
-        """Make a study; refused where there is one of that name."""
+        """Make a study; raises if the name is taken."""
         check_name(name)
         if name in await self.names():
             raise taken(name)

@@ -94,13 +94,13 @@ class Tokens:
         with self._alone():
             there = self.all()
             if any(kept.name == name for kept in there):
-                raise UsageError(f"there is already a token called {name!r}; revoke it first, or take another name")
+                raise UsageError(f"there is already a token called {name!r}; revoke it first, or choose another name")
             token = PREFIX + secrets.token_urlsafe(32)
             self._write([*there, Kept(name, role, digest_of(token), time.time())])
         return token
 
     def revoke(self, name: str) -> None:
-        """Take a token away. A running service heeds that with its next request."""
+        """Revoke a token. A running service notices with its next request."""
         with self._alone():
             there = self.all()
             left = [kept for kept in there if kept.name != name]
@@ -111,9 +111,9 @@ class Tokens:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep others from changing the file meanwhile, else the last one's tokens would be all. They wait."""
+        """Hold a lock on the file, so that no other process's change is lost."""
         if self.path is None:
-            raise UsageError("there is no file for tokens; give one with --tokens")
+            raise UsageError("there is no token file; give one with --tokens")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             beside = self.path.with_name(f"{self.path.name}.lock")  # the file itself is replaced
@@ -132,7 +132,7 @@ class Tokens:
             yield
 
     def _heed(self) -> None:
-        """Read what is new. If it is damaged, nobody gets in until it is fixed; the log says why, those who ask are not told."""
+        """Read what is new. While the file is damaged nobody gets in; the log says why, clients are not told."""
         try:
             self._refresh()
         except UsageError as error:
@@ -153,7 +153,7 @@ class Tokens:
         seen = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
         if seen != self._seen:
             if sys.platform != "win32" and status.st_mode & 0o077:
-                raise UsageError(f"others than its owner may use the file of tokens {self.path}; chmod 600 {self.path}")
+                raise UsageError(f"other users can access the token file {self.path}; run chmod 600 {self.path}")
             self._known = {kept.digest: kept for kept in self._read()}
             self._seen = seen
 
@@ -165,10 +165,10 @@ class Tokens:
             raise self._unusable("read", error) from None
 
     def _unusable(self, how: str, error: Exception) -> UsageError:
-        return UsageError(f"the file of tokens {self.path} cannot be {how}: {error}")
+        return UsageError(f"the token file {self.path} cannot be {how}: {error}")
 
     def _write(self, tokens: list[Kept]) -> None:
-        """Put a new file in the place of the old one: nobody sees half of it."""
+        """Replace the file atomically."""
         assert self.path is not None
         target = self.path.resolve()  # a link stays one
         beside = target.with_name(f"{target.name}.{secrets.token_hex(4)}")

@@ -53,7 +53,7 @@ def clip_range(pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider
 def pair_ranges(
     pilot: FloatArray, tolerance: float, slack: float = MOMENT, wider: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has a row a run.
+    """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has one row per run.
 
     Against the hopeless ones, a command's range ends at the shortest time of theirs, or half above its own median: what they
     take beyond that does not matter, and in a narrow range few blocks tell.
@@ -70,7 +70,7 @@ def pair_ranges(
 
 
 def nominee_weights(pilot: FloatArray) -> FloatArray:
-    """Which part of the error each command may use to be called faster than the others, by its rank in the pilot.
+    """The share of the error with which each command may be called faster than the others, by its rank in the pilot.
 
     >>> nominee_weights(np.array([[3.0, 1.0, 2.0]] * 5))
     array([0.0625, 0.75  , 0.1875])
@@ -238,7 +238,7 @@ class Comparisons:
 
     @property
     def times(self) -> FloatArray:
-        """The times that count, a row a block and a column a command."""
+        """The times that count, one row per block and one column per command."""
         return np.array(self.blocks) if self.blocks else np.empty((0, self.n))
 
     def ratio(self, i: int, j: int) -> tuple[float, float, float]:
@@ -300,7 +300,7 @@ def least_count(t: int, error: float) -> int | None:
 
 
 def fewest_blocks(n: int, delta: float) -> int:
-    """From how many blocks on the bounds of a ratio are finite, whatever the times.
+    """The number of blocks from which the bounds of a ratio are finite, whatever the times.
 
     >>> fewest_blocks(2, 0.05), fewest_blocks(3, 0.05)
     (8, 10)

@@ -137,9 +137,11 @@ def fastest(
 
 
 def _check(n: int, delta: float, tolerance: float, max_runs: int | None, by: str) -> None:
-    """Refuse what makes no sense, before anything runs."""
+    """Validate the settings before anything runs."""
     if n < 2:
-        raise UsageError(f"there is {n} command; give at least two to compare" if n else "give two commands to compare")
+        raise UsageError(
+            f"only {n} command is given; give at least two to compare" if n else "give two commands to compare"
+        )
     checked_delta(delta)
     if tolerance == 0 and max_runs is None:
         raise UsageError("with a tolerance of 0, two equal commands would never be told apart; set max_runs")
@@ -212,7 +214,7 @@ def laboratory(
 
 @contextmanager
 def _tidied(afters: Sequence[Callable[[], object] | None]) -> Iterator[None]:
-    """Clean up in any case. After an error, a clean-up that fails too is not told: the error is what matters."""
+    """Clean up in any case. After an error, a failing clean-up is not reported: the error is what matters."""
     try:
         yield
     except BaseException:
@@ -232,7 +234,7 @@ def _driven(
     procedure: Generator[Block, FloatArray, TimesAnswer], measured: Callable[[int], Run], n: int,
     on_block: Callable[[Block], None] | None, by: str,
 ) -> tuple[TimesAnswer, list[_Runs]]:  # fmt: skip
-    """Run blocks until the procedure ends, or is stopped; a block that is broken off does not count."""
+    """Run blocks until the procedure ends or is stopped; an interrupted block does not count."""
     runs: list[_Runs] = [[] for _ in range(n)]
     reply, pairs = None, None
     try:
@@ -273,7 +275,7 @@ def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons, by: str) -> Ti
 
 
 def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:
-    """Commands by name: those given for the first of them, or else what they are, with a number where it is there already.
+    """Commands by name: the given names first, else the commands themselves, numbered if repeated.
 
     >>> list(labelled(["ls", "ls", "ls -a"])), list(labelled(["ls", "ls -a"], ["plain"]))
     (['ls', 'ls (2)', 'ls -a'], ['plain', 'ls -a'])

@@ -35,7 +35,7 @@ NOTHING = Run(0.0, 0.0, 0.0, 0)
 
 
 def words_in(line: str, label: str = "") -> list[str]:
-    """The words of a command line, refused where there are none."""
+    """The words of a command line; raises if there are none."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -56,7 +56,7 @@ def needs_shell(line: str) -> bool:
 
 
 def chosen_shell(shell: str | None, lines: Sequence[str]) -> str | None:
-    """The shell that runs all of these lines; None for none. Unless told, there is one if a line needs it.
+    """The shell that runs all of these lines, or None. By default there is one if a line needs it.
 
     >>> chosen_shell(None, ["ls", "ls | wc"]), chosen_shell(None, ["ls"]), chosen_shell("none", ["ls | wc"])
     ('sh', None, None)
@@ -74,7 +74,7 @@ def chosen_shell(shell: str | None, lines: Sequence[str]) -> str | None:
 
 
 def _check_program(line: str) -> None:
-    """Refuse a command that not even the shell knows: with failures ignored, it would be the fastest."""
+    """Raise if not even the shell knows a command: with failures ignored, it would be the fastest."""
     words = words_in(line)
     if "=" in words[0] or SHELL_SIGNS & set(line) or shutil.which(words[0]) is not None:
         return
@@ -101,7 +101,7 @@ class Stopwatch:
         self._errors.close()
 
     def run(self, label: str, words: Sequence[str], *, ignore_failure: bool = False) -> Run:
-        """Run a command to its end and take its time; one that fails is an error, unless that is to be ignored."""
+        """Run a command and time it; raises if it fails, unless failures are ignored."""
         self._errors.seek(0)
         self._errors.truncate()
         self._guard.start()
@@ -145,7 +145,7 @@ class Stopwatch:
 
 @contextmanager
 def _postponed_signals() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until a command that is being started is known, so that it can be ended."""
+    """Postpone Ctrl-C and SIGTERM until a command that is being started can be ended."""
     came: list[int] = []
     try:
         with handled_by(lambda number, frame: came.append(number)):
@@ -156,7 +156,7 @@ def _postponed_signals() -> Iterator[None]:
 
 
 def _waited(process: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Wait for the end; how much processor time it took, where the system tells."""
+    """Wait for the end; user and system time, NaN if the system does not tell."""
     if not hasattr(os, "wait4"):
         process.wait()
         return float("nan"), float("nan")

@@ -64,7 +64,7 @@ class FastestView:
         return Terminated() if self.stopped_by == signal.SIGTERM else KeyboardInterrupt()
 
     def __call__(self, block: Block) -> None:
-        """Show the state, if it is time."""
+        """Show the state, unless it was shown just before."""
         self.blocks += 1
         every = EVERY_LINE if self.live is None else EVERY_LIVE
         if self.quiet or time.monotonic() - self.shown < every:

@@ -104,7 +104,7 @@ def performance_profile(rows: Sequence[Row], algorithms: Sequence[str] | None = 
     least = {i: min(mean.get((i, a), math.inf) for a in chosen) for i in names}
     names = [i for i in names if math.isfinite(least[i])]
     if not names:
-        raise UsageError("no algorithm decided any instance within the budget: there is nothing to draw")
+        raise UsageError("no algorithm decided any instance within the budget; there is nothing to draw")
     figure, axes = _canvas(6.6, 4.2)
     figure.subplots_adjust(right=0.7)
     ratio = {a: np.sort([mean.get((i, a), math.inf) / least[i] for i in names]) for a in chosen}

@@ -1,4 +1,4 @@
-"""Finished replications in a file, a JSON object a line, from which an interrupted benchmark goes on."""
+"""Finished replications in a file of JSON lines, from which an interrupted benchmark resumes."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def _log(path: Path | None, resume: bool) -> Iterator[tuple[IO[str] | None, Old]
         file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            f"finished runs cannot be kept in {path}: {error.strerror}; name another file with --output"
+            f"finished runs cannot be kept in {path}: {error.strerror}; choose another file with --output"
         ) from None
     with file:
         yield file, old

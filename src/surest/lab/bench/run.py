@@ -275,7 +275,7 @@ def replications(
 
 
 def _check_portable(cases: Sequence[Case]) -> None:
-    """Refuse functions that another process cannot import."""
+    """Raise if another process cannot import a function."""
     for function in {case.function for case in cases if case.function is not None}:
         try:
             pickle.dumps(function)

@@ -17,7 +17,7 @@ from surest.lab.bench.run import Case, Replication
 from surest.numerics import at_least
 
 DOUBT = 0.001
-"""Wrong answers are too many when a δ-correct algorithm makes so many with a smaller probability than this."""
+"""There are too many wrong answers if a δ-correct algorithm makes as many with a probability below this."""
 
 QUOTED = 30  # the fewest runs of a row that prose quotes: fewer do not tell a mean
 
@@ -57,7 +57,7 @@ class Row:
 
 
 def rows_of(done: Done) -> list[Row]:
-    """A row a case.
+    """One row per case.
 
     >>> from surest.lab.bench.record import benchmark
     >>> from surest.lab.bench.suites import instances_of
@@ -146,7 +146,7 @@ TEXT = ("instance", "algorithm", "standing")
 NOTES = {
     "undecided": "undecided: runs that hit the budget, or ended without a decision; their pulls are in the mean, which is then "
     "marked ≥ because they had not finished.",
-    "wrong": f"wrong!: so many wrong answers have a probability below {DOUBT:g} if the error is at most δ.",
+    "wrong": f"wrong!: if the error were at most δ, this many wrong answers would have a probability below {DOUBT:g}.",
     "spending": "fixed-budget algorithms answer when their budget is spent and certify nothing; δ only sets the budget.",
 }
 

@@ -161,7 +161,7 @@ def level(text: str) -> float:
 
 
 def check_plot(plot: str | None) -> None:
-    """Refuse before hours of work what could not be drawn after them."""
+    """Check before hours of work that the picture can be drawn after them."""
     if plot is None:
         return
     if Path(plot).suffix not in (".png", ".svg", ".pdf"):

@@ -54,7 +54,7 @@ def bounds(source: str, delta: float, instance: str | None, cost: tuple[str, ...
             f"{label} {share:.1%}" for label, share in zip(arms.labels[:SHOWN], priced.weights, strict=False)
         )
         Output(highlight=False).print(
-            f"With these costs T* is {number(priced.time)} in cost a nat: at least {number(priced.lower_bound(delta))} in all, "
+            f"With these costs T* is {number(priced.time)} in cost per nat: at least {number(priced.lower_bound(delta))} in all, "
             f"with pulls shared as {shared}."
         )
 

@@ -14,7 +14,7 @@ from surest.lab.stepwise import Stepwise, fresh_state, pullwise
 
 
 def uniform_bonferroni(arms: IntArray, delta: float, *, gap: float = 0.05, power: float = 0.8) -> Procedure[Answer]:
-    """As many pulls of each arm as find a difference of `gap` with probability `power`; then one z-test a rival.
+    """As many pulls of each arm as find a difference of `gap` with probability `power`; then one z-test per rival.
 
     The leader is certified if it beats every other arm at level δ/(n − 1). Otherwise nothing is decided.
     """
@@ -48,7 +48,7 @@ def peeking_z_test(arms: IntArray, delta: float, *, rng: np.random.Generator, fi
 ENTRIES = (
     Entry("uniform-bonferroni", lambda task, **options: uniform_bonferroni(task.arms, task.delta, **options),
         "best arm", "heuristic", "a control: the classical fixed-size experiment",
-        "A sample size from a power calculation, then one z-test a rival; often undecided.",
+        "A sample size from a power calculation, then one z-test per rival; often undecided.",
         options={
             "gap": Option("number", "the difference that the experiment is to detect; default 0.05"),
             "power": Option("number", "the probability of detecting it; default 0.8"),

@@ -30,7 +30,7 @@ def gap_entropy_elimination(
 
 
 def _limited(stage: Procedure[IntArray | None], most: int) -> Procedure[IntArray | None]:
-    """A stage, rejected where it would use more than so many pulls."""
+    """A stage, rejected if it would use more than `most` pulls."""
     used, reply = 0, None
     while True:
         try:

@@ -23,7 +23,7 @@ H1 = Option("number", "the hardness of the arms: Σ 1/gap²")
 
 
 def told_h1(name: str, h1: float | None) -> float:
-    """H1 as the caller told it, refused where it was not told."""
+    """H1 as given by the caller, validated."""
     if h1 is None:
         raise UsageError(f"{name} needs the hardness of the arms: give h1 = Σ 1/gap², or use {name}-adaptive")
     if not h1 > 0:
@@ -57,6 +57,6 @@ def phase_ends(n: int, budget: int) -> list[int]:
 
 
 def check_budget(n: int, budget: int) -> None:
-    """Refuse a budget that does not go round."""
+    """Raise unless the budget allows more than one pull per arm."""
     if budget <= n:
         raise UsageError(f"a budget of {budget} pulls is too small for {n} arms; give more than one pull per arm")

@@ -22,7 +22,7 @@ from surest.study.log import StoredTicket
 from surest.study.study import Study
 from surest.study.telling import Failure, Tell
 
-NONE_NOW = "There is nothing to evaluate at this moment: rewards of others are awaited. Try again in a little while."
+NONE_NOW = "There is nothing to evaluate right now: rewards of others are awaited. Try again shortly."
 NONE_PAUSED = "The study is paused: no tickets are handed out."
 
 
@@ -41,7 +41,7 @@ async def create(request: Request) -> Response:
     try:
         labels = forms.lines_of(form, "arms")
         if not labels:
-            raise UsageError("there are no arms; write one on each line")
+            raise UsageError("there are no arms; write one per line")
         settings = forms.settings_of(form)
         check_settings(settings)
         if forms.text_of(form, "plan"):
@@ -285,7 +285,7 @@ async def login(request: Request) -> Response:
     onward, token = forms.safe_next(forms.text_of(form, "next"), root), forms.text_of(form, "token")
     if request.app.state.tokens.identify(token) is None:
         _count_wrong(request)
-        problem = "This token is not known here. Check that all of it was copied."
+        problem = "Unknown token. Check that all of it was copied."
         return page(request, "login.html", 401, problem=problem, next=onward)
     return log_in(request, to(onward), token)
 
@@ -296,7 +296,7 @@ def _count_wrong(request: Request) -> None:
     if not hasattr(state, "wrong_logins"):
         state.wrong_logins = Rate(state.limits.wrong_tokens, seconds=50.0)
     if not state.wrong_logins.take("?" if request.client is None else request.client.host):
-        raise Refused(429, "too many wrong tokens; wait", retry_after=1 / state.limits.wrong_tokens)
+        raise Refused(429, "too many wrong tokens; try again later", retry_after=1 / state.limits.wrong_tokens)
 
 
 @needs("look")

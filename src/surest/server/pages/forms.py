@@ -99,15 +99,15 @@ async def form_of(request: Request, most: int | None = None) -> FormData:
         elif kind == "application/x-www-form-urlencoded":
             form = await FormParser(request.headers, stream(), max_fields=100, max_part_size=len(data) + 1).parse()
         else:
-            raise Refused(415, f"the body is {kind[:60]!r}; this address takes forms")
+            raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
     except (MultiPartException, UnicodeDecodeError, KeyError) as error:
-        raise Refused(400, f"this form cannot be read: {error}") from None
+        raise Refused(400, f"the form cannot be read: {error}") from None
     check_csrf(request, form.get("csrf"))
     return form
 
 
 def text_of(form: Mapping[str, Any], name: str) -> str:
-    """A field as text, without space around it; empty where there is none."""
+    """A field as stripped text; empty if it is missing."""
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
 
@@ -173,7 +173,7 @@ async def items_of(form: Mapping[str, Any]) -> list[Any] | None:
     if not isinstance(upload, UploadFile) or not upload.filename:  # browsers send a nameless file where none was chosen
         return list(listed) or None
     if listed:
-        raise UsageError("items are given as lines and as a file; give one of them")
+        raise UsageError("items are given as lines and as a file; give only one of them")
     return await asyncio.to_thread(items_in, await upload.read(), upload.filename)
 
 

@@ -29,9 +29,9 @@ STATES = ("running", "paused", "decided", "ended")
 NOTICES = {
     "made": "The study is made. Workers can join now; below are the commands.",
     "arms": "The arms are added. The algorithm learns of them once its current request is answered.",
-    "paused": "Paused: no more tickets are handed out. Rewards of tickets that are out still count.",
+    "paused": "Paused: no more tickets are handed out. Rewards for outstanding tickets still count.",
     "resumed": "Tickets are handed out again.",
-    "left": "You gave your ticket back: somebody else gets it.",
+    "left": "You returned your ticket: somebody else gets it.",
     "failed": "The ticket has failed; the log says so.",
     "deleted": "The study is deleted.",
 }
