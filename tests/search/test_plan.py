@@ -74,6 +74,7 @@ def test_plans_from_sources(tmp_path: Path) -> None:
         }.items()
     }  # fmt: skip
     assert made["rewards"] == made["arms"] == made["text"] == made["reward file"]
+    assert "on rewards drawn from recorded ones" in surest.plan(tmp_path / "r.csv", **few).about
     assert made["table"]["of_all"] == made["table file"]["of_all"] == 240
     assert made["gaps"]["of_all"] == 360
     assert all(row["evaluations"][0] > 5 for row in made.values())

@@ -34,6 +34,7 @@ from surest.text import count, rounded, seconds_words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+RECORDED = "rewards drawn from recorded ones"
 LEVELS = (0.1, 0.5, 0.9, 0.99)
 """The quantiles that a plan tells."""
 FEWEST = 20
@@ -309,13 +310,13 @@ def _list(arms: int | None, items: int, score: float | None, gap: float | None, 
 
 def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str] | None) -> _Law:
     """What an earlier table, study, file or simulation says of the arms, whose large rewards are good."""
-    scale, named = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False)), None
+    scale, named = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False)), "these arms"
     if hasattr(source, "store") and hasattr(source, "labels"):  # a study
         source = _told(source)
     elif isinstance(source, str) and source.partition(":")[0] in KINDS:
         source, named = parse_source(source), source
     elif isinstance(source, str | Path):
-        source = table_of(source) if is_log(source) else read_law(source, scale, columns)
+        source, named = table_of(source) if is_log(source) else read_law(source, scale, columns), RECORDED
     elif _is_table(source, columns):
         source = table_of(source, columns)
     if isinstance(source, Table):
@@ -326,10 +327,7 @@ def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str]
         rates = arms.successes / arms.trials
         law, on = bernoulli(1 - rates if scale.minimise else rates, arms.labels), "on successes with the rates so far"
     elif isinstance(arms, Simulated) and isinstance(arms.source, FiniteArms):
-        law, on = (
-            arms.source,
-            "on rewards drawn from recorded ones" if arms.resampled else f"on {named or 'these arms'}",
-        )
+        law, on = arms.source, f"on {RECORDED if arms.resampled else named}"
     else:
         raise UsageError("a plan simulates: give recorded rewards, a table or simulated arms, not functions to call")
     return _Law(law.labels, lambda seed: law, on)
