@@ -74,7 +74,7 @@ def identify(**given: Any) -> int:
     """
     from surest.arms.recorded import InOrder
     from surest.arms.totals import Totals
-    from surest.cli import sources
+    from surest.cli import following, sources
 
     source = given["source"]
     if not given["commands"] and source is None:
@@ -104,7 +104,7 @@ def identify(**given: Any) -> int:
     if source.endswith(".py"):
         raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
     refuse(given, "files and simulated arms", "study", "vectorised")
-    found = sources.read(given, scale)
+    found = following.read(given, scale)
     if isinstance(found, Totals):
         refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance", "shuffle")
         return sources.identify_totals(given, settings, scale, found)

@@ -14,14 +14,13 @@ import click
 import numpy as np
 
 from surest.arms.finite import FiniteArms
-from surest.arms.instances import KINDS, is_path, parse_source
-from surest.arms.kinds import Functions, Records, kind_of_arms, read_source
+from surest.arms.instances import KINDS, is_path
+from surest.arms.kinds import Functions, Records, kind_of_arms
 from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
-from surest.cli.following import ended, follow_rewards, follow_totals, labels_in, rewards_of
-from surest.cli.output import check_drawn, show_result
+from surest.cli.following import follow_rewards, follow_totals, labels_in, rewards_of
+from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Screen, exit_status
-from surest.cli.settings import columns_given
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
 from surest.errors import SourceError, UsageError
@@ -90,23 +89,12 @@ SUGGESTED = 5
 """Arms to evaluate next that are listed, where nothing else is said."""
 
 
-def read(given: Mapping[str, Any], scale: Scale) -> Totals | InOrder | FiniteArms:
-    """What a SOURCE holds that is no Python: simulated arms that are named, or what `read_source` finds in a file."""
-    if not is_path(given["source"]):
-        return parse_source(given["source"], given["instance"])
-    return read_source(
-        given["source"], columns_given(given), bounds=(scale.low, scale.high), clip=scale.clip,
-        instance=given["instance"], resample=given["resample"], growing=given["follow"] or given["suggest"] is not None,
-        add=given["sum_rows"],
-    )  # fmt: skip
-
-
 def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, totals: Totals) -> int:
     """Judge the totals of a table, or, with --follow, until they decide."""
     stopped_by = None
     if given["follow"]:
         totals, stopped_by = follow_totals(given, settings, scale, totals)
-    result = ended(find_best(totals, **settings), stopped_by)
+    result = _ended(find_best(totals, **settings), stopped_by)
     show_result(result, given, {"about": assumed(result)})
     return exit_status(result, stopped_by)
 
@@ -115,13 +103,13 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     """Count recorded rewards, each once, and say what to evaluate next where they do not decide."""
     stopped_by = None
     if given["follow"]:
-        recorded, stopped_by = follow_rewards(given, settings, scale)
+        recorded, stopped_by = follow_rewards(given, settings, scale, recorded)
     labels = labels_in(recorded, given["labels"], given["source"])
     rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
     # The next call, on a longer file, must continue the same run: so the seed is 0 by default.
     record = given["decision"] is not None
     how = {"record": record, "shuffle": given["shuffle"], "finished": given["finished"]}
-    result = ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
+    result = _ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
@@ -144,9 +132,7 @@ def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], sc
     result, screen = _searched(given, settings, arms, arms.labels)
     if is_path(given["source"]):
         result = replace(result, resampled=True)
-    comparison = importlib.import_module(
-        "surest.lab.characteristic"
-    ).comparison  # found when asked: nobody else needs it
+    comparison = importlib.import_module("surest.lab.characteristic").comparison  # nobody else needs it
     show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
     _again(screen, result, given, "")
     return exit_status(result, screen.stopped_by)
@@ -168,6 +154,11 @@ def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms:
     return exit_status(result, screen.stopped_by)
 
 
+def _ended(result: Result, stopped_by: int | None) -> Result:
+    """A result, with the reason that a signal gave it."""
+    return result if stopped_by is None or result.certified else replace(result, reason="interrupted")
+
+
 def _searched(
     given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any, labels: tuple[Any, ...], *, guard: bool = False
 ) -> tuple[Result, Screen]:
@@ -182,8 +173,6 @@ def _searched(
 
 
 def _again(screen: Screen, result: Result, given: Mapping[str, Any], kept: str) -> None:
-    from surest.cli.output import command_again
-
     if screen.stopped_by is not None:
         line = command_again(click.get_current_context(), result.seed)
         say(f"surest: {kept}To do it again:\n  {line}", err=True)
