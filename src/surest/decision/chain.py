@@ -1,36 +1,42 @@
-"""The lines of a decision file: JSON objects, each with the hash of the line before. docs/verify.md says what they hold."""
+"""The lines of a decision file: JSON objects, each with the hash of the line before (docs/verify.md)."""
 
 import gzip
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from surest.core.problem import Problem
+from surest.core.protocol import Pull
 from surest.errors import UsageError
+from surest.result.data import EvaluationEvent
 
 VERSION = 1
+Asked = tuple[float, float, tuple[float, float], bool]
+"""δ, ε, the bounds of rewards, and whether small ones are good."""
 
 
 class Chain:
     """Collects the lines of a decision.
 
-    >>> chain = Chain()
-    >>> chain.add("surest decision", version=1)
-    1
+    >>> chain = Chain({"version": 1})
     >>> chain.add("rewards", arms=[0], values=[[0.5]], times=[])
     2
-    >>> chain.end()[:8]
+    >>> chain.end().known_by[:8]
     'c4297f0d'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, header: dict[str, Any] | None = None) -> None:
         self.lines: list[bytes] = []
         self.hash = ""
         """The hash of the latest line."""
         self.known_by = ""
-        """The hash of the whole decision, once it has ended."""
+        """The hash of the decision, once it has ended."""
+        if header is not None:
+            self.add("surest decision", **header)
 
     def add(self, kind: str, **fields: Any) -> int:
         """Add a line; its number, from 1."""
@@ -41,14 +47,27 @@ class Chain:
         self.hash = hashlib.sha256(self.lines[-1]).hexdigest()
         return len(self.lines)
 
-    def end(self) -> str:
-        """Add the last line; the hash of all lines before it, by which a decision is known."""
+    def add_events(self, events: Counter[tuple[str, int]]) -> Counter[str]:
+        """Add a line for each kind of event and arm; how often each kind came."""
+        found = Counter[str]()
+        for (what, arm), times in sorted(events.items()):
+            self.add("event", what=what, arm=arm, times=times)
+            found[what] += times
+        return found
+
+    def conclude(self, words: str, **fields: Any) -> "Chain":
+        """Add the conclusion, in words and as data, and end."""
+        self.add("conclusion", words=words, **fields)
+        return self.end()
+
+    def end(self) -> "Chain":
+        """Add the last line; the hash of the line before it is that of the decision."""
         self.known_by = self.hash
         self.add("end")
-        return self.known_by
+        return self
 
     def write(self, path: str | PathLike[str]) -> str:
-        """Write the lines to a file, compressed if its name ends with .gz; the hash by which the decision is known."""
+        """Write the lines to a file, compressed if its name ends with .gz, and return the hash of the decision."""
         data = b"".join(self.lines)
         if str(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)
@@ -59,19 +78,43 @@ class Chain:
         return self.known_by
 
 
-def check_apart(names: list[str], what: str) -> None:
-    """Refuse names that are written alike.
+class Events:
+    """What happened to evaluations, such as imputed or retried: it stands right before the rewards that it belongs to."""
 
-    >>> check_apart(["1", "1"], "items")
+    def __init__(self, events: Iterable[EvaluationEvent]) -> None:
+        self.pending, self.counted, self.total = list(events), Counter[int](), Counter[str]()
+
+    def write(self, chain: Chain, request: Pull) -> None:
+        """Write the events among the rewards of a request."""
+        self.counted.update(dict(zip(request.arms.tolist(), request.times.tolist(), strict=True)))
+        due = Counter((what, arm) for what, earlier, arm, _ in self.pending if earlier < self.counted[arm])
+        self.pending = [event for event in self.pending if event[1] >= self.counted[event[2]]]
+        self.total += chain.add_events(due)
+
+
+def checked_names(labels: Sequence[Any], what: str) -> list[str]:
+    """Labels as text; refused if two are the same.
+
+    >>> checked_names([1, "1"], "items")
     Traceback (most recent call last):
     surest.errors.UsageError: two items have the same name in the file, so the decision would be ambiguous; rename one
     """
+    names = [str(label) for label in labels]
     if len({name.encode(errors="replace") for name in names}) < len(names):
         raise UsageError(f"two {what} have the same name in the file, so the decision would be ambiguous; rename one")
+    return names
 
 
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
-    """What every decision states in its first line, and `more`. `labels` are those of the arms that were there at the start."""
-    same = ("delta", "epsilon", "bounds", "minimise")
-    asked = {"algorithm": problem.algorithm, "labels": labels, **{name: getattr(problem, name) for name in same}}
-    return {"version": VERSION, **asked, "seed": str(problem.seed), "note": problem.note, **more}
+    """The fields of the first line, and `more`; `labels` are those of the arms at the start."""
+    asked = problem.delta, problem.epsilon, problem.bounds, problem.minimise
+    return first_line(problem.algorithm, labels, asked, str(problem.seed), problem.note, **more)
+
+
+def first_line(
+    algorithm: Any, labels: list[str], asked: Asked, seed: str, note: str = "", **more: Any
+) -> dict[str, Any]:
+    """The fields that every first line has, and `more`."""
+    delta, epsilon, bounds, minimise = asked
+    own = {"delta": delta, "epsilon": epsilon, "bounds": list(bounds), "minimise": minimise, "seed": seed, "note": note}
+    return {"version": VERSION, "algorithm": algorithm, "labels": labels, **own, **more}

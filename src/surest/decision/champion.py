@@ -1,11 +1,11 @@
-"""The decision of a challenge: both scores on each item, in the order in which items count, and what was known beforehand."""
+"""The decision of a challenge: both scores on each item, in the order in which items count, and the scores known before."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from surest.core.scale import Scale
-from surest.decision.chain import VERSION, Chain, check_apart
+from surest.decision.chain import Chain, checked_names, first_line
 from surest_verify_lists import challenge_sentence
 
 
@@ -21,9 +21,9 @@ class Fought(NamedTuple):
     number: int
     key: str  # draws the order
     known: Mapping[int, float]
-    """The champion's scores that were known when it began, by the places of items."""
+    """The champion's scores that were known at the start, by the position of the item."""
     scores: Sequence[tuple[int, float, float]]
-    """Of each item that counted: its place, the champion's score and the challenger's."""
+    """Of each item that counted: its position, the champion's score and the challenger's."""
     verdict: str
     wealth: float  # what the bets that decided it came to
 
@@ -38,26 +38,13 @@ def decision_of_challenge(fought: Fought) -> Chain:
     >>> found.verdict, len(chain.lines) - found.items_counted, chain.lines[1][75:]
     ('rejected', 3, b'"kind":"scores","item":237,"arms":[0,1],"values":[0.0,0.0]}\\n')
     """
-    items, chain = [str(item) for item in fought.items], Chain()
-    check_apart(list(fought.names), "candidates")
-    check_apart(items, "items")
-    header = {
-        "version": VERSION,
-        "algorithm": "champion",
-        "labels": list(fought.names),
-        "delta": fought.delta,
-        "epsilon": fought.worth,
-        "bounds": [fought.scale.low, fought.scale.high],
-        "minimise": fought.scale.minimise,
-        "seed": fought.key,
-        "note": "",
-        "items": items,
-        "target": "items",
-        "level": fought.level,
-        "number": fought.number,
-        "known": [list(pair) for pair in sorted(fought.known.items())],
-    }
-    chain.add("surest decision", **header)
+    names, scale = checked_names(fought.names, "candidates"), fought.scale
+    asked = fought.delta, fought.worth, (scale.low, scale.high), scale.minimise
+    known = [list(pair) for pair in sorted(fought.known.items())]
+    more: dict[str, Any] = {"items": checked_names(fought.items, "items"), "target": "items"}
+    more |= {"level": fought.level, "number": fought.number, "known": known}
+    header = first_line("champion", names, asked, fought.key, **more)
+    chain = Chain(header)
     for item, old, new in fought.scores:
         chain.add("scores", item=item, arms=[0, 1], values=[old, new])
     said = fought.verdict != "undecided"
@@ -65,6 +52,4 @@ def decision_of_challenge(fought: Fought) -> Chain:
     claim = {"verdict": fought.verdict, "exact": said and not by_bets, "delta": fought.delta, "events": {}}
     counted = [len(fought.scores)] * 2
     decided = [[counted[0], math.log(fought.wealth)]] if by_bets else []
-    chain.add("conclusion", words=challenge_sentence(header, claim), claim=claim, counted=counted, decided=decided)
-    chain.end()
-    return chain
+    return chain.conclude(challenge_sentence(header, claim), claim=claim, counted=counted, decided=decided)

@@ -1,4 +1,4 @@
-"""The decision of a search for the cheapest arm that is good enough: its rewards are counted again, and written as they count."""
+"""The decision of a search for the cheapest arm that is good enough: its rewards are counted again and written."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from surest.core.protocol import Pull
-from surest.decision.chain import Chain, check_apart, header_of
+from surest.decision.chain import Chain, checked_names, header_of
 from surest.decision.lists import CERTAIN, Round, count, in_order
 from surest.decision.pulls import in_own_units
 from surest.evidence.cheapest import Cheapest
@@ -30,15 +30,12 @@ def decision_on_cheapest(result: Result) -> Chain:
     if result.listed is not None and result.reason.startswith(KNOWN):  # by what is certain alone
         result = replace(result, problem=msgspec.structs.replace(result.problem, delta=CERTAIN, slack=0.0))
     problem, asked, listed = result.problem, result.problem.question, result.listed
-    labels, more = [str(label) for label in problem.labels], dict[str, Any]()
+    labels, more = checked_names(problem.labels, "arms"), dict[str, Any]()
     if listed is not None:
-        more = {"items": [str(item) for item in listed.items], "target": problem.target}
-        check_apart(more["items"], "items")
-    check_apart(labels, "arms")
+        more = {"items": checked_names(listed.items, "items"), "target": problem.target}
     header = header_of(problem, labels, prices=list(asked.prices), within=problem.cheapest, slack=problem.slack, **more)
     total = len(more["items"]) if more and problem.target == "items" else None
-    chain, evidence = Chain(), Cheapest(np.array(asked.prices), total, problem.delta, asked.within, asked.slack)
-    chain.add("surest decision", **header)
+    chain, evidence = Chain(header), Cheapest(np.array(asked.prices), total, problem.delta, asked.within, asked.slack)
     counted, _, events = count(chain, evidence, result, in_order(result) if listed is not None else _pulled(result))
     left = np.flatnonzero(~evidence.out).tolist()
     claim = {
@@ -46,9 +43,7 @@ def decision_on_cheapest(result: Result) -> Chain:
         "contenders": list(result.indices) if result.certified else left, "delta": problem.delta,
         "events": dict(events), "exact": result.exact,
     }  # fmt: skip
-    chain.add("conclusion", words=cheapest_sentence(header, claim), counted=counted, decided=[], claim=claim)
-    chain.end()
-    return chain
+    return chain.conclude(cheapest_sentence(header, claim), counted=counted, decided=[], claim=claim)
 
 
 def _pulled(result: Result) -> Iterator[Round]:

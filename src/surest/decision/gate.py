@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from surest.core.scale import checked_scale
-from surest.decision.chain import Chain, check_apart
+from surest.decision.chain import Chain, checked_names, first_line
 from surest.evidence.lists.gate import UNKNOWN, Predictions, bet_above, mirrored
 from surest.result.gate import Gate
 from surest_verify_lists import gate_sentence
 
 VERSION = 3
-"""From version 2 on the order follows from the seed and the items' places on the list, not their names; version 3 has what was
-known beforehand."""
+"""Since version 2 the order follows from the seed and the positions of the items, not from their names; version 3 adds what was
+known before."""
 
 
 def decision_of_gate(gate: Gate) -> Chain:
@@ -26,19 +26,12 @@ def decision_of_gate(gate: Gate) -> Chain:
     >>> len(chain.lines), chain.lines[1][-43:]
     (93, b'"item":59,"arms":[0,1],"values":[1.0,1.0]}\\n')
     """
-    names, chain = _names(gate), Chain()
-    places = gate.places or range(len(names))
-    header = {
+    items = _items(gate)
+    places = gate.places or range(len(items))
+    asked = gate.delta, gate.margin, gate.bounds, gate.minimise
+    more: dict[str, Any] = {
         "version": VERSION,
-        "algorithm": "gate",
-        "labels": list(gate.names),
-        "delta": gate.delta,
-        "epsilon": gate.margin,
-        "bounds": list(gate.bounds),
-        "minimise": gate.minimise,
-        "seed": gate.seed or "",
-        "note": "",
-        "items": names,
+        "items": items,
         "target": gate.target,
         "predicted": gate.share < 1,
         "equivalent": gate.equivalent,
@@ -46,41 +39,38 @@ def decision_of_gate(gate: Gate) -> Chain:
         "baseline": _as_listed(gate, [row[1] for row in gate.scores]) if gate.features else [],
         "features": _as_listed(gate, [list(row) for row in gate.features]),
     }
-    chain.add("surest decision", **header)
+    labels = checked_names(gate.names, "arms")
+    header = first_line("gate", labels, asked, gate.seed or "", **more)
+    chain = Chain(header)
     happened: dict[str, Counter[tuple[str, int]]] = {}
     for what, arm, name in gate.events:
         happened.setdefault(name, Counter())[what, arm] += 1
     for k, (name, baseline, candidate) in enumerate(gate.scores):
         if not math.isnan(baseline + candidate):
-            for (what, arm), times in sorted(happened.get(name, {}).items()):
-                chain.add("event", what=what, arm=arm, times=times)
+            chain.add_events(happened.get(name, Counter()))
             kind = "scores" if k < gate.items_counted else "known"
             chain.add(kind, item=places[k], arms=[0, 1], values=[baseline, candidate])
     events = dict(sorted(Counter(what for what, *_ in gate.events).items()))
     claim: dict[str, Any] = {"verdict": gate.verdict, "exact": gate.exact, "delta": gate.delta, "events": events}
     counted = [gate.items_counted] * 2
-    chain.add("conclusion", words=gate_sentence(header, claim), claim=claim, counted=counted, decided=_decided(gate))
-    chain.end()
-    return chain
+    return chain.conclude(gate_sentence(header, claim), claim=claim, counted=counted, decided=_decided(gate))
 
 
-def _names(gate: Gate) -> list[str]:
-    """The list, in its own order."""
-    names = [name for name, *_ in gate.scores]
-    check_apart(list(gate.names), "arms")
-    check_apart(names, "items")
+def _items(gate: Gate) -> list[str]:
+    """The items, in the order of the list."""
+    names = checked_names([name for name, *_ in gate.scores], "items")
     if gate.places:
         return [name for _, name in sorted(zip(gate.places, names, strict=True))]
     return names + [f"(item {k + 1})" for k in range(len(names), gate.items or 0)]
 
 
 def _as_listed(gate: Gate, values: list[Any]) -> list[Any]:
-    """What stands in the order in which items count, in the order of the list."""
+    """Values in the order of the list, given in the order in which items count."""
     return [value for _, value in sorted(zip(gate.places or range(len(values)), values, strict=bool(values)))]
 
 
 def _decided(gate: Gate) -> list[list[float]]:
-    """After how many items bets reached what the verdict needs, and their evidence in nats; nothing where they did not."""
+    """The items after which bets reached what the verdict needs, and their evidence in nats; empty if they did not."""
     if gate.verdict == "undecided":
         return []
     scale, same = checked_scale(gate.bounds, gate.minimise), gate.equivalent

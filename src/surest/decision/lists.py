@@ -1,4 +1,4 @@
-"""The decision of a search on a list of items, by race or race-top: its cells are counted again, and written as they count."""
+"""The decision of a search on a list of items, by race or race-top: its cells are counted again and written."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ import numpy as np
 
 from surest.algorithms.race import evidence_on
 from surest.core.problem import Problem
-from surest.decision.chain import Chain, check_apart, header_of
+from surest.decision.chain import Chain, checked_names, header_of
 from surest.errors import UsageError
 from surest.evidence.cheapest import Cheapest
 from surest.evidence.lists.bars import EachArm
@@ -26,13 +26,13 @@ from surest_verify_lists import UNIT, units
 
 Evidence = Verdict | Top
 Round = tuple[dict[int, float], dict[int, Any], dict[str, Any]]
-"""A reward of each arm, where it stands among what happened, and what else its line has."""
+"""A reward of each arm, its item or number among the rewards of its arm, and further fields of its line."""
 Counted = tuple[list[int], list[list[float]], Counter[str]]
-"""How many scores count for each arm, where which arms were decided, and what happened."""
+"""The number of scores that count for each arm, the lines after which arms were decided, and the number of events."""
 
 
 def _evidence(n: int, total: int, problem: Problem) -> Evidence:
-    """What counting says in answer to the question, as the search itself counts."""
+    """The evidence of the search itself."""
     epsilon, population = problem.epsilon / problem.scale.width, problem.target == "population"
     more = {"spread": problem.unit_spread} if problem.unit_spread < 1 else {}
     found = evidence_on(problem.question, n, np.ones(total), problem.delta, epsilon, population, **more)
@@ -63,25 +63,21 @@ def decision_on_items(result: Result) -> Chain:
         result = replace(result, problem=certain)
     problem = result.problem
     _refuse_unknown(problem)
-    labels, items = [str(label) for label in problem.labels], [str(item) for item in listed.items]
-    check_apart(items, "items")
+    labels, items = [str(label) for label in problem.labels], checked_names(listed.items, "items")
     more: dict[str, Any] = {"top": problem.question.top} if problem.algorithm == "race-top" else {}
     if problem.unit_spread < 1:
         more = {"version": 2, "spread": problem.spread}
     header = header_of(problem, labels, items=items, target=problem.target, **more)
-    chain, evidence = Chain(), _evidence(len(labels), len(items), problem)
-    chain.add("surest decision", **header)
+    chain, evidence = Chain(header), _evidence(len(labels), len(items), problem)
     counted, decided, events = count(chain, evidence, result, in_order(result))
     claim = _claim(result, evidence, events, len(items))
-    chain.add("conclusion", words=sentence(header, claim), claim=claim, counted=counted, decided=decided)
-    chain.end()
-    return chain
+    return chain.conclude(sentence(header, claim), claim=claim, counted=counted, decided=decided)
 
 
 NOT_KNOWN = {"group": "clusters", "weights": "weights", "reserve": "a reserve for arms that come later"}
 """Options of lists that the verifier does not know."""
 CERTAIN = 1e-300
-"""An error level that no wealth reaches: arms are out only when they cannot catch up."""
+"""An error level that no wealth reaches: only what is certain puts an arm out."""
 
 
 def _refuse_unknown(problem: Problem) -> None:
@@ -107,7 +103,7 @@ def in_order(result: Result) -> Iterator[Round]:
 
 
 def count(chain: Chain, evidence: Evidence | Cheapest, result: Result, rounds: Iterable[Round]) -> Counted:
-    """Write a line for each item, or round, that counts."""
+    """Write a line for each item or round that counts."""
     problem, at_item = result.problem, result.listed is not None
     happened: dict[tuple[int, Any], Counter[str]] = {}
     for what, reward, arm, item in result.events:
@@ -154,9 +150,9 @@ def _claim(result: Result, evidence: Evidence, events: Mapping[str, int], total:
 
 
 def _is_rounded(evidence: Evidence, arms: list[int], total: int, epsilon: float) -> bool:
-    """Whether the answer is within ε of the best only up to `TOLERANCE_ON_LISTS`, which the search allows its sums of doubles.
+    """Whether the answer is within ε of the best only up to `TOLERANCE_ON_LISTS`, which the search allows for rounding.
 
-    Sums are exact here, as whole numbers of the smallest double.
+    Sums are exact here: integer multiples of the smallest double.
     """
     undecided, own = evidence.undecided.tolist(), evidence.scores
     widest = UNIT

@@ -1,7 +1,7 @@
-"""The decision of a search on fresh rewards, by wager or wager-top: its record is replayed, and written as it goes.
+"""The decision of a search on fresh rewards, by wager or wager-top: its record is replayed and written.
 
-What was pulled is known, so only the ledger is needed: it says when whom was nominated, with which bets, and when which arm was
-refuted. Evidence is computed again from all rewards, without digests: it can be compared to a millionth of a nat.
+The pulls are known, so only the ledger is needed: it says which arms were nominated, with which bets, and when each arm was
+refuted. Evidence is computed again from all rewards, without digests, to compare it to a millionth of a nat.
 """
 
 import math
@@ -19,7 +19,7 @@ from surest.core.problem import Problem
 from surest.core.procedure import Exchange
 from surest.core.protocol import Atoms, FloatArray, Pull, Reply, Statistic, Status
 from surest.core.scale import Scale
-from surest.decision.chain import Chain, header_of
+from surest.decision.chain import Chain, Events, header_of
 from surest.kernels.bets import Rows, wide_bets
 from surest.kernels.certificates import Evidence, certificate, log_sum, log_value
 from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
@@ -27,14 +27,14 @@ from surest.result.data import EvaluationEvent
 from surest_verify import convex_bound, sentence
 
 Found = dict[tuple[int, int], dict[str, Any]]
-"""Witnesses, by the arm that speaks (any, where it does not matter which) and the arm that is out."""
+"""Witnesses, by the arm that they speak for (`ANY` if it does not matter) and the arm that is out."""
 ANY = -1
 ROUNDED = 1e-6
-"""Nats that three levels, or rounding, may cost a witness: where they are what is missing, the next rewards will do."""
+"""Nats that three levels, or rounding, may cost a witness: if only these are missing, the next rewards will do."""
 
 
 class Slot(NamedTuple):
-    """A nomination: its number, its arms, and for each of them the bets on it, and those against every arm."""
+    """A nomination: its number, its arms, and for each of these the bets on it and against every arm."""
 
     number: int
     arms: list[int]
@@ -53,34 +53,31 @@ def decision_on_pulls(
 ) -> Chain:
     """The lines of a decision, from what was asked and answered.
 
-    `additions` says how many arms were added, and how many requests had been answered then.
+    `additions` has the number of answered requests and the number of arms of each addition.
     """
     first = transcript[0][0] if transcript else None
     # A study of an earlier version has no paired bets.
     may_pair = not isinstance(first, Pull) or first.statistic is not Statistic.ATOMS
-    writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions), may_pair)
-    waiting, counted, pending = list(additions), Counter[int](), list(events)
+    writer = _Writer(problem, len(problem.labels) - sum(more for _, more in additions), may_pair, events)
+    waiting = list(additions)
     for place, (request, reply) in enumerate(transcript):
         while waiting and waiting[0][0] < place:
             writer.grow(waiting.pop(0)[1])
         assert isinstance(request, Pull)
-        counted.update(dict(zip(request.arms.tolist(), request.times.tolist(), strict=True)))
         writer.stake(request)
-        writer.note(event for event in pending if event[1] < counted[event[2]])
-        pending = [event for event in pending if event[1] >= counted[event[2]]]
+        writer.events.write(writer.chain, request)
         writer.count(request, reply)
     while waiting and waiting[0][0] < len(transcript):
         writer.grow(waiting.pop(0)[1])
-    writer.conclude()
-    return writer.chain
+    return writer.conclude()
 
 
 class _Writer:
     """Replays a search into the lines of its decision."""
 
-    def __init__(self, problem: Problem, start: int, may_pair: bool) -> None:
+    def __init__(self, problem: Problem, start: int, may_pair: bool, events: Iterable[EvaluationEvent]) -> None:
         question, self.problem, self.labels = problem.question, problem, [str(label) for label in problem.labels]
-        epsilon, self.chain = problem.epsilon / problem.scale.width, Chain()
+        epsilon, self.events = problem.epsilon / problem.scale.width, Events(events)
         self.sets = None if question.best else SetLedger(start, question.top, problem.delta, epsilon)
         reserve = problem.options.get("reserve", 0.0)
         if self.sets is None:
@@ -92,16 +89,15 @@ class _Writer:
         self.found: dict[
             tuple[int, ...], Found
         ] = {}  # of each set that was nominated; of all together, where that counts
-        self.events = Counter[str]()
         more = {"top": question.top} if self.sets is not None else {"reserve": reserve}
         if self.book.paired:
             more |= {"version": 3, "paired": PAIRED}
         self.header = header_of(problem, self.labels[:start]) | more
-        self.chain.add("surest decision", **self.header)
+        self.chain = Chain(self.header)
         self.chain.add("bets", **_bets())
 
     def grow(self, more: int) -> None:
-        """Take in arms that were added: the nomination lapses."""
+        """Add arms: the nomination lapses."""
         known = len(self.since)
         self.book.grow(more)
         self.before += [Counter[float]() for _ in range(more)]
@@ -119,14 +115,8 @@ class _Writer:
             on, at, often = (given[placed].tolist() for given in (opponents, levels, stakes))
             self.chain.add("stakes", arms=request.arms[placed].tolist(), on=on, levels=at, stakes=often)
 
-    def note(self, events: Iterable[EvaluationEvent]) -> None:
-        """Write down what was imputed or retried among the rewards that come next."""
-        for (what, arm), times in sorted(Counter((what, arm) for what, _, arm, _ in events).items()):
-            self.chain.add("event", what=what, arm=arm, times=times)
-            self.events[what] += times
-
     def count(self, request: Pull, reply: Reply) -> None:
-        """Take in the answer to a request, and write what follows from it."""
+        """Count the answer to a request, and write what follows from it."""
         ledger, answer = self.book if self.sets is None else self.sets, reply
         if not isinstance(reply, Atoms):  # one by one
             reply = Atoms(np.append(0, np.cumsum(request.times)), reply, np.ones(len(reply), np.int64))
@@ -181,18 +171,18 @@ class _Writer:
         return math.log1p(-PAIRED) if self.book.paired else 0.0
 
     def _by_account(self, j: int, at: int) -> dict[str, Any]:
-        """What shows that paired bets alone refute an arm."""
+        """The witness that paired bets alone refute an arm."""
         nats = float(self.book.accounts[j]) + self._level_part
         said = {"arms": [int(j == 0), j], "slot": 0, "line": at, "levels": []}
         return {**said, "bets": 1, "accuracy": 0.0, "nats": nats}
 
     def _found(self, slot: Slot) -> Found:
-        """The witnesses that count beside those of a slot: for sets and with ε > 0, those that speak for the same arms."""
+        """The witnesses that count with those of a slot: for sets and with ε > 0, only those for the same arms."""
         alone = self.sets is not None or self.problem.epsilon > 0
         return self.found.setdefault(tuple(slot.arms) if alone else (), {})
 
     def _witness(self, slot: Slot, i: int, j: int, at: int, accuracy: float) -> dict[str, Any]:
-        """What shows that an arm is refuted, as the ledger says: whether it does is for the verifier to say."""
+        """The witness that an arm is refuted, by the ledger; the verifier checks it."""
         book, row = self.book, slot.arms.index(i)
         own = 0.0 if self.sets is not None else float(book.shares[j])
         bets = wide_bets(book.counts[[j]], (book.empirical * book.counts)[[j]], False)
@@ -214,8 +204,8 @@ class _Writer:
         said = {"arms": [i, j], "slot": slot.number, "line": at, "levels": levels}
         return {**said, "bets": int(bets[0]), "accuracy": accuracy, "nats": nats}
 
-    def conclude(self) -> None:
-        """Write what is known now, and end."""
+    def conclude(self) -> Chain:
+        """Write the conclusion, and end."""
         ledger = self.book if self.sets is None else self.sets
         status = ledger.status() if len(self.since) > 1 else Status(leader=0)
         arms = sorted(status.chosen) if self.sets is not None else [status.leader]
@@ -230,18 +220,16 @@ class _Writer:
             "contenders": sorted({*arms, *(j for _, j in open_pairs)}),
             "within": within,
             "delta": self.problem.delta,
-            "events": dict(sorted(self.events.items())),
+            "events": dict(sorted(self.events.total.items())),
         }
         counted = [before + since for before, since in zip(self.before, self.since, strict=True)]
-        self.chain.add(
-            "conclusion",
-            words=sentence({**self.header, "labels": self.labels[:known]}, claim),
+        return self.chain.conclude(
+            sentence({**self.header, "labels": self.labels[:known]}, claim),
             claim=claim,
             counted=[rewards.total() for rewards in counted],
             means=[self._mean(rewards) for rewards in counted],
             witnesses=[*found.values(), *close],
         )
-        self.chain.end()
 
     def _mean(self, rewards: Counter[float]) -> float:
         values = in_own_units(self.problem.scale, np.array(list(rewards)))
@@ -251,7 +239,7 @@ class _Writer:
     def _close(
         self, status: Status, arms: list[int], pairs: list[tuple[int, int]]
     ) -> tuple[float, list[dict[str, Any]]]:
-        """How close to the best the arms are known to be, rounded up, and what shows it; the whole range, if nothing does."""
+        """How close to the best the arms are known to be, rounded up, and the witnesses; the whole range without any."""
         width, slot, at = self.problem.scale.width, self.slot, len(self.chain.lines)
         within = math.ceil(1e5 * (status.epsilon_certified or 1.0)) / 1e5 * width
         if slot is None or slot.arms != arms or within >= width:
@@ -260,7 +248,7 @@ class _Writer:
 
 
 def _bets() -> dict[str, Any]:
-    """How the bets of a nomination are made from two guesses: the same for all."""
+    """How the bets of every nomination are made from two guesses."""
     grid, scale = [], LOWEST
     for _ in range(JOINT_BETS):
         grid.append(scale)
@@ -275,7 +263,7 @@ LOST = 1e-7
 STEPS = 30
 """Newton's steps to the minimiser, at most."""
 NARROWEST = 1e-8
-"""Levels are so far from the ends, and from each other, or further."""
+"""The least distance of levels from each other and from the ends."""
 
 
 class Witness(NamedTuple):
@@ -286,7 +274,7 @@ class Witness(NamedTuple):
 
 
 def rows_of(*arms: Counter[float]) -> Rows:
-    """All rewards of some arms, nothing compressed."""
+    """All rewards of some arms, without digests."""
     size = np.array([len(rewards) for rewards in arms])
     values, weights = np.zeros((2, len(arms), max(int(size.max()), 1)))
     for i, rewards in enumerate(arms):
@@ -317,7 +305,7 @@ def witness_of(evidence: Evidence, start: float, epsilon: float) -> Witness:
 
 
 def _minimiser(x: float, epsilon: float, evidence: Evidence) -> tuple[float, float]:
-    """Where the function is least, from a place nearby, and how far to both sides it rises by `LOST`: Newton's steps."""
+    """The minimiser near x, by Newton's method, and the distance at which the function has risen by `LOST`."""
     end = 1.0 - epsilon
     for _ in range(STEPS):
         near = 1e-4 * min(x, end - x)
@@ -341,7 +329,7 @@ def _bounded(x: float, step: float, epsilon: float, evidence: Evidence) -> Witne
 
 
 def in_own_units(scale: Scale, values: FloatArray) -> list[float]:
-    """Rewards in the user's units: the shortest numbers that a procedure sees as these values.
+    """Rewards in the user's units: the shortest numbers that are scaled to these values.
 
     >>> import numpy as np
     >>> scale = Scale(0, 60, minimise=True)

@@ -1,6 +1,5 @@
-"""The decision of a result, whatever the algorithm: its lines, and the file."""
+"""The decision of a result, whatever the algorithm."""
 
-from os import PathLike
 from typing import Any
 
 from surest.core.duels import DUELS
@@ -49,8 +48,3 @@ def check_algorithm(algorithm: Any) -> None:
         raise UsageError(
             f"a decision can be checked where {', '.join(CHECKABLE)} made it; there is no checker for {algorithm_name(algorithm)}"
         )
-
-
-def write_decision(result: Result, path: str | PathLike[str]) -> str:
-    """Write a decision file; the hash by which it is known."""
-    return decision_of(result).write(path)

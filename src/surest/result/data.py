@@ -365,7 +365,7 @@ class Result:
 
         The search must have kept a record: ``identify(…, record=True)``, ``study.result(record=True)``.
         """
-        known: str = import_module("surest.decision.write").write_decision(self, path)
+        known: str = import_module("surest.decision.write").decision_of(self).write(path)
         return known
 
     def to_dict(self) -> dict[str, Any]:
