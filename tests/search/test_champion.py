@@ -170,8 +170,18 @@ def test_budget_and_progress() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"items": []}, {"delta": 0}, {"worth": -0.1}, {"worth": 1}, {"in_flight": 0}, {"budget": 0}, {"bounds": (1, 0)}],
+    [
+        {"items": []},
+        {"items": 5},
+        {"score": None},
+        {"delta": 0},
+        {"worth": -0.1},
+        {"worth": 1},
+        {"in_flight": 0},
+        {"budget": 0},
+        {"bounds": (1, 0)},
+    ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        surest.Champion(score, **{"items": ITEMS, **wrong})
+        surest.Champion(**{"score": score, "items": ITEMS, **wrong})

@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -27,6 +27,8 @@ Cell = tuple[bool, int]
 """Whether it is the champion's, and the item's place on the list."""
 Steps = Iterator[list[Cell]]
 OWN = {
+    "score": Kind(callable, "a function of a candidate and an item"),
+    "items": Kind(lambda it: isinstance(it, Iterable), "a list of items"),
     "seed": SEED,
     "progress": FUNCTION,
     "executor": Kind(lambda it: it is None or hasattr(it, "submit"), "a concurrent.futures executor"),
