@@ -19,8 +19,8 @@ from surest.errors import StorageError, TicketError, UsageError
 from surest.search.call import seed_of, ticket_seed
 from surest.search.session import Session
 from surest.search.tickets import SPARE, Ticket
+from surest.study.following import Follower
 from surest.study.memory import MemoryStore
-from surest.study.settings import Settings
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
 from waiting import together
@@ -82,7 +82,7 @@ def test_workers_that_are_killed_change_nothing(storage: str) -> None:
 def test_a_log_in_the_order_of_requests_goes_on(tickets: int, monkeypatch: pytest.MonkeyPatch) -> None:
     store, place = MemoryStore(), Counter[int]()
     with monkeypatch.context() as earlier:  # a version without queues
-        earlier.setattr(Settings, "has_queues", False)
+        earlier.setattr(Follower, "draws", lambda self, log, tickets: [None] * len(tickets))
         study = open_study(store, "s", ARMS, lease_seconds=0.01, **ASKED)
         for _ in range(tickets):
             (ticket,) = study.ask(1)
@@ -138,7 +138,7 @@ def test_seeds_follow_the_arm_and_its_place(tmp_path: Any) -> None:
 )
 def test_where_arms_have_queues(asked: dict[str, Any], queues: bool) -> None:
     study = open_study(MemoryStore(), "s", ARMS, **asked)
-    assert study.settings.has_queues is queues
+    assert study.session().has_queues is queues
     assert (study.ask(1)[0].draw is not None) is queues
 
 
@@ -167,7 +167,7 @@ def test_who_uses_the_session_of_a_study_changes_nothing_of_the_study(tmp_path: 
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **asked)
     tickets = study.ask(4)
     own = study.session()
-    tried = [Ticket(0, 0, "0")] if study.settings.has_queues else own.ask(2)
+    tried = [Ticket(0, 0, "0")] if own.has_queues else own.ask(2)
     own.tell_all(tried, [0.9] * len(tried))
     study.tell_all(tickets, [0.1] * 4)
     while found := study.ask(4):

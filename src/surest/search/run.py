@@ -55,10 +55,14 @@ class Run:
         history: bool = False, record: bool = False, retries: int | None = None, calls: Calls | None = None,
     ) -> None:  # fmt: skip
         self.book, self.problem, self.watch, self.items = book, problem, watch, items
-        self.history, self.record, self.retries, self.calls = history, record, retries, calls
+        self.history, self.record, self.calls = history, record, calls
         self._looks = history_hook() if history else None
         if self._looks is not None and isinstance(book, Session | Running):  # a study's log tells it afterwards
             watch.hooks.insert(0, self._looks)
+        self.desk: Desk
+        """What a driver needs of a session or a study."""
+        if not isinstance(book, Running):
+            self.desk = Desk(book, retries, watch)
         self.stopped: str | None = None
         """Why it ended before its time, if it did."""
         self._began = time.perf_counter()
@@ -112,12 +116,6 @@ class Run:
         """The session, where nothing is kept."""
         assert isinstance(self.book, Session)
         return self.book
-
-    @property
-    def desk(self) -> Desk:
-        """What a driver needs of it."""
-        assert not isinstance(self.book, Running)
-        return Desk(self.book, self.retries, self.watch)
 
     async def await_all(self, work: Work, in_flight: int) -> None:
         """Let tasks of this event loop do the work, so many at a time."""

@@ -113,11 +113,15 @@ class Session:
         """The reward that an evaluation counts as once it has failed too often; default none."""
         self._retries, self._failed = RETRIES, Counter[int]()
         self._priced = problem.cost is not None or problem.budget_cost is not None
+        self.has_queues = has_queues(problem)
+        """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
         self.tickets: Tickets
         """The books of its tickets."""
+        self._list: CellTickets  # the same, where there is a list of items
         if problem.items is not None:
-            self.tickets = CellTickets(may_go_ahead=problem.budget is None and problem.budget_cost is None)
-        elif has_queues(problem):
+            unlimited = problem.budget is None and problem.budget_cost is None
+            self.tickets = self._list = CellTickets(may_go_ahead=unlimited)
+        elif self.has_queues:
             self.tickets = ArmTickets(len(problem.labels), problem.options["workers"])
         else:
             self.tickets = PullTickets()
@@ -136,12 +140,12 @@ class Session:
     @property
     def over_budget(self) -> bool:
         """Whether the budget of cost allows no further evaluation. What was told counts, and what is out may still be told."""
-        return self.running.request is not None and self.affordable(0) == 0
+        return self.problem.budget_cost is not None and self.affordable(0) == 0
 
     def affordable(self, out: int) -> int:
         """How many more evaluations the budget of cost allows, where so many are out."""
         request = self.running.request
-        if request is None or self.problem.budget_cost is None:
+        if request is None:
             return MANY
         arms = np.unique(np.concatenate([each.arms for each in (request, *self.running.announced)]))
         return self.running.costs.affordable(arms, out)
@@ -160,8 +164,8 @@ class Session:
         """Up to k tickets. Fewer, or none, when the algorithm first needs the rewards of those already out."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise UsageError(f"asked for {k!r} tickets; ask for a whole number, at least one")
-        k = 0 if self.finished else min(int(k), self.affordable(self.pending))
-        if k < 1:
+        k = int(k) if self.problem.budget_cost is None else min(int(k), self.affordable(self.pending))
+        if self.running.request is None or k < 1:
             return []
         again, fresh = self.tickets.ask(k)
         for number in again:
@@ -242,11 +246,6 @@ class Session:
     def wanted(self, k: int, taken: Collection[Cell] = ()) -> list[Cell]:
         """The first k cells (arm, item) that are needed now, or will be next, apart from those `taken` by others."""
         return self._list.wanted(k, taken, len(taken))
-
-    @property
-    def _list(self) -> CellTickets:
-        assert isinstance(self.tickets, CellTickets)
-        return self.tickets
 
     def adopt(self, arms: IntArray, rewards: FloatArray, items: IntArray, costs: FloatArray | None = None) -> list[int]:
         """Take in tickets that others handed out, in that order: their arms, rewards (NaN if out), items, if there is a list,

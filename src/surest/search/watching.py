@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from surest.core.procedure import Running
@@ -19,25 +19,23 @@ from surest.errors import Stop
 Hook = Callable[[Running[Answer]], None]
 
 
-class Watch:
-    """Several hooks as one, which ends the run at its next look once it was interrupted.
+class Watch(ExitStack):
+    """Several hooks as one, and the view that is open meanwhile; it ends the run at its next look once it was interrupted.
 
     The first Ctrl-C makes it raise `Stop`, so that evaluations that run are finished; the second is Python's own.
     """
 
     def __init__(self, *hooks: Hook | None, view: AbstractContextManager[Hook] | None = None) -> None:
+        super().__init__()
         self.hooks = [hook for hook in hooks if hook is not None]
         self.interrupted = False
-        self._view, self._stack = view, ExitStack()
+        self._view = view
 
     def __enter__(self) -> Self:
         if self._view is not None:
-            self.hooks.append(self._stack.enter_context(self._view))
-        self._stack.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
+            self.hooks.append(self.enter_context(self._view))
+        self.enter_context(first_interrupt(self.interrupt))  # unless the view heeds signals itself
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._stack.close()
 
     def __call__(self, running: Running[Answer]) -> None:
         """Look."""

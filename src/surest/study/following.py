@@ -52,6 +52,7 @@ class Follower:
                 f"the study's log is damaged: it states {settings.problem.items} items and lists {items:,}"
             )
         self.store, self.study, self.settings, self.items = store, study, settings, items
+        self._may_announce = settings.may_announce and not items
         self._session: Session | None = None
         self._arms: list[Arm] = []  # those that the session knows, or will know
         self._seen = 0  # the session knows the tickets below this …
@@ -188,7 +189,7 @@ class Follower:
     @property
     def _ahead(self) -> bool:
         """Whether tickets are handed out ahead of what is asked, as far as that is known without a replay."""
-        return self.settings.may_announce or (self._session is not None and bool(self._session.running.announced))
+        return self._may_announce or (self._session is not None and bool(self._session.running.announced))
 
     def _chosen(self, log: Log, most: int) -> list[StoredTicket]:
         """Tickets that are asked for, announced, or likely next."""
@@ -234,7 +235,7 @@ class Follower:
 
     def draws(self, log: Log, tickets: Sequence[StoredTicket]) -> list[int | None]:
         """Of tickets that are out: what seeds are made from, where that is not their number: arm and place in its queue."""
-        if not self.settings.has_queues:
+        if not self._may_announce or not (self._session or self.catch_up(log)).has_queues:
             return [None] * len(tickets)
         if any(ticket.number not in self._open for ticket in tickets):
             self.catch_up(log)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def outcome_of(study: "Study", history: bool, record: bool) -> Result:
     """The result of a study as it stands. `history` and `record` need a replay of its log."""
     looks = history_hook()
-    with study.at_one_moment(check=False) as (log, follower, _):
+    with study.at_one_moment(check=False) as (log, follower, facts):
         again = looks if history else None
         session = follower.catch_up(log, anew=history or record, record=record, on_request=again)
         found = session.result(tuple(looks.points), items=[item.key for item in study.items] or None)
-        found = as_logged(found, log, study.id, study.labels)
+        found = as_logged(found, study, log, facts)
         found = replace(found, events=events_of(study, log) if record else ())
     return further(found)
 
@@ -110,13 +110,9 @@ def last_failures_of(log: Log, study: int, labels: Sequence[str]) -> dict[str, s
     return {labels[one.arm]: one.reason for one in failed if one.arm < len(labels)}
 
 
-def as_logged(found: "Result", log: Log, study: int, labels: Sequence[str]) -> "Result":
-    """A result with what the log knows better: what happened to evaluations, and how many there are.
-
-    A session may know only those of whole requests.
-    """
-    facts = log.study_facts(study)
-    return replace(found, health=health_of(log, study, labels), evaluations=0 if facts is None else facts.told)
+def as_logged(found: "Result", study: "Study", log: Log, facts: Facts) -> "Result":
+    """A result with what the log knows better: what happened to evaluations, and how many there are."""
+    return replace(found, health=health_of(log, study.id, study.labels), evaluations=facts.told)
 
 
 def progress_of(study: "Study", log: Log, look: "Look", facts: Facts) -> Progress:

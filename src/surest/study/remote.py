@@ -222,7 +222,7 @@ class RemoteStudy(Study):
         return self.ask(k) if k else []
 
     def _value(self, ticket: int, reward: Any) -> float:
-        return self.settings.problem.scale.number(reward, f"ticket {ticket}")
+        return self.scale.number(reward, f"ticket {ticket}")
 
     def renew(self, numbers: Sequence[int], worker: str | None = None) -> list[int]:
         held = self._of_held("renew", numbers, worker)

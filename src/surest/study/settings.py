@@ -43,31 +43,18 @@ class Settings(msgspec.Struct, frozen=True):
 
     def session(self, labels: list[str], *, record: bool = False, script: "Script" = ()) -> "Session":
         """A fresh session, before the first reward; its first requests are those of `script`, if there is one."""
-        from surest.search.session import Session  # most of what is asked of a study needs none
-
-        return Session.of(self._runnable(tuple(labels)), record=record, script=script)
-
-    def _runnable(self, labels: tuple[str, ...] = ()) -> Problem:
-        """The problem with an algorithm that may run."""
-        from surest.search.loading import permitted
+        from surest.search.loading import permitted  # most of what is asked of a study needs no session
+        from surest.search.session import Session
 
         algorithm = permitted(self.problem.algorithm, self.named)
-        return msgspec.structs.replace(self.problem, labels=labels, algorithm=algorithm)
+        problem = msgspec.structs.replace(self.problem, labels=tuple(labels), algorithm=algorithm)
+        return Session.of(problem, record=record, script=script)
 
     @property
     def may_announce(self) -> bool:
         """Whether the algorithm may announce requests, as far as that is known without it."""
         workers = self.problem.options.get("workers", 1)  # as somebody stored it: the session refuses what is no number
         return (isinstance(workers, int) and workers > 1) or ".py:" in str(self.problem.algorithm)
-
-    @property
-    def has_queues(self) -> bool:
-        """Whether each arm has a queue of rewards, so that idle workers may go ahead of what is asked."""
-        if self.problem.options.get("workers", 1) == 1:  # the algorithm need not be found
-            return False
-        from surest.search.session import has_queues
-
-        return has_queues(self._runnable())
 
     def plain(self) -> dict[str, Any]:
         """As plain data, all settings side by side."""

@@ -98,8 +98,8 @@ def _write(study: "Study", log: Log, calls: Sequence[Call], follower: "Follower 
         try:
             new = _fresh(study, told, call) if isinstance(call, Tell) else {}
             if new and follower is not None and study.settings.problem.spread is not None:
-                scale, both = study.settings.problem.scale, [*(fresh | new).values()]
-                cells = {(t.arm, t.item or 0): scale.to_unit(t.reward) for t in both if t.reward is not None}
+                both = [*(fresh | new).values()]
+                cells = {(t.arm, t.item or 0): study.scale.to_unit(t.reward) for t in both if t.reward is not None}
                 follower.catch_up(log).check_spread(cells)
             outcomes.append(len(new) if isinstance(call, Tell) else None)
             fresh |= new
@@ -140,12 +140,9 @@ def _fresh(study: "Study", told: Mapping[int, StoredTicket], call: Tell) -> dict
 
 
 def _checked(study: "Study", ticket: StoredTicket, reward: Any) -> float:
-    """A reward as a number within the bounds; most need no words."""
-    low, high = study.settings.problem.bounds
-    if type(reward) is float and low <= reward <= high:
-        return reward + 0.0
+    """A reward as a number within the bounds."""
     label = study.labels[ticket.arm] if ticket.arm < len(study.labels) else ticket.arm
-    return study.settings.problem.scale.number(reward, f"ticket {ticket.number} (arm {label!r})")
+    return study.scale.number(reward, f"ticket {ticket.number} (arm {label!r})")
 
 
 def _write_failure(study: "Study", log: Log, failure: Failure) -> None:

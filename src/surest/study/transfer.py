@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from surest.core.duels import DUELS
 from surest.errors import StorageError, SurestError, UsageError
 from surest.result.data import Result
-from surest.search.session import Session, has_queues
+from surest.search.session import Session
 from surest.study.following import requests_ahead
 from surest.study.log import (
     MEMORY,
@@ -60,6 +61,9 @@ class TicketRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     cost: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
 
+_IN_ORDER = attrgetter(*TicketRecord.__struct_fields__)
+
+
 class Export(msgspec.Struct, forbid_unknown_fields=True):
     """A study."""
 
@@ -81,25 +85,13 @@ def export_text(study: Study) -> Iterator[bytes]:
     What is damaged or missing is a `StorageError`, perhaps after the last piece but one: keep nothing before the end.
     """
     with study.at_one_moment(check=True) as (log, follower, facts):
-        parts = _all_but_tickets(study, log, follower.look(log).result)
+        parts = _all_but_tickets(study, log, as_logged(follower.look(log).result, study, log, facts))
         before, after = msgspec.json.encode(parts).split(b'"tickets":[]', 1)
         yield before + b'"tickets":['
         comma, seen, handed = b"", list[tuple[Any, ...]](), facts.tickets
         for first in range(0, handed, PORTION):
             found = log.read_tickets(study.id, first, first + PORTION)
-            portion = [
-                (
-                    t.arm,
-                    t.reward,
-                    t.attempts,
-                    t.worker,
-                    t.told,
-                    t.failures,
-                    t.item,
-                    *([] if t.cost is None else [t.cost]),
-                )
-                for t in found
-            ]
+            portion = [_IN_ORDER(ticket)[: None if ticket.cost is not None else -1] for ticket in found]
             yield comma + msgspec.json.encode(portion)[1:-1]
             comma = b","
             seen += portion
@@ -149,8 +141,7 @@ def put_in_place(source: IO[bytes], target: Path) -> None:
         raise
 
 
-def _all_but_tickets(study: Study, log: Log, found: Result) -> dict[str, Any]:
-    result = as_logged(found, log, study.id, study.labels)
+def _all_but_tickets(study: Study, log: Log, result: Result) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "tickets": [],  # first: what users wrote comes after it
@@ -302,8 +293,6 @@ def _replayed(study: Export, settings: Settings, algorithm: str | None) -> Sessi
         raise UsageError("this export has arms that were added in the middle of a request")
     if any((ticket.item is None) == bool(study.items) for ticket in study.tickets) or (study.items and study.requests):
         raise UsageError("only of a study on a list of items do tickets name items, and it has no requests")
-    if settings.has_queues and len(ends & {*added}) > 1:
-        raise UsageError("an arm was added where none can be")
     trial = SqlStore(MEMORY)
     try:
         with trial.writing() as log:
@@ -319,9 +308,11 @@ def _check_under_way(study: Export, session: Session) -> None:
     """What was not answered yet is what the algorithm asks for, given its rewards."""
     end = session.running.pulls
     left = [] if study.items else [request for request in study.requests if request.first >= end]
+    if session.has_queues and len({arm.added_at for arm in study.arms}) > 1:
+        raise UsageError("an arm was added where none can be")
     if not session.scripted and left != requests_ahead(session)[: len(left)]:
         raise UsageError(f"this export does not replay: its requests from {end} on are not what the algorithm asks for")
-    if not study.items and not has_queues(session.problem):
+    if not study.items and not session.has_queues:
         arms, expected = [ticket.arm for ticket in study.tickets[end:]], list[int]()
         for one in left:
             which = arms_of(one.runs, len(study.arms))
