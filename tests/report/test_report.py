@@ -162,7 +162,7 @@ def test_json_goes_out_and_comes_in(result: Result, tmp_path: Path) -> None:
 def test_what_an_algorithm_does_not_tell_is_not_shown() -> None:
     bare = surest.identify(bernoulli([0.9, 0.1]), 0.1, seed=1, algorithm="naive-best-arm")
     page = to_html(Report(bare))
-    assert "naive-best-arm tells no intervals" in page
+    assert "naive-best-arm reports no intervals" in page
     assert "Evidence over time" not in page
     assert "Evidence over time" not in to_markdown(Report(bare))
     assert page.count("<svg") == 2

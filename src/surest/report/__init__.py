@@ -1,1 +1,1 @@
-"""What people look at: tables, plots and pages, made from results."""
+"""Tables, plots and pages of results."""

@@ -1,6 +1,6 @@
-"""A result or a study in a notebook: verdict, table and a small picture, a piece of HTML for light and dark pages alike.
+"""HTML for notebooks: verdict, table and a small picture, for light and dark pages.
 
-No script, nothing fetched, and whatever a user named is escaped.
+There is no script, nothing is fetched, and labels are escaped.
 """
 
 from surest.report.pictures import pictures_of, rendered
@@ -14,12 +14,12 @@ from surest.study.study import Study
 
 
 def to_fragment(result: Result, above: str = "") -> str:
-    """A result; `above` stands before its verdict."""
-    *lines, bold = verdict(result).splitlines()  # a simulation says so first
+    """A result; the line `above` precedes its verdict."""
+    *lines, bold = verdict(result).splitlines()  # a simulation says so in a line before
     lines += [*after_verdict(result), *filter(None, [next_words(result)])]
     lines += [f"Warning: {warning}" for warning in result.warnings]
     head, rows = result.arms.cells(SHOWN)
-    drawn = pictures_of(result)  # of nothing only where it went
+    drawn = pictures_of(result)  # before the first pull only the allocation, which is empty
     return rendered(
         "notebook.html", above=above, bold=bold, lines=["", *lines], head=head, rows=rows,
         more=len(result.labels) - len(rows), picture=drawn[0] if len(drawn) > 1 else None, notes=[],
@@ -27,13 +27,13 @@ def to_fragment(result: Result, above: str = "") -> str:
 
 
 def gate_fragment(gate: Gate) -> str:
-    """A gate: its line, and what it rests on."""
+    """A gate: its verdict and its facts."""
     said = {"above": "", "bold": gate.verdict.upper(), "lines": [f": {claim(gate)}."], "head": [], "more": 0}
     return rendered("notebook.html", rows=facts(gate), picture=None, notes=[*beside(gate), *gate.notes], **said)
 
 
 def plan_fragment(plan: Plan) -> str:
-    """A plan: what was assumed, and the evaluations that shares of the searches need."""
+    """A plan: its assumptions, and quantiles of the evaluations needed."""
     head = ["gap", *(f"{level:.0%} end within" for level in LEVELS), f"fixed sample, power {plan.power:.0%}"]
     rows = [[f"{row.gap:g}", *map(shown, (*row.quantiles(), row.fixed))] for row in plan.rows]
     said = {"above": "", "bold": "", "lines": [plan.about], "more": 0, "picture": None, "notes": []}
@@ -41,7 +41,7 @@ def plan_fragment(plan: Plan) -> str:
 
 
 def study_fragment(study: Study) -> str:
-    """A study as it stands: its name, how far it is, and its result."""
+    """A study: its name, its progress, and its result so far."""
     progress = study.status()
     state = "is finished" if progress.finished else "is running"
     return to_fragment(

@@ -1,6 +1,6 @@
-"""How a report reads: its words, and the page they stand on. No file is read or written here.
+"""The words of a report, and its page as HTML or Markdown; no file is read or written here.
 
-A page stands alone: no script, nothing fetched, pictures inside. Whatever a user named is escaped.
+A page is self-contained: there is no script, nothing is fetched, and labels are escaped.
 """
 
 import json
@@ -25,42 +25,42 @@ from surest.text import capital, count, counted, guessed, ordinal, seconds_words
 from surest.text import in_markdown as _m
 
 LONG = 280
-"""Letters of a command that fit on three lines. A longer one is folded away."""
+"""Characters of a command that fit on three lines; a longer one is folded."""
 HEALTH = {
-    "failed": "failed", "timed out": "took too long", "expired": "lost with a worker that did not come back",
-    "interrupted": "interrupted", "retried": "tried again", "imputed": "counted as the reward stated for failures",
+    "failed": "failed", "timed out": "timed out", "expired": "lost with a worker that did not return",
+    "interrupted": "interrupted", "retried": "tried again", "imputed": "counted as the reward set for failures",
 }  # fmt: skip
 HANDLING = {"lease_seconds": "seconds until an evaluation is given to another worker"}
 MOST = 100
-"""Arms in the table of a page. JSON has all of them."""
+"""Arms in the table of a page; JSON has all of them."""
 POINTS = 12
-"""Moments in Markdown's table of evidence over time."""
+"""Rows in Markdown's table of evidence over time."""
 
 ASKED = (
     "top", "above", "control", "margin", "cheapest", "slack", "cost", "error", "target", "repeats", "spread", "minimise",
 )  # fmt: skip
-"""Settings without which a call would ask something else."""
+"""Settings that are part of the question."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a page tells."""
+    """The contents of a page."""
 
     result: Result
     study: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """A study's settings beyond those that a result has."""
+    """Settings of a study beyond those of its result."""
     commands: Mapping[str, str] = field(default_factory=dict)
-    """What to run, by what it is good for."""
+    """Commands by their purpose."""
     last_failures: Mapping[str, str] = field(default_factory=dict)
-    """What a failed evaluation said last, by arm."""
+    """The last error message of failed evaluations, by arm."""
     began: float | None = None
-    """When the first reward of a study came, in seconds since 1970 …"""
+    """The time of a study's first reward, in seconds since 1970 …"""
     made: float | None = None
-    """… and the last one; of a result without a study, when the report was written."""
+    """… and of its last; without a study, the time at which the report was written."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, which `read_report` reads."""
+        """The report as plain data, for `read_report`."""
         beside = {name: value for name, value in vars(self).items() if name != "result"}
         return self.result.to_dict() | {k: dict(v) if isinstance(v, Mapping) else v for k, v in beside.items()}
 
@@ -69,7 +69,7 @@ class Report:
 
 
 def short_answer(result: Result) -> str:
-    """The question and its answer so far, in a line."""
+    """The question and its answer so far, in one line."""
     asked = question(result.problem)
     if result.certified:
         return f"{asked}: {', '.join(map(str, result.chosen)) or 'none'}"
@@ -80,13 +80,13 @@ def short_answer(result: Result) -> str:
 
 
 def opening(result: Result) -> list[str]:
-    """The heading, and what follows it: a verdict that is one sentence is the heading itself."""
+    """The heading and the lines after it; a verdict of one sentence is the heading itself."""
     if result.certified and not result.resampled and not result.problem.question.each_arm:
         return [verdict(result)]
     if result.resampled:
         simulated, said = verdict(result).split("\n", 1)
         return [said, simulated]
-    said = verdict(result).removeprefix(f"Not decided ({result.reason}). ")  # which stands above it
+    said = verdict(result).removeprefix(f"Not decided ({result.reason}). ")  # the reason is shown above the heading
     heading = short_answer(result)
     if heading.startswith("Not decided: "):
         said = said.removeprefix(leading(result)).lstrip()
@@ -94,13 +94,13 @@ def opening(result: Result) -> list[str]:
 
 
 def state(result: Result) -> str:
-    """Whether it is decided, or else why not."""
+    """Whether it is decided, or why not."""
     said = "Decided" if result.certified else capital(result.reason)
     return f"{said}, in a simulation" if result.resampled else said
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
-    """What a reader asks before anything else, as names and values: which question, when, how long, and at what cost."""
+    """The question, date, duration and cost, as names and values."""
     result, unit = report.result, report.result.problem.cost_unit
     on = "" if result.listed is None else f" on {counted(len(result.listed.items), 'item')}"
     asked = f"{question(result.problem)}, of {counted(len(result.labels), 'arm')}{on}"
@@ -129,22 +129,26 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 
 def summary(report: Report) -> list[str]:
-    """What follows the verdict, and what may still be needed."""
+    """The sentences after the verdict, with a forecast and warnings."""
     result = report.result
-    lines = [line for line in after_verdict(result) if not line.startswith("It took ")]  # which the facts tell
+    lines = [line for line in after_verdict(result) if not line.startswith("It took ")]  # the facts have it
     if not result.certified and result.forecast is not None:
         lines.append(f"Perhaps {guessed(result.forecast)} more {evaluated(result)} are needed for a decision.")
     return [*lines, *(f"Warning: {warning}" for warning in result.warnings)]
 
 
 def health(report: Report) -> list[str]:
-    """What went wrong with evaluations, and what those that failed said last."""
+    """Failures of evaluations, and their last error messages."""
     known = report.result.health
     lines = [
         f"{arm}: {', '.join(f'{n:,} {HEALTH.get(kind, kind)}' for kind, n in of.items())}."
         for arm, of in (known or {}).items()
     ]
-    well = "Every evaluation went well." if known is not None else "No evaluation was made here that could fail."
+    well = (
+        "Every evaluation went well."
+        if known is not None
+        else "Rewards were recorded or simulated, so no evaluation could fail."
+    )
     return [
         *(lines or [well]),
         *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
@@ -152,7 +156,7 @@ def health(report: Report) -> list[str]:
 
 
 def settings_rows(report: Report) -> list[tuple[str, str]]:
-    """What was asked for, as names and values."""
+    """The settings, as names and values."""
     result, share = report.result, "share of wrong ones among the arms declared above, in expectation"
     rows = [
         ("algorithm", f"{result.algorithm} ({result.standing})"),
@@ -188,7 +192,7 @@ def _epsilon_words(result: Result) -> str:
 
 
 def reproduction(report: Report) -> list[tuple[str, str]]:
-    """Commands by what they are good for; the call in Python where no command made the result."""
+    """Commands by their purpose; the call in Python if no command made the result."""
     if report.commands:
         return list(report.commands.items())
     result = report.result
@@ -205,19 +209,19 @@ def reproduction(report: Report) -> list[tuple[str, str]]:
             f"seed={result.seed!r})"
         )
     return [
-        ("No command made this result. In Python, with the same arms, and budget and options if there were any", call)
+        ("No command made this result. In Python, with the same arms, and the same budget and options, if any", call)
     ]
 
 
 def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], int]:
-    """The table of the leading arms: its head, rows with the arm's position, and how many arms are left out."""
+    """The table of the leading arms: its headings, rows with the arm's position, and the number of arms left out."""
     arms = report.result.arms
     head, rows = arms.cells(MOST, longest=None)
     return head, list(zip(arms.leading(MOST), rows, strict=True)), len(arms) - len(rows)
 
 
 def to_html(report: Report) -> str:
-    """The page: one file that needs no other."""
+    """The page as a single HTML file."""
     heading, *first = opening(report.result)
     head, rows, rest = arm_cells(report)
     return pictures.rendered(
@@ -312,6 +316,6 @@ def _md_command(why: str, command: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """A block of code that nothing in it can end."""
+    """A code block with a fence longer than any in the text."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}sh\n{text}\n{fence}"

@@ -1,6 +1,6 @@
-"""Pictures of a result: what they show, and where it goes in SVG, for reports, pages of the service and notebooks.
+"""Pictures of a result: what they show, and its coordinates in SVG, for reports, pages of the service and notebooks.
 
-Templates draw that: it costs microseconds and needs no other package. `surest.report.plots` draws the same with matplotlib.
+Templates draw them, without another package; `surest.report.plots` draws the same with matplotlib.
 """
 
 import math
@@ -21,28 +21,28 @@ from surest.result.words import KNOWN
 from surest.text import count, counted, percent, shortened, visible
 
 MOST = 12
-"""Arms in a picture: it fits a screen beside its words, and paper. The rest is told in a line."""
+"""Arms in a picture, so that it fits a screen or a page; a line counts the rest."""
 LONGEST = 16
-"""Letters of a label that fit beside a picture; bold ones are wider."""
+"""Characters of a label that fit beside a picture; bold ones are wider."""
 NUMBER = 52.0
-"""Room for a number at the end of a bar."""
+"""Space for a number at the end of a bar."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """An arm in a picture: where its interval begins and ends, and its mean. None is not known."""
+    """An arm in a picture: the ends of its interval, and its mean; None if not known."""
 
     label: str
     title: str
-    """What a pointer that rests on it is told."""
+    """The tooltip."""
     low: float | None
     high: float | None
     mean: float | None
     chosen: bool
     out: bool
-    """Whether it cannot be the best any more."""
+    """Whether it can no longer be the best."""
     text: str = ""
-    """What stands at the end of a bar; empty for an interval."""
+    """The number at the end of a bar; empty for an interval."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class ArmPicture:
 
     rows: list[Row]
     line: float | None
-    """Where a vertical line stands: the leader's mean, or zero."""
+    """The position of a vertical line: the leader's mean, a bar, or 0."""
     words: list[str]
     """Lines of text below the axis."""
 
     left, right, step, top = 130.0, 352.0, 22.0, 8.0
-    """As SVG: where marks begin and end, how far rows are apart, and where the first one begins."""
+    """In SVG: the left and right ends of the axis, the height of a row, and the top of the first."""
 
     @cached_property
     def axis(self) -> "Axis":
-        """Where numbers stand."""
+        """The horizontal axis."""
         values = [value for row in self.rows for value in (row.low, row.high, row.mean)]
         known = [value for value in (*values, self.line, 1.0 if self.bars else None) if value is not None]
         return Axis(known, self.left, self.right - (NUMBER if self.bars else 0.0))
@@ -72,7 +72,7 @@ class ArmPicture:
 
     @property
     def bottom(self) -> float:
-        """Where the axis is."""
+        """The vertical position of the axis."""
         return self.top + self.step * max(len(self.rows), 1)
 
 
@@ -87,7 +87,7 @@ class Curve:
 
     @property
     def high(self) -> float:
-        """What the upper end stands for: what is certain has infinite evidence, and ends there."""
+        """The share at the upper end; certainty is infinite evidence, and is drawn there."""
         return 1.15 * max([1.0, *(share for _, share in self.points if math.isfinite(share))])
 
     @cached_property
@@ -97,17 +97,17 @@ class Curve:
 
     @cached_property
     def up(self) -> "Axis":
-        """Per cent of the evidence that a decision needs."""
+        """Percent of the evidence that a decision needs, upwards."""
         return Axis([0.0, 100 * self.high], self.bottom, self.top)
 
     @property
     def placed(self) -> list[tuple[float, float]]:
-        """Where the points stand."""
+        """The coordinates of the points."""
         return [(self.across.place(x), self.up.place(100 * min(share, self.high))) for x, share in self.points]
 
 
 def intervals(arms: ArmTable, most: int = MOST) -> ArmPicture | None:
-    """Means with their intervals; None where no mean is known."""
+    """Means with their intervals; None if no mean is known."""
     shown = arms.leading(most)
     if all(math.isnan(arms.rows[i].mean) for i in shown):
         return None
@@ -135,7 +135,7 @@ def leads(arms: ArmTable, drawn: DrawnLeads, most: int = MOST) -> ArmPicture:
 
 
 def has_begun(result: Result) -> bool:
-    """Whether anything has been counted: until then the first arm is named as the leader, which means nothing."""
+    """Whether anything has been counted; until then the leader means nothing."""
     return result.pulls > 0 or result.certified
 
 
@@ -158,12 +158,12 @@ def _known(value: float) -> float | None:
 
 
 def share_of(point: Point) -> float:
-    """How much of the evidence that a decision needs was there."""
+    """The share of the evidence needed for a decision."""
     return max(point.evidence, 0.0) / point.threshold if point.threshold > 0 else 1.0
 
 
 def share_text(share: float) -> str:
-    """A share of the evidence that is needed; rounded down, so that 100 % is a decision.
+    """A share of the evidence needed, rounded down so that 100 % is a decision.
 
     >>> share_text(0.9999), share_text(1.0), share_text(float("inf"))
     ('99 %', '100 %', 'certain')
@@ -172,7 +172,7 @@ def share_text(share: float) -> str:
 
 
 def evidence(history: Sequence[Point], evaluated: str) -> Curve | None:
-    """Evidence for the leader where it is weakest, as a share of what a decision needs; None before there is any."""
+    """The weakest evidence for the leader, as a share of what a decision needs; None if there is none yet."""
     if not history or not math.isfinite(history[-1].threshold):
         return None
     points = [(float(point.pulls), share_of(point)) for point in history]
@@ -187,7 +187,7 @@ class Tick(NamedTuple):
 
 
 class Axis:
-    """Numbers on a line.
+    """An axis of a picture.
 
     >>> Axis([0.0, 10.0], 100.0, 200.0).place(5.0)
     150.0
@@ -199,7 +199,7 @@ class Axis:
             self.low, self.high = self.low - 0.5, self.high + 0.5
 
     def place(self, value: float) -> float:
-        """Where a number stands."""
+        """The coordinate of a number."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
     def ticks(self, most: int, *, whole: bool = False) -> list[Tick]:
@@ -234,7 +234,7 @@ def tick_text(value: float, position: float = 0) -> str:
 def evidence_text(result: Result) -> str:
     """Evidence over time in a sentence."""
     if not result.history:
-        return "Not kept, or the algorithm does not tell it."
+        return "Not kept, or the algorithm does not report it."
     last = result.history[-1]
     share = share_of(last)
     after = f"After {count(last.pulls)} {evaluated(result)}"
@@ -244,16 +244,16 @@ def evidence_text(result: Result) -> str:
 
 
 def evaluated(result: Result) -> str:
-    """What evaluations are called: of a list they are not pulls."""
+    """What evaluations are called: pulls, duels or, on a list, evaluations."""
     if result.duels is not None:
         return "duels"
     return "pulls" if result.listed is None else "evaluations"
 
 
 def interval_note(result: Result) -> str:
-    """What the intervals of a picture mean."""
+    """The note on the intervals."""
     if result.intervals is None:
-        return f"Means only: {result.algorithm} tells no intervals."
+        return f"Means only: {result.algorithm} reports no intervals."
     if result.reason.startswith(KNOWN):
         return f"Exact means on all items. {_diamonds(result)}"
     hold = "Each interval holds at any time, for its arm, not for all arms at once."
@@ -272,7 +272,7 @@ def _not_shown(arms: int) -> str:
 
 
 def allocation_note(result: Result) -> str:
-    """Where the evaluations went."""
+    """The note on the allocation."""
     what = evaluated(result)
     chosen = list(result.indices)
     if not chosen:
@@ -304,7 +304,7 @@ class Picture(NamedTuple):
 
 
 def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
-    """The pictures of a result, what a verdict rests on first; with `live` those that are still to come have their place."""
+    """The pictures of a result, the support of its verdict first; with `live`, also those that are still empty."""
     arms, shown = result.arms, intervals(result.arms) if result.duels is None else None
     found = [] if shown is None else [Picture("Intervals by arm", interval_note(result), shown)]
     if result.duels is not None:
@@ -326,11 +326,11 @@ TEMPLATES = Environment(
     loader=PackageLoader("surest.report"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
 )
 TEMPLATES.filters["shown"] = lambda text: visible(text)
-"""Text of users as it may be shown: templates escape it, and what cannot be seen is marked."""
+"""Labels of users: templates escape them, and invisible characters are marked."""
 TEMPLATES.filters["short"] = lambda label, bold: shortened(label, LONGEST - 2 * bold)
 TEMPLATES.filters["score"] = score_text
 
 
 def rendered(template: str, **values: object) -> str:
-    """What a template makes of values."""
+    """A template, rendered."""
     return TEMPLATES.get_template(template).render(**values)

@@ -1,4 +1,4 @@
-"""Pictures of a result, drawn with matplotlib, which is imported when the first one is drawn."""
+"""Pictures of a result, drawn with matplotlib, which is imported on first use."""
 
 import math
 import textwrap
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 SUFFIXES = ("png", "svg", "pdf")
 LEADER, OTHER, QUIET = "#D55E00", "#0072B2", "#6B6B6B"
-"""Vermillion and blue of Okabe and Ito's palette, told apart with any colour vision; the leader has its own mark too."""
+"""Vermillion and blue of Okabe and Ito's palette for all kinds of colour vision; the leader also has a marker of its own."""
 MOST = 30
-"""Arms in a picture: more labels cannot be read."""
+"""Arms in a picture."""
 LONGEST = 28
-"""Letters of a label."""
+"""Characters of a label."""
 
 
 def draw(kind: PictureKind, result: Result, ax: "Axes | None" = None) -> "Axes":
-    """Draw one picture on `ax`, or on a new figure of a fitting size."""
+    """Draw one picture on `ax`, or on a new figure."""
     if kind not in get_args(PictureKind):
         raise UsageError(f"there is no picture {kind!r}; allowed: {', '.join(get_args(PictureKind))}")
     arms = result.arms
@@ -63,7 +63,7 @@ def draw(kind: PictureKind, result: Result, ax: "Axes | None" = None) -> "Axes":
 
 
 def figure(result: Result, title: str = "") -> "Figure":
-    """The leads that a verdict rests on, then intervals beside pulls, and evidence over time below where it was kept."""
+    """The leads if decided, intervals beside pulls, and evidence over time if it was kept."""
     _pyplot()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ def figure(result: Result, title: str = "") -> "Figure":
 
 
 def save(path: str | Path, result: Result, title: str = "") -> None:
-    """Write `figure` to a file whose suffix says the format."""
+    """Write `figure` to a file in the format of its suffix."""
     checked_path(path)
     picture = figure(result, title)
     try:
@@ -102,7 +102,7 @@ def save(path: str | Path, result: Result, title: str = "") -> None:
 
 
 def checked_path(path: str | Path) -> None:
-    """Refuse what cannot be drawn or written before the search begins, not after it."""
+    """Refuse a path that cannot be written, before the search and not after it."""
     if Path(path).suffix.lower().removeprefix(".") not in SUFFIXES:
         raise UsageError(f"{path}: a picture's name ends in .png, .svg or .pdf")
     if not Path(path).resolve().parent.is_dir():
@@ -117,7 +117,7 @@ def draw_leads(ax: "Axes", arms: ArmTable, leads: DrawnLeads) -> None:
 
 
 def draw_intervals(ax: "Axes", result: Result) -> None:
-    """Means with their confidence intervals, the chosen arms on top with a mark of their own."""
+    """Means with their confidence intervals, the chosen arms on top with a marker of their own."""
     drawn = pictures.intervals(result.arms, MOST)
     if drawn is not None:
         _draw_arms(ax, drawn, overlap_note(result) if len(drawn.words) > 1 else "", len(result.labels))
@@ -136,7 +136,7 @@ def draw_pulls(ax: "Axes", arms: ArmTable) -> None:
 
 
 def _draw_arms(ax: "Axes", drawn: ArmPicture, note: str = "", among: int = 0) -> None:
-    """Rows of arms, the leader's on top; `note` stands below, and above how many they are `among`, if some are left out."""
+    """Rows of arms, the leader's on top, and a note below; the title says if some of the arms `among` are left out."""
     for y, row in enumerate(drawn.rows):
         colour = LEADER if row.chosen else OTHER
         if row.text:
@@ -168,7 +168,7 @@ def _draw_arms(ax: "Axes", drawn: ArmPicture, note: str = "", among: int = 0) ->
 
 
 def draw_duels(ax: "Axes", result: Result) -> None:
-    """Who beats whom, in the order found: wins warm, losses cold, what is told apart bold."""
+    """Who beats whom, in the order found: wins warm, losses cold, certified ones bold."""
     labels, cells = wins_of(result)
     scores = [
         [float("nan") if score is None or i == j else score for j, (score, _) in enumerate(row)]
@@ -188,7 +188,7 @@ def draw_duels(ax: "Axes", result: Result) -> None:
 
 
 def draw_evidence(ax: "Axes", result: Result) -> None:
-    """Evidence for the leader where it is weakest, against what a decision needs."""
+    """The weakest evidence for the leader, against what a decision needs."""
     drawn = pictures.evidence(result.history, pictures.evaluated(result))
     if drawn is None:
         return
@@ -209,7 +209,7 @@ def draw_evidence(ax: "Axes", result: Result) -> None:
 
 
 def draw_costs(ax: "Axes", result: Result) -> None:
-    """Means against what an evaluation costs: the front of arms that no cheaper one beats, and what is close to the best."""
+    """Means against the cost of an evaluation: the front of arms that no cheaper one beats, and the arms close to the best."""
     prices, means = result.problem.prices, result.means
     if prices is None:
         raise UsageError("costs are not known beforehand; give cost={arm: number}")
@@ -239,7 +239,7 @@ def draw_costs(ax: "Axes", result: Result) -> None:
 
 
 def draw_plan(plan: "Plan", ax: "Axes | None" = None) -> "Axes":
-    """Evaluations that simulated searches needed against the gap; of one gap, how they spread."""
+    """Evaluations of simulated searches against the gap; their distribution if there is one gap."""
     ax = _pyplot().subplots(figsize=(6.4, 3.2), layout="constrained")[1] if ax is None else ax
     fixed = f"fixed sample, power {plan.power:.0%}"
     if len(plan.rows) == 1:
@@ -266,7 +266,7 @@ def _short_label(label: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text with the dollar signs that would start a formula kept as they are."""
+    """Text with its dollar signs escaped, which would start a formula."""
     return visible(text).replace("$", r"\$")
 
 

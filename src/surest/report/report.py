@@ -1,4 +1,4 @@
-"""A report on a result or a stored study: where its facts come from, and the file it is written to."""
+"""Reports on results and stored studies: read from JSON, made of a study, written to a file."""
 
 import json
 import time
@@ -23,13 +23,13 @@ from surest.text import counted, shell_line
 SUFFIXES = ("html", "md", "json")
 DECISION = "decision.jsonl.gz"
 MOST_ARMS_NAMED = 1000
-"""Arms up to which a study's page has the command that would make it again."""
+"""Arms up to which the page of a study has the command that creates it again."""
 MOST_RECORDED = 20_000
-"""Rewards up to which a report states the hash of the decision: making it takes as long as the report."""
+"""Rewards up to which a report states the hash of the decision, which takes as long as the report."""
 
 
 class Beside(msgspec.Struct):
-    """What a report written as JSON has beside its result."""
+    """The fields of a report as JSON besides those of its result."""
 
     command: str | None = None
     study: str | None = None
@@ -42,7 +42,7 @@ class Beside(msgspec.Struct):
 
 
 def read_report(document: bytes | str, source: str = "this") -> Report:
-    """A report from JSON, which messages call `source`: what ``surest identify --json`` prints, or a report written as JSON.
+    """A report from the output of ``surest identify --json`` or a report as JSON, called `source` in messages.
 
     >>> import json, surest
     >>> result = surest.identify({"a": [0, 0, 1, 0], "b": [1, 1, 0, 1]}, seed=1)
@@ -59,23 +59,23 @@ def read_report(document: bytes | str, source: str = "this") -> Report:
     commands = beside.commands or ({} if beside.command is None else {"Run it again": beside.command})
     if "check" in beside.decision:
         commands |= {
-            f"Check this yourself: {beside.decision.get('file')} has all that it rests on": beside.decision["check"]
+            f"Check this yourself: {beside.decision.get('file')} has all the evidence": beside.decision["check"]
         }
     result = from_json(raw, source)
     return Report(result, beside.study, beside.settings, commands, beside.last_failures, beside.began, beside.made)
 
 
 def report_of_study(study: Study, storage: str | None = None) -> Report:
-    """A report on a stored study as it stands: its log is replayed, and checked on the way. `storage` as in `report_on`."""
+    """A report on a stored study, whose log is replayed and checked; `storage` as in `report_on`."""
     with study.store.reading() as log:
         record = _is_short(study) and study.facts(log).tickets <= MOST_RECORDED
     return report_on(study, study.result(history=True, record=record), storage, check=True)
 
 
 def report_on(study: Study, result: Result, storage: str | None = None, check: bool = False) -> Report:
-    """A report on a stored study whose result is known; `storage` is what its commands are told, if not where it is kept.
+    """A report on a stored study whose result is known; `storage` is for its commands, if not where it is stored.
 
-    With `check` it has the commands by which somebody else can check a recorded result; that takes a replay.
+    With `check` it has the commands by which others can check a recorded result, which takes a replay.
     """
     handling = msgspec.to_builtins(study.settings.handling)
     beyond = {"budget": study.settings.problem.budget, **handling, **study.settings.problem.options}
@@ -98,9 +98,9 @@ def _is_short(study: Study) -> bool:
 
 
 def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str, str]:
-    """The two commands by which somebody else can check the verdict, where its algorithm has a verifier and all was recorded.
+    """The two commands by which others can check the verdict, if its algorithm has a verifier and all was recorded.
 
-    Of a long study without a list of items they come without the hash.
+    They lack the hash if the study is long and has no list of items.
     """
     try:
         check_algorithm(result.problem.algorithm)
@@ -110,19 +110,19 @@ def _check_yourself(result: Result, study: Study, where: list[str]) -> dict[str,
         return {}
     written = ["surest", "study", "result", *where, f"--decision={DECISION}", "--", study.name]
     return {
-        "Check this yourself: write down all that the verdict rests on": shell_line(written),
-        "and let a program that shares no code with the search judge it": shell_line(
+        "Check this yourself: write the verdict with all its evidence": shell_line(written),
+        "and let a program that shares no code with the search check it": shell_line(
             ["surest-verify", DECISION, *known_by]
         ),
     }
 
 
 def _again(study: Study, where: list[str]) -> dict[str, str]:
-    """The commands that make a study of the same arms and settings, and add later arms when they came."""
+    """The commands that create a study with the same arms and settings, and add the same arms later."""
     name, (first, *later) = f"{study.name}-again", additions_of(study)
     if _is_short(study) and all(item.payload is None for item in study.items):
         made = _spelled_out(study, where, first.labels)
-    else:  # what items hold may be long
+    else:  # items with contents may be long
         made = ["surest", "study", "create", *where, f"--like={study.name}"]
     commands = {"Start the same study again": shell_line([*made, "--", name])}
     for added in later:
@@ -135,7 +135,7 @@ def _again(study: Study, where: list[str]) -> dict[str, str]:
 
 
 def _spelled_out(study: Study, where: list[str], labels: tuple[str, ...]) -> list[str]:
-    """The command that makes a study, but for its name, with all arms, items and settings: it needs no other study."""
+    """The command that creates a study with all arms, items and settings, without its name."""
     settings = study.settings
     numbered = labels == tuple(str(i) for i in range(len(labels)))
     arms = [f"--arms={len(labels)}"] if numbered else [f"--arm={label}" for label in labels]
@@ -167,19 +167,19 @@ def command_words(settings: Mapping[str, Any]) -> list[str]:
 
 
 def write_report(report: Report, path: str | Path) -> None:
-    """Write a report to a file whose suffix says the form: .html, .md or .json."""
+    """Write a report as .html, .md or .json, by the suffix of the file."""
     forms = {"html": to_html, "md": to_markdown, "json": to_json}
     dated = report if report.made is not None else replace(report, made=time.time())
     text = forms[checked_form(path)](dated)
     try:
-        # What is not text, such as half of a surrogate pair in a label, must not keep the rest from being written.
+        # A lone surrogate in a label must not keep the rest from being written.
         Path(path).write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"the report cannot be written to {path}: {error.strerror or error}") from None
 
 
 def checked_form(path: str | Path) -> str:
-    """The form that a file's name asks for; refused before any work if it cannot be written."""
+    """The format by a file's suffix; refused before any work if it cannot be written."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in SUFFIXES:
         raise UsageError(f"{path}: a report's name ends in .html, .md or .json")
@@ -189,7 +189,7 @@ def checked_form(path: str | Path) -> str:
 
 
 def to_json(report: Report) -> str:
-    """The report as JSON, on one line; `read_report` reads it."""
+    """The report as one line of JSON, for `read_report`."""
     try:
         return msgspec.json.encode(report.to_dict()).decode() + "\n"  # which has no NaN
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""A result on a terminal: the words of `surest.result`, with emphasis and columns."""
+"""Results and running searches on a terminal."""
 
 import contextlib
 import sys
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def emphasised(result: Result) -> Text:
-    """The verdict: the arm in bold, a missing guarantee in yellow."""
+    """The verdict, with the arms in bold and a missing guarantee in yellow."""
     text, name = Text(verdict(result)), chosen_names(result)
     start = text.plain.find(name)
     if start < 0:  # nothing was pulled
@@ -55,7 +55,7 @@ def arm_table(arms: ArmTable, most: int = SHOWN) -> Table:
 
 
 def wins_table(result: Result) -> Table:
-    """Who beats whom, in the order found: wins warm, losses cold, what is told apart bold."""
+    """Who beats whom, in the order found: wins warm, losses cold, certified ones bold."""
     labels, cells = wins_of(result)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     table.add_column("score of", no_wrap=True)
@@ -73,7 +73,7 @@ def wins_table(result: Result) -> Table:
 
 
 def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:
-    """Which arms to evaluate next, and how often; `arms` are there in all."""
+    """The arms to evaluate next, and how often; of so many `arms` in all."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("run next")
     table.add_column("times", justify="right")
@@ -85,17 +85,17 @@ def next_table(suggestions: Sequence[Mapping[str, Any]], arms: int) -> Table:
 
 
 ARMS = 5
-"""Arms in the view: the leader, and those that may still be the best, best means first."""
+"""Arms in the live view: the leader, then contenders by their means."""
 NAMED = 5
-"""Arms that may still be the best, up to which they are named."""
+"""Contenders are named if there are at most this many."""
 EVERY = 0.1
-"""Seconds between two looks, at least."""
+"""Minimum seconds between two updates."""
 TICKS = 2
-"""How often a second the clock is drawn where nothing else changes."""
+"""Redraws of the clock per second while nothing else changes."""
 
 
 class View:
-    """The state of a run in words and numbers; `began` is when it started, by `clock`."""
+    """The state of a running search in words and numbers; `began` is its start by `clock`."""
 
     def __init__(
         self, labels: tuple[Any, ...], scale: Scale, *, clock: Callable[[], float] = time.monotonic, items: bool = False
@@ -107,7 +107,7 @@ class View:
         """The last line of the screen."""
 
     def facts(self, running: Running[Answer], status: Status | None) -> dict[str, str]:
-        """What there is to say, by name."""
+        """The facts by name."""
         request = running.request
         passed = seconds_words(self.clock() - self.began)
         facts = {self.counted: count(running.pulls), "time": passed + self._more(running, status)}
@@ -140,11 +140,11 @@ class View:
         return facts
 
     def line(self, running: Running[Answer], status: Status | None) -> str:
-        """All of it in a line."""
+        """The facts in one line."""
         return ", ".join(f"{name} {value}" for name, value in self.facts(running, status).items())
 
     def screen(self, running: Running[Answer], status: Status | None) -> Group:
-        """All of it in a few lines of at most 80 columns, with a bar from what was done to what is forecast."""
+        """The facts and leading arms in at most 80 columns, with a progress bar up to the forecast."""
         table = Table.grid(padding=(0, 2))
         table.add_column(style="dim", no_wrap=True)
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=60)
@@ -196,7 +196,7 @@ class View:
 
 
 class Clock:
-    """The time that has passed whenever it is drawn. It does not touch the run: a thread may draw it while that goes on."""
+    """The elapsed time when drawn. It does not touch the search, so a thread may draw it while that runs."""
 
     def __init__(self, view: View, more: str) -> None:
         self.view, self.more = view, more
@@ -209,8 +209,8 @@ class Clock:
 def shown_live(
     labels: tuple[Any, ...], scale: Scale, items: bool = False, ticks: bool = False
 ) -> Iterator[Callable[..., None]]:
-    """A hook that shows a run in a terminal or a notebook, and leaves nothing behind. With `ticks` a thread keeps the clock going
-    between two calls."""
+    """A hook that shows a search live in a terminal or a notebook, and erases it at the end. With `ticks` a thread redraws the
+    clock between two calls."""
     notebook = "ipykernel" in sys.modules
     view = View(labels, scale, items=items)
     redrawn: Any = {"auto_refresh": ticks and not notebook, "refresh_per_second": TICKS}
@@ -224,7 +224,7 @@ def shown_live(
 
 
 def progress_words(progress: "Progress") -> str:
-    """How far a study is."""
+    """The progress of a study."""
     waiting = f", {progress.waiting:,} to be handed out again" if progress.waiting else ""
     spare = f" ({progress.not_needed:,} of them not needed)" if progress.not_needed else ""
     return f"{counted(progress.told, 'reward')} told{spare}, {counted(progress.out, 'ticket')} with workers{waiting}"
