@@ -3,6 +3,7 @@
 import csv
 import re
 import shlex
+import tomllib
 from importlib import import_module
 
 import click
@@ -58,6 +59,16 @@ def test_the_public_surface_is_one_page() -> None:
             for name in names.replace(" ", "").split(","):
                 full = f"{module}.{name}".removeprefix(".")
                 assert any(known == full or known.startswith(f"{full}.") for known in listed), (text, full)
+
+
+def test_the_layers_are_those_that_imports_are_held_to() -> None:
+    """In the same order; a row may stand for several layers of its folder."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    row_of = {name: k for k, (cell, _) in enumerate(table("layers")) for name in re.findall(r"`([\w.]+)`", cell)}
+    names = [name for layer in contract["layers"] for name in re.findall(r"[\w.]+", layer)]
+    found = [row_of[name if name in row_of else name.split(".")[0]] for name in names]
+    assert found == sorted(found)
+    assert set(found) == set(row_of.values())
 
 
 def test_every_question_has_its_option_on_the_page() -> None:
