@@ -235,7 +235,7 @@ def service(folder: Path) -> None:
 
 
 def _told(study: surest.Study, means: dict[str, float], rewards: int) -> None:
-    """Let three workers tell so many rewards of 0 and 1; what they hold stays with them."""
+    """Let three workers tell this many rewards of 0 and 1; what they hold stays with them."""
     rng = random.Random(4)
     for told in range(rewards):
         for ticket in study.ask(worker=f"worker {told % 3 + 1}"):

@@ -54,7 +54,7 @@ def recorded(command: str, folder: Path, variables: dict[str, str]) -> str:
 
 
 def frames_of(written: str, most: int) -> list[str]:
-    """What could be seen, one after the other: at most so many views of the search, and what is left at the end."""
+    """What could be seen, one after the other: at most this many views of the search, and what is left at the end."""
     *views, end = REDRAWN.split(re.sub(r"\x1b\[\?25[lh]", "", written).replace("\r\n", "\n"))
     views = list(dict.fromkeys(view.strip() for view in views if view.strip()))
     step = max(1, -(-len(views) // most))

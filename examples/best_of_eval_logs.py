@@ -21,7 +21,7 @@ import surest
 from surest.integrations import eval_logs
 
 EVERY = {"large": 50, "medium": 6, "small": 3}
-"""A model gets every so many-th sum wrong."""
+"""A model gets every n-th sum wrong, with n as given here."""
 SUMS = [Sample(input=f"{i} + {i} = ?", target=str(2 * i), id=f"sum {i}") for i in range(60)]
 
 

@@ -6,7 +6,7 @@ The medoid is the image with the smallest mean distance to all others: of 1,797 
 an image, and a pull computes its cosine similarity to a random other image, a number in [0, 1] since pixels are not negative.
 The largest mean similarity is the smallest mean cosine distance. Only similarities that are asked for are computed.
 
-Arms are `vectorised`: each is called with a count and returns so many rewards at once.
+Arms are `vectorised`: each is called with a count and returns that many rewards at once.
 """
 
 from collections.abc import Callable
