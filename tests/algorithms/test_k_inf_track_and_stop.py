@@ -4,11 +4,10 @@ from math import ceil, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from surest.algorithms import start
 from surest.arms.finite import FiniteArms, bernoulli, finite_arms
-from surest.lab.characteristic import characteristic
 from surest.lab.rivals.k_inf_track_and_stop import batch, transport_costs
 from surest.search.simulate import simulate
 
@@ -86,17 +85,3 @@ def test_a_batch_feeds_the_starving_first_and_then_follows_the_weights() -> None
     assert times[2] == lacking
     times = batch(np.array([10, 10, 10]), np.full(3, np.nan), rng)  # no weights where means tie
     assert times.sum() >= 3
-
-
-def test_weights_are_the_ones_that_end_soonest() -> None:
-    """The weights that it tracks maximise the least transport cost: no small change of them does better."""
-    best = int(MIXED.means.argmax())
-    weights = characteristic(MIXED).weights
-
-    def worst(shares: np.ndarray) -> float:
-        return min(cost(MIXED, shares, best, j) for j in range(3) if j != best)
-
-    found = minimize(
-        lambda s: -worst(np.append(np.abs(s), 1e-9 + abs(1 - np.abs(s).sum()))), weights[:2], method="Nelder-Mead"
-    )
-    assert worst(weights) == pytest.approx(-found.fun, rel=1e-3)

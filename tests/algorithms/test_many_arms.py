@@ -209,10 +209,3 @@ def test_a_million_arms() -> None:
     assert not running.spent
     assert running.value.arms == (0,)
     assert running.pulls < 1.5 * 10**8
-
-
-def test_a_mean_may_come_many_times() -> None:
-    arms = parse_source("bernoulli:0.5,0.3x3,0.2x1")
-    assert arms.means.tolist() == [0.5, 0.3, 0.3, 0.3, 0.2]
-    assert arms.labels == ("1", "2", "3", "4", "5")
-    assert len(parse_source("lower-bound:0.05x3/0.04x4")) == 4

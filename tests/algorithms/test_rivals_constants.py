@@ -7,7 +7,6 @@ import pytest
 from scipy.special import zeta
 
 from agreement.rivals_transcription import slow_weights
-from algorithms.test_k_inf_track_and_stop import k_inf as slow_k_inf
 from surest.kernels.lab.constants import ASKED, ATOMS, TRACK_GLOBAL
 from surest.kernels.lab.constants import EPOCH_POWER as POWER
 from surest.kernels.lab.constants import EPOCH_RATIO as RATIO
@@ -91,18 +90,6 @@ def test_kernels_agree_with_the_divergences_of_the_theory() -> None:
         value, slope = k_inf(values, weights, 6, u)
         assert value / weights.sum() == pytest.approx(float(expected.value), abs=1e-10)
         assert slope / weights.sum() == pytest.approx(float(expected.slope), rel=1e-6, abs=1e-9)
-
-
-def test_k_inf_is_the_maximum_it_says() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(100):
-        values, weights = np.sort(rng.random(5)), rng.integers(1, 9, 5).astype(float)
-        u = rng.uniform(0.01, 0.99)
-        got, slope = k_inf(values, weights, 5, u)
-        slow = slow_k_inf((values, weights / weights.sum()), u)
-        assert got == pytest.approx(weights.sum() * slow, abs=1e-6)
-        step = 1e-6
-        assert slope == pytest.approx((k_inf(values, weights, 5, u + step)[0] - got) / step, rel=1e-3, abs=1e-2)
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (0.4, 1.0), (0.0, 0.25, 0.5, 1.0)], ids=str)

@@ -149,6 +149,6 @@ def test_doors_that_do_not_heed_it_refuse_it(tmp_path: Path) -> None:
             surest.evaluate(table, spread=0.2, **asked)
     with pytest.raises(RewardError, match=r"arms 'a' and 'b' scored 0.6 and 0.5 on item 0"):
         surest.evaluate(table, spread=0.05)
-    with pytest.raises(UsageError, match=r"spread is 0.1: any arm is within epsilon=0.1"):
+    with pytest.raises(UsageError, match=r"spread is 0.1: every arm is within epsilon=0.1"):
         surest.evaluate(table, spread=0.1, epsilon=0.1)
     assert surest.evaluate(table, spread=0.1).needed < surest.evaluate(table).needed

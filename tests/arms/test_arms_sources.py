@@ -81,7 +81,8 @@ def test_an_instance_must_be_named_and_exist(tmp_path: Path) -> None:
 def test_named_sources() -> None:
     assert parse_source("example1:4").means.tolist() == [0.75, 0.5, 0.25, 0]
     assert parse_source("example1:4").variances[-1] == 0
-    assert parse_source("bernoulli:0.5,0.45").labels == ("1", "2")
+    assert parse_source("bernoulli:0.5,0.3x2,0.2x1").labels == ("1", "2", "3", "4")
+    assert len(parse_source("lower-bound:0.05x3/0.04x4")) == 4
     one = parse_source("lower-bound:0.05,0.08/0.04")
     assert (one.means, one.variances) == (pytest.approx([0.5, 0.45, 0.42]), pytest.approx([0.04] * 3))
     assert parse_source("lower-bound:0.05/0.04,0").variances == pytest.approx([0.04, 0])
@@ -196,7 +197,7 @@ def test_other_names_and_other_columns(tmp_path: Path) -> None:
     for columns, message in [
         ({"arm": "model"}, "'value' is missing"),
         ({"arm": "model", "value": "points"}, "'points' is missing"),
-        ({"arm": "model", "value": "model"}, "cannot be two things"),
+        ({"arm": "model", "value": "model"}, "is used twice"),
         ({"arms": "model"}, "'arms' is not one of arm, value, instance, count"),
         ({"arm": ""}, "must be text"),
     ]:

@@ -216,7 +216,7 @@ class Entry:
 
     @classmethod
     def of_function(cls, function: Callable[..., Any], name: str | None = None) -> "Entry":
-        """An entry for anybody's own algorithm: a generator function ``(arms, delta, *, …)``.
+        """An entry for a user's own algorithm: a generator function ``(arms, delta, *, …)``.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Entry:
             ``arrivals`` and ``question`` it gets those that it names; its other parameters are its options. One that takes
             the question is trusted to answer any. It yields requests, and returns an arm, a sequence of arms, or an `Answer`.
         name : str, optional
-            What to call it; the function's name unless given.
+            What to call it; default the function's name.
 
         Examples
         --------

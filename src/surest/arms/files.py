@@ -23,7 +23,7 @@ from surest.core.protocol import FloatArray
 from surest.errors import SourceError
 
 LONGEST_LINE = 2**20
-"""Bytes of a line. A line of a table has a few dozen; what is longer is not a table."""
+"""Maximum bytes of a line. A line of a table has a few dozen; anything longer is not a table."""
 CHUNK = 2**18
 """Bytes read at a time."""
 ROWS = 2**14
@@ -240,7 +240,7 @@ class CsvFile:
         missing = [name for name in ours if ours[name] in needed and name not in names]
         twice = next((name for name in names if names.count(name) > 1), None)
         if missing or twice is not None:
-            problem = f"{twice!r} is there twice" if twice is not None else f"{missing[0]!r} is missing"
+            problem = f"{twice!r} appears twice" if twice is not None else f"{missing[0]!r} is missing"
             wanted = _wanted(self.path, names, needed, optional)
             raise SourceError(f"{self.header}: columns {', '.join(names)}; {problem}. {wanted}")
         if not mapping:
@@ -311,7 +311,7 @@ class Frame(CsvFile):
 def _wanted(path: Path | str, names: list[str], needed: tuple[str, ...], optional: tuple[str, ...]) -> str:
     """What a file lacks, and what else such a file may have been meant for."""
     if len(names) == 1 and (sign := next((sign for sign in ";\t|" if sign in names[0]), None)):
-        return f"Columns are separated by commas here, and not by {sign!r}; save the file with commas"
+        return f"Columns must be separated by commas, not by {sign!r}; save the file with commas"
     may = f" and may have {' and '.join(optional)}" if optional else ""
     option = "--column {}=…".format if "first" in needed else "--{}-column …".format
     told = ", ".join(f"{name!r}: …" for name in needed)
@@ -370,7 +370,7 @@ def _checked_mapping(columns: Columns | None, names: tuple[str, ...]) -> dict[st
     named = [given.get(name, name).strip().lower() for name in names]
     twice = next((name for name in given if named.count(given[name].strip().lower()) > 1), None)
     if twice is not None:
-        raise SourceError(f"columns={given!r}: column {given[twice]!r} cannot be two things at once")
+        raise SourceError(f"columns={given!r}: column {given[twice]!r} is used twice")
     return given
 
 

@@ -21,9 +21,9 @@ EXACT = 2**53
 CACHED_ATOMS = 64
 """Pair classes of arms with more atoms are found anew each time: 200 atoms have 20,000."""
 MANY_ARMS, MANY_ASKED = 500, 3
-"""From so many arms on, a request for so many of them is answered by one call of a kernel, if that is compiled."""
+"""Minimum arms, and minimum arms of a request, for one call of a compiled kernel to answer it."""
 FEW = 16
-"""So many draws are sorted into an arm's values there, one by one."""
+"""Maximum draws that are sorted into an arm's values there, one by one."""
 INVERSION = 30.0
 """Up to this mean NumPy draws binomial numbers by inversion."""
 

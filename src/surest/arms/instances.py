@@ -14,7 +14,7 @@ from surest.errors import SourceError
 FORMS = "example1:N, bernoulli:0.5,0.45,… (0.3x99 stands for 99 times 0.3), lower-bound:GAPS/VARIANCES, or a CSV file (arm,value)"
 
 MOST_ARMS = 10_000_000
-"""What fits into memory."""
+"""Maximum number of arms that fit into memory."""
 
 
 def example1(n: int) -> FiniteArms:

@@ -76,7 +76,7 @@ def kind_of_arms(
     ):
         arms = totals_of({label: (pair["successes"], pair["trials"]) for label, pair in arms.items()})
     if isinstance(arms, Totals) and resample:
-        raise UsageError("resample requires single rewards; of these arms only totals are known")
+        raise UsageError("resample requires individual rewards; only totals are known for these arms")
     if isinstance(arms, Totals | Simulated):
         return arms
     if callable(getattr(arms, "simulate", None)) or callable(getattr(arms, "answer", None)):
@@ -91,7 +91,7 @@ def kind_of_arms(
         return Functions(labels, given)
     if any(functions):
         one, other = labels[functions.index(True)], labels[functions.index(False)]
-        raise UsageError(f"arm {one!r} is a callable and arm {other!r} is not; give one kind")
+        raise UsageError(f"arm {one!r} is a callable and arm {other!r} is not; make all of them callables, or none")
     rewards = [_array(label, arm, scale) for label, arm in zip(labels, given, strict=True)]
     if not resample:
         return Records(labels, rewards, column)
@@ -194,9 +194,7 @@ def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> 
     found: Totals | InOrder | FiniteArms | None
     if isinstance(table, str | Path):
         if not Path(table).exists():
-            raise SourceError(
-                f"arms are {str(table)!r}, and there is no such file; give a CSV file, functions or arrays"
-            )
+            raise SourceError(f"arms are {str(table)!r}, which does not exist; give a CSV file, functions or arrays")
         found = read_source(table, columns, bounds=(scale.low, scale.high), resample=resample, counts=False)
     else:
         found = _in_frame(Frame(table), columns)

@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def values(self) -> FloatArray:
-        """A row a side, a column an item of the list; NaN for gaps."""
+        """One row per side and one column per item of the list; NaN for gaps."""
         return np.array([[side.get(item, np.nan) for item in self.items] for side in self.scores]).reshape(2, -1)
 
     def only_in(self, side: int) -> list[Hashable]:

@@ -1,6 +1,6 @@
 """Recorded rewards from a CSV file, plain or gzipped.
 
-Columns are found by their names: `arm` and `value`, one row a reward; with `count`, one row for that many equal rewards;
+Columns are found by their names: `arm` and `value`, one row per reward; with `count`, one row for that many equal rewards;
 with `instance`, several sets of arms in one file. Other columns are ignored. `in_order` gives the rewards themselves,
 as evidence, each to be counted once. `read_csv` gives a law: arms whose pulls draw from the recorded rewards with replacement.
 """

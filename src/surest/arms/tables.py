@@ -18,7 +18,7 @@ NEEDED = ("arm", "item", "value")
 ARMS = ("arm", "model", "system", "method", "solver", "prompt", "algorithm", "variant")
 """Columns of text that name arms, not items: a table with one is not wide, or it stands the other way round."""
 MOST_CELLS = 2**28
-"""Cells of a table: two gigabytes."""
+"""Maximum cells of a table: two gigabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Table:
     labels: tuple[Hashable, ...]
     items: tuple[Hashable, ...]
     values: FloatArray
-    """A row an arm, a column an item; NaN where there is no value."""
+    """One row per arm and one column per item; NaN where there is no value."""
     notes: tuple[str, ...] = ()
     """Of logs: what could not be paired, and what was made of it."""
     costs: tuple[float, ...] | None = None
@@ -336,7 +336,7 @@ def _of_array(data: Any) -> Table:
 def _of_rows(labels: tuple[Hashable, ...], items: tuple[Hashable, ...], rows: list[FloatArray]) -> Table:
     _check_size(len(labels), len(items))
     if len(set(items)) < len(items):
-        raise SourceError(f"item {Counter(items).most_common(1)[0][0]!r} is there twice; an item has one row")
+        raise SourceError(f"item {Counter(items).most_common(1)[0][0]!r} appears twice; give each item one row")
     return Table(labels, items, np.array(rows, float).reshape(len(labels), len(items)))
 
 

@@ -43,8 +43,8 @@ class Totals:
         undone."""
         if set(self.labels) != set(before.labels):
             raise SourceError(
-                f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now; begin a new search, with a "
-                "row for every arm from the start, of 0 trials if there are none yet"
+                f"{source}: the arms were {_some(before.labels)}, and are {_some(self.labels)} now; start a new search, with a "
+                "row for each arm from the beginning, 0 trials where there are none yet"
             )
         order = [self.labels.index(label) for label in before.labels]
         now = Totals(before.labels, self.successes[order], self.trials[order])
@@ -53,7 +53,7 @@ class Totals:
             k = int(fewer.argmax())
             raise SourceError(
                 f"{source}: arm {now.labels[k]!r} had {before.successes[k]:,} successes of {before.trials[k]:,} trials, and "
-                f"has {now.successes[k]:,} of {now.trials[k]:,} now; totals of a search can only grow. Begin a new one"
+                f"has {now.successes[k]:,} of {now.trials[k]:,} now; totals can only grow. Start a new search"
             )
         return now
 
@@ -106,7 +106,7 @@ _COLUMNS = "columns={'successes': …, 'trials': …} in Python"
 
 
 def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, add: bool) -> Totals:
-    """Totals from a file that is open or a data frame, an arm a row; `pair` names the columns that hold them.
+    """Totals from an open file or a data frame, one row per arm; `pair` names the columns that hold them.
 
     What is not a total is refused, naming its line. With `add`, rows of an arm are added up.
     """

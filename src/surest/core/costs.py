@@ -11,7 +11,7 @@ from surest.core.protocol import FloatArray, IntArray
 from surest.errors import RewardError, UsageError
 
 MANY = 10**9
-"""More evaluations than anybody asks for at once."""
+"""More evaluations than are ever asked for at once."""
 
 
 class Scored(NamedTuple):

@@ -55,9 +55,9 @@ def with_pairs(arms: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
         return arms, dict(given)
     players = [str(i) for i in range(arms)] if isinstance(arms, int) else [str(arm) for arm in arms]
     if len(players) < 2:
-        raise UsageError("a duel needs two: give at least two arms")
+        raise UsageError("a duel requires at least two arms")
     if any(VERSUS in player for player in players):
-        raise UsageError(f"a label of the duels has {VERSUS!r} in it, which separates two labels; rename it")
+        raise UsageError(f"a label contains {VERSUS!r}, which separates the labels of a pair; rename it")
     if len(set(players)) < len(players):
-        raise UsageError("two arms of the duels have the same label; labels must differ")
+        raise UsageError("two arms have the same label; labels must differ")
     return pair_labels(players), {**given, "options": {**options, "players": players}}

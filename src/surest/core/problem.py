@@ -238,7 +238,7 @@ def check_spread(problem: Problem, values: Mapping[Any, float], item: str) -> No
         scores = " and ".join(f"{problem.scale.from_unit(values[arm]):.6g}" for arm in (high, low))
         raise RewardError(
             f"arms {names} scored {scores} on {item}, further apart than spread={problem.spread:g}. "
-            "The spread is not true of these arms, and nothing that rests on it holds: begin a new search with a wider one, "
+            "The spread does not hold for these arms, so no conclusion from it does: start a new search with a wider one, "
             "or without"
         )
 
@@ -311,7 +311,7 @@ def _rules(problem: Problem) -> list[tuple[Any, str]]:
     return [
         (len(asked) > 1, f"{' and '.join(asked)} are mutually exclusive; ask one question at a time"),
         ("above" in asked and not scale.low < bar < scale.high, f"above is {bar:g}; {inside}"),
-        ("above" in asked and problem.minimise, "above asks where each mean lies, and needs no minimise; leave it out"),
+        ("above" in asked and problem.minimise, "minimise does not apply to above; leave it out"),
         (
             problem.margin and "control" not in asked,
             "margin requires a control: name the arm that others are compared with",
@@ -319,8 +319,8 @@ def _rules(problem: Problem) -> list[tuple[Any, str]]:
         (problem.slack and not cheapest, "slack requires cheapest; leave it out"),
         (
             cheapest and (problem.epsilon or weighted),
-            "cheapest says itself how far from the best an arm may be, and requires equally weighted items: leave out "
-            "epsilon, group and weights",
+            "cheapest conflicts with epsilon, group and weights: it sets the distance from the best itself, on equally weighted "
+            "items",
         ),
         (
             cheapest and problem.labels and problem.cost is None,
@@ -328,12 +328,12 @@ def _rules(problem: Problem) -> list[tuple[Any, str]]:
         ),
         (
             problem.error not in ERRORS or (problem.error != "fwer" and "above" not in asked),
-            f"error is {problem.error!r:.60}; it is fwer, or, with a bar (above), fdr",
+            f"error is {problem.error!r:.60}; give fwer or, with above, fdr",
         ),
-        (problem.target not in TARGETS, f"target is {problem.target!r:.60}; it is one of {', '.join(TARGETS)}"),
+        (problem.target not in TARGETS, f"target is {problem.target!r:.60}; give one of {', '.join(TARGETS)}"),
         (
             problem.spread is not None and problem.spread <= problem.epsilon,
-            f"spread is {problem.spread}: any arm is within epsilon={problem.epsilon:g} of the best; give a smaller epsilon",
+            f"spread is {problem.spread}: every arm is within epsilon={problem.epsilon:g} of the best; give a smaller epsilon",
         ),
         (
             len(unit) > 20 or not unit.isprintable(),

@@ -123,7 +123,7 @@ class Scale:
 
 
 NO_SCORE = (
-    "None and NaN are no scores: raise an exception, or say which reward a failed evaluation counts as (on_failure)"
+    "None and NaN are not scores: raise an exception, or say which reward a failed evaluation counts as (on_failure)"
 )
 
 
@@ -131,7 +131,7 @@ def no_score(reward: object) -> ValueError | None:
     """What is wrong where an evaluation returned None or NaN: it has failed, as one that raises has.
 
     >>> no_score(0.5), no_score(np.float32("nan"))
-    (None, ValueError('the score is nan; None and NaN are no scores: ...'))
+    (None, ValueError('the score is nan; None and NaN are not scores: ...'))
     """
     reward = reward[0] if isinstance(reward, tuple) and len(reward) == 2 else reward  # with its cost
     value = plain_number(reward)

@@ -39,7 +39,7 @@ class Cheapest:
         self.t, self.sums, self.products = 0, np.zeros(n), np.zeros((n, n))
         self.play = np.arange(n)
         self.within, self.best, self.near = (np.ones((*shape, 1 + len(STAKES))) for shape in ((n,), (n,), (n, n)))
-        """Wealths, a column a stake: F and W of each arm, and E of each pair (a, j)."""
+        """Wealths, one column per stake: F and W of each arm, and E of each pair (a, j)."""
         self.out = np.zeros(n, bool)  # arms that F has put out of those within ε
         self.refuted = np.zeros((n, n), bool)
         """Of each pair (a, j): whether it is settled that j speaks not against naming a."""

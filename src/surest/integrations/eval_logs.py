@@ -31,7 +31,7 @@ SELECT_BEST = "select-best"
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """What inspect_ai's letters count: correct, partially correct, incorrect, no answer."""
 LONGEST = 80
-"""Letters of an item's name."""
+"""Maximum length of an item's name."""
 NOT_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"} | {
     f"{what}_hash" for what in ("doc", "prompt", "target")
 }
@@ -86,13 +86,13 @@ def read(path: Path) -> list[LoggedRun]:
         if isinstance(error, UsageError):
             raise
         what = error.strerror or error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise SourceError(f"{path} cannot be read as a log of an evaluation: {what}") from None
+        raise SourceError(f"{path} cannot be read as an evaluation log: {what}") from None
 
 
 def _unknown(path: Path) -> str:
     return (
-        f"{path} is not a log of an evaluation that is known here: an .eval or .json log of inspect_ai, a samples_….jsonl file "
-        "of lm-evaluation-harness (--log_samples), or a .json or .jsonl output of promptfoo"
+        f"{path} is not a recognised evaluation log; supported are .eval and .json logs of inspect_ai, samples_….jsonl files of "
+        "lm-evaluation-harness (--log_samples), and .json and .jsonl outputs of promptfoo"
     )
 
 
@@ -133,7 +133,7 @@ def _document(path: Path, data: Mapping[str, Any]) -> list[LoggedRun]:
 
 
 def short(text: str) -> str:
-    """A name that fits in a line, still one of its kind.
+    """A name that fits in a line and is still unique.
 
     >>> short("2 + 2?"), len(short("why? " * 100))
     ('2 + 2?', 80)
@@ -403,9 +403,7 @@ def logs(paths: Iterable[str | PathLike[str]], scorer: str | None = None, *, com
     """What `table` makes, with its notes as data instead of warnings, and the scorer that counts."""
     runs, skipped = _runs([Path(path) for path in paths])
     if not runs:
-        raise SourceError(
-            f"no samples of an evaluation in what was given; {'; '.join(skipped) or 'give at least one file'}"
-        )
+        raise SourceError(f"no evaluation samples found; {'; '.join(skipped) or 'give at least one file'}")
     chosen = _scorer(runs, scorer)
     arms, more = _arms(runs)
     notes = [*skipped, *(note for run in runs for note in run.notes), *more]

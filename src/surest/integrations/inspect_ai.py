@@ -17,7 +17,7 @@ except ImportError:
     raise MissingPackageError("surest.integrations.inspect_ai needs inspect_ai: pip install inspect-ai") from None
 
 LOOKS = 50
-"""How many looks for a verdict there are, at least, on the way through the samples."""
+"""Minimum number of looks for a verdict on the way through the samples."""
 
 
 class BaselineStopping:

@@ -21,9 +21,9 @@ except ImportError:
     raise MissingPackageError("surest.integrations.optuna needs optuna: pip install 'surest[optuna]'") from None
 
 MOST_KEPT = 1000
-"""Trials whose order of steps is kept, the latest: more do not run at a time."""
+"""Maximum number of trials whose order of steps is kept, the latest ones."""
 MOST_OLDER = 50
-"""Complete trials that values are predicted from, the latest."""
+"""Maximum number of complete trials that values are predicted from, the latest ones."""
 
 
 class SurestPruner(optuna.pruners.BasePruner):

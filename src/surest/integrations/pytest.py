@@ -13,7 +13,7 @@ import pytest
 import surest
 
 COMMITS = ("SUREST_SEED", "GITHUB_SHA", "CI_COMMIT_SHA", "BUILD_SOURCEVERSION", "GIT_COMMIT")
-"""Where a build says which change this is."""
+"""Environment variables that name the commit of a build."""
 LINES = pytest.StashKey[list[str]]()
 
 

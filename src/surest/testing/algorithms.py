@@ -36,11 +36,11 @@ ENOUGH, PATIENCE = 50_000, 200
 """Requests after which a run is given up: where it is expected to end, and in each of the many runs that are counted."""
 PULLS = 10**15  # pulls after which a run is given up; simulated arms answer many at once
 DOUBT = 0.001
-"""Wrong answers are too many if a δ-correct algorithm makes as many with a probability below this."""
+"""There are too many wrong answers if a δ-correct algorithm makes as many with a probability below this."""
 
 
 class AlgorithmError(AssertionError):
-    """An algorithm that does not pass; the message lists all that was found."""
+    """Raised for an algorithm that does not pass; the message lists all problems."""
 
 
 @dataclass
@@ -312,7 +312,7 @@ def _counts(trial: _Trial, runs: int, report: AlgorithmReport) -> None:
         if wrong and at_least(wrong, runs, trial.delta) < DOUBT:
             report.problems.append(
                 f"it is wrong in {wrong} of {runs} runs on {name}; at δ = {trial.delta:g} about "
-                f"{trial.delta * runs:.0f} may be, and so many have a probability below {DOUBT:g}"
+                f"{trial.delta * runs:.0f} are allowed; the probability of so many is below {DOUBT:g}"
             )
         else:
             told.append(f"{wrong} of {decided} answers wrong on {name}" if decided else f"none certified on {name}")

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from surest.errors import SurestError
 from surest.study.log import Arm, Event, Facts, Item, Log, Recorded, Store, StoredTicket, free_places, times_told
 
-Check = Callable[[Callable[[], Store]], None]
+Make = Callable[[], Store]
+Check = Callable[[Make, int], None]
 REQUEST = Recorded(0, 4, "mean", "[[0,1,2]]")
 WAIT = 20.0  # seconds after which a thread that should have gone on is taken for stuck
 
@@ -35,16 +36,22 @@ def check_store(store_factory: Callable[[], Store]) -> list[str]:
     >>> len(check_store(lambda: store)) == len(CHECKS)
     True
     """
-    store_factory().prepare(create=True)
+    store = store_factory()
+    store.prepare(create=True)
     for check in CHECKS:
         try:
-            check(store_factory)
+            with store.writing() as log:
+                study = _added(log, check.__name__, "{}", ["a", "b"])
+            check(store_factory, study)
+            with store.writing() as log:
+                log.delete_study(check.__name__)
         except SurestError as error:
             raise AssertionError(f"{check.__name__}: {type(error).__name__}: {error}") from error
+    store.close()
     return [check.__name__ for check in CHECKS]
 
 
-def study_is_kept_by_name(make: Callable[[], Store]) -> None:
+def study_is_kept_by_name(make: Make, _: int) -> None:
     """Studies are found by name, each once, and gone with all that is theirs when they are deleted."""
     with make().writing() as log:
         number = _added(log, "kept", '{"seed": 1}', ["a", "β"])
@@ -72,14 +79,11 @@ def study_is_kept_by_name(make: Callable[[], Store]) -> None:
         log.delete_study("kept")
 
 
-def what_fails_changes_nothing(make: Callable[[], Store]) -> None:
+def what_fails_changes_nothing(make: Make, study: int) -> None:
     """A transaction that ends with an error leaves no trace."""
-    store = make()
-    with store.writing() as log:
-        study = _added(log, "whole", "{}", ["a"])
     try:
-        with store.writing() as log:
-            log.add_arms(study, ["b"], 1, 4)
+        with make().writing() as log:
+            log.add_arms(study, ["c"], 2, 4)
             log.write_request(study, REQUEST)
             log.add_tickets(study, [StoredTicket(0, 0, lease=10.0)])
             _added(log, "half", "{}", ["a"])
@@ -88,15 +92,12 @@ def what_fails_changes_nothing(make: Callable[[], Store]) -> None:
         pass
     with make().reading() as log:
         left = (*_facts(log, study)[2:4], log.read_requests(study), log.find_study("half"))
-        assert left == (1, 0, [], None), f"a failed transaction left something behind: {left}"
-    _gone(store, "whole")
+        assert left == (2, 0, [], None), f"a failed transaction left something behind: {left}"
 
 
-def requests_are_kept_in_order(make: Callable[[], Store]) -> None:
+def requests_are_kept_in_order(make: Make, study: int) -> None:
     """Requests, arms that come later, and which tickets are free."""
-    store = make()
-    with store.writing() as log:
-        study = _added(log, "asked", "{}", ["a", "b"])
+    with make().writing() as log:
         assert log.read_requests(study, None) == [], "a new study has no request"
         log.write_request(study, REQUEST)
         assert free_places(log, study, 0, 3) == [StoredTicket(0, 0), StoredTicket(1, 0), StoredTicket(2, 1)]
@@ -108,14 +109,11 @@ def requests_are_kept_in_order(make: Callable[[], Store]) -> None:
         assert log.read_requests(study) == [REQUEST, second], "read_requests must give all, in order"
         assert log.read_requests(study, 1) == [second], "read_requests must leave out those before `first`"
         assert log.read_arms(study)[2] == Arm("c", 4), "an arm's added_at is not kept"
-    _gone(store, "asked")
 
 
-def leases_run_out(make: Callable[[], Store]) -> None:
+def leases_run_out(make: Make, study: int) -> None:
     """Open tickets are handed out again once their lease has run out; attempts and failures are counted apart."""
-    store = make()
-    with store.writing() as log:
-        study = _added(log, "leased", "{}", ["a"])
+    with make().writing() as log:
         now = _facts(log, study).now
         log.add_tickets(study, [StoredTicket(i, 0, lease=now + 100, worker="one") for i in range(4)])
         assert log.read_tickets(study, open_by=now, hold=True) == [], "what is leased has not expired"
@@ -136,15 +134,12 @@ def leases_run_out(make: Callable[[], Store]) -> None:
         assert log.read_tickets(study, among=[2])[0].attempts == 2, "a told ticket was handed out"
         assert [t.number for t in log.read_tickets(study, open_by=inf)] == [0, 1, 3], "a told ticket is not open"
         assert [t.number for t in log.read_tickets(study, among=[1, 2], open_by=now + 999)] == [1]
-    _gone(store, "leased")
 
 
-def rewards_are_kept_to_the_bit(make: Callable[[], Store]) -> None:
+def rewards_are_kept_to_the_bit(make: Make, study: int) -> None:
     """Rewards come back as they were."""
-    store = make()
     values = [0.1, 5e-324, 1.0, 0.0, 1 / 3, 0.7]
-    with store.writing() as log:
-        study = _added(log, "told", "{}", ["a", "b"])
+    with make().writing() as log:
         log.add_tickets(study, [StoredTicket(i, i % 2, lease=inf) for i in range(6)])
         there = log.read_tickets(study, among=[5, 3, 1, 0, 2], hold=True)
         log.write_rewards(study, [replace(t, reward=values[t.number]) for t in there])
@@ -153,16 +148,15 @@ def rewards_are_kept_to_the_bit(make: Callable[[], Store]) -> None:
         assert found == [(1, values[1]), (0, values[2]), (1, values[3]), (0, None)], f"read_tickets gave {found}"
         assert len(log.read_tickets(study, 4, 99)) == 2, "read_tickets must stop at the last ticket"
         assert len(times_told(log, study, _facts(log, study), 9)) == 5, "write_rewards must write when rewards came"
-    _gone(store, "told")
 
 
-def cells_are_unique(make: Callable[[], Store]) -> None:
+def cells_are_unique(make: Make, study: int) -> None:
     """Of a study with items, no two tickets have the same arm and item."""
-    store = make()
     items = [Item("q1"), Item("q2", '{"x": 1}')]
-    with store.writing() as log:
-        study = log.add_study("cells", "{}", ["a", "b"], items)
-        assert study is not None, "add_study gave None for a new name"
+    with make().writing() as log:
+        added = log.add_study("cells", "{}", ["a", "b"], items)
+        assert added is not None, "add_study gave None for a new name"
+        study = added
         log.add_tickets(study, [StoredTicket(0, 0, 0, lease=inf), StoredTicket(1, 0, 1, lease=inf)])
         log.write_rewards(study, [replace(log.read_tickets(study, among=[1], hold=True)[0], reward=0.5)])
     with make().reading() as log:
@@ -176,16 +170,14 @@ def cells_are_unique(make: Callable[[], Store]) -> None:
         pass
     else:
         raise AssertionError("a second ticket of the same cell must be refused")
-    with make().reading() as log:
+    with make().writing() as log:
         assert _facts(log, study).tickets == 2, "a refused ticket left another one behind"
-    _gone(store, "cells")
+        log.delete_study("cells")
 
 
-def events_are_counted(make: Callable[[], Store]) -> None:
+def events_are_counted(make: Make, study: int) -> None:
     """What happened to tickets is counted by arm and kind, and the last reasons are kept."""
-    store = make()
-    with store.writing() as log:
-        study = _added(log, "events", "{}", ["a", "b"])
+    with make().writing() as log:
         happened = [
             Event(0, 1, "failed", "first", "w", 3.0),
             Event(0, 0, "retried", "no failure", "w", 3.0),
@@ -205,29 +197,22 @@ def events_are_counted(make: Callable[[], Store]) -> None:
             [],
         ], "read_events gives other events where only some are asked for"
         assert log.read_events(study)[0] == Event(0, 1, "failed", "first", "w", 3.0), "read_events gives other events"
-    _gone(store, "events")
 
 
-def history_goes_out_and_in(make: Callable[[], Store]) -> None:
+def history_goes_out_and_in(make: Make, study: int) -> None:
     """What an export reads, an import can write."""
-    store = make()
     tickets = [StoredTicket(0, 0, None, 0.5, 0.0, 2, 0, "w", 7.0), StoredTicket(1, 1, worker="v")]
-    with store.writing() as log:
-        study = _added(log, "moved", "{}", ["a", "b"])
+    with make().writing() as log:
         log.add_tickets(study, tickets)
         log.write_events(study, [Event(0, 0, "failed", "no", "w", 1.0)])
     with make().reading() as log:
         found = log.read_tickets(study)
         assert found == [replace(tickets[0], failures=1), tickets[1]], f"read_tickets gave {found}"
         assert _facts(log, study).expired == 1, "an imported ticket without a reward can be handed out at once"
-    _gone(store, "moved")
 
 
-def writers_take_turns(make: Callable[[], Store]) -> None:
+def writers_take_turns(make: Make, study: int) -> None:
     """Two writers that lock the same study, in threads with a store each: each ticket number is handed out once."""
-    store = make()
-    with store.writing() as log:
-        study = _added(log, "shared", "{}", ["a"])
     failed: list[BaseException] = []
 
     def take() -> None:
@@ -249,7 +234,6 @@ def writers_take_turns(make: Callable[[], Store]) -> None:
     assert not failed, f"writers that lock the same study get in each other's way: {failed[0]!r}"
     with make().reading() as log:
         assert _facts(log, study).tickets == 30, "tickets were lost among several writers"
-    _gone(store, "shared")
 
 
 CHECKS: tuple[Check, ...] = (
@@ -275,9 +259,3 @@ def _facts(log: Log, study: int, *, lock: bool = False) -> Facts:
     facts = log.study_facts(study, lock=lock)
     assert facts is not None, "study_facts gave None of a study that is there"
     return facts
-
-
-def _gone(store: Store, name: str) -> None:
-    with store.writing() as log:
-        log.delete_study(name)
-    store.close()

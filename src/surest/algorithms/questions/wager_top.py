@@ -101,7 +101,7 @@ class SetLedger:
     def __init__(self, n: int, m: int, delta: float, epsilon: float = 0.0) -> None:
         self.book, self.m, self.epsilon = Ledger(n, delta, epsilon, may_pair=False), m, epsilon
         self.goal = math.log(1 / delta)
-        self.kept: dict[tuple[int, ...], FloatArray] = {}  # of each set: its certificates, a row an arm inside
+        self.kept: dict[tuple[int, ...], FloatArray] = {}  # of each set: its certificates, one row per arm inside
         self.nominations = 0
         self.nominated: IntArray | None = None
         self.pessimistic = np.ones(n)  # upper bounds of 1 − mean

@@ -62,7 +62,7 @@ class Bars:
             self.certain[play, 1] = missing[:, 1] > self.ends[1] * left + least
 
     def evidence(self) -> FloatArray:
-        """The wealth of each arm's claims as it stands, a row a claim; infinite for what is certain."""
+        """The wealth of each arm's claims as it stands, one row per claim; infinite for what is certain."""
         wealth: FloatArray = (self.wealth @ WEIGHTS).T
         wealth[self.certain.T] = inf
         return wealth
@@ -123,7 +123,7 @@ class Differences:
         self._most = np.maximum(self._most, self._wealth)
 
     def evidence(self) -> FloatArray:
-        """The wealth of each arm's claims as it stands, a row a claim; infinite for what is certain."""
+        """The wealth of each arm's claims as it stands, one row per claim; infinite for what is certain."""
         first, second = self._wealth[0], self._wealth[-1]
         if self._equivalent:  # both sides must have been refuted, at any time; either side may be, at half the level
             first, second = self._most[:2].min(axis=0), self._wealth[2:].max(axis=0) / 2

@@ -104,7 +104,7 @@ class Standings:
         self._slots[arm] = slot
 
     def grow(self, values: FloatArray, delta: float) -> None:
-        """Take in new arms, whose scores on the units counted so far are `values`, a column an arm.
+        """Take in new arms, whose scores on the units counted so far are `values`, one column per arm.
 
         Their wealths begin now: to bet on items that were seen when they were chosen is not allowed. They are out at 1/delta.
         """

@@ -49,7 +49,7 @@ class Scores:
         return self._estimates.of(self.values[: self.t], self.seen, self.plain)
 
     def place(self, play: IntArray, values: FloatArray) -> tuple[FloatArray, float]:
-        """Make the next unit's row, an entry an arm, and tell its weight; `count`, or whoever keeps the sums, comes next."""
+        """Write the next unit's row, one entry per arm; return it and its weight. Sums and `advance` are left to the caller."""
         if not all_inside(values):
             raise UsageError(f"scores must lie in [0, 1], or in the bounds given; got {values.tolist()}")
         if self.t == len(self.values):
@@ -74,7 +74,7 @@ class Scores:
         self.advance(play)
 
     def grow(self, values: FloatArray) -> None:
-        """Take in new arms, whose scores on the units counted so far are `values`, a column an arm."""
+        """Take in new arms, whose scores on the units counted so far are `values`, one column per arm."""
         self.sums = np.append(self.sums, self.weights[: self.t] @ values)
         self.plain = np.append(self.plain, values.sum(axis=0))
         self.squares = np.append(self.squares, (values**2).sum(axis=0))

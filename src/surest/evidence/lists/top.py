@@ -23,7 +23,7 @@ def pair_factors(
 ) -> FloatArray:
     """What a bet on each stronger arm against each weaker one pays on a unit: (stronger, weaker, bet).
 
-    All that is chosen rests on the units counted so far: `values` (an entry an arm) are those of the next one.
+    All that is chosen rests on the units counted so far: `values` (one per arm) are those of the next one.
     """
     o, j = stronger[:, None], weaker[None, :]
     t, left = scores.t, inf if scores.population else scores.left

@@ -26,7 +26,7 @@ class Units:
         return self.items[self.starts[k] : self.starts[k + 1]]
 
     def values(self, scores: FloatArray, first: int, end: int) -> FloatArray:
-        """The values of units `first` to `end` from scores of arms (rows) on their items: a row a unit, a column an arm."""
+        """The values of units `first` to `end`, one row per unit, from the scores of arms (rows) on their items."""
         low, high = self.starts[first], self.starts[end]
         if high - low == end - first:  # single items
             return np.asarray(scores, dtype=np.float64).T
