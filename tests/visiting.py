@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 import uvicorn
@@ -38,21 +38,40 @@ def serving(storage: str, tokens: Path | None = None, port: int = 0) -> Iterator
         listening.close()
 
 
-class Answer:
+class Answer(NamedTuple):
     """What came back."""
 
-    def __init__(self, status: int, headers: Any, body: bytes) -> None:
-        self.status, self.headers, self.raw = status, headers, body
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
 
     @property
     def text(self) -> str:
         """The body as text."""
-        return self.raw.decode()
+        return self.body.decode()
 
     @property
     def words(self) -> str:
         """The text that a reader sees."""
         return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", self.text)))
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def reason(self) -> str:
+        return str(self.json["error"]["message"])
+
+
+def asked(host: str, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+    """One request on a connection of its own. What is not bytes is sent as JSON."""
+    connection = http.client.HTTPConnection(host, timeout=PATIENCE)
+    kind = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
+    with closing(connection):
+        connection.request(method, path, json.dumps(body).encode() if kind else body, {**kind, **(headers or {})})
+        response = connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
 
 
 class Visitor:
@@ -63,12 +82,8 @@ class Visitor:
         self.cookies: dict[str, str] = {}
 
     def request(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
-        connection = http.client.HTTPConnection(self.host, timeout=240)
         cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())} if self.cookies else {}
-        connection.request(method, path, body, {"Accept": "text/html", **cookie, **(headers or {})})
-        response = connection.getresponse()
-        answer = Answer(response.status, response.headers, response.read())
-        connection.close()
+        answer = asked(self.host, method, path, body, {"Accept": "text/html", **cookie, **(headers or {})})
         for line in answer.headers.get_all("set-cookie") or []:
             name, _, value = line.partition(";")[0].partition("=")
             self.cookies[name] = value.strip('"')
@@ -115,13 +130,9 @@ class Visitor:
 
 def call(service: str, method: str, path: str, **body: Any) -> Any:
     """What the API says."""
-    connection = http.client.HTTPConnection(urlsplit(service).netloc, timeout=240)
-    connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
-    response = connection.getresponse()
-    data = response.read()
-    connection.close()
-    assert response.status < 300, f"{method} {path}: {response.status} {data!r}"
-    return json.loads(data)
+    answer = asked(urlsplit(service).netloc, method, path, body)
+    assert answer.status < 300, f"{method} {path}: {answer}"
+    return answer.json
 
 
 def work(

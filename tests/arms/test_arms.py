@@ -11,8 +11,7 @@ from scipy import stats
 
 from surest.arms.finite import EXACT, Draws, bernoulli, finite_arms
 from surest.core.protocol import Pull, Statistic
-from surest.errors import RewardError, SourceError
-from surest.lab.continuous import CHUNK, ContinuousArms
+from surest.errors import SourceError
 
 RUNS = 5000
 """Statistics drawn to compare with a law."""
@@ -175,51 +174,6 @@ def test_any_weights_make_a_law_or_are_refused(laws: list[list[tuple[float, floa
         assert (np.diff(values) > 0).all()
         assert (probabilities > 0).all()
         assert probabilities.sum() == pytest.approx(1)
-
-
-class Spy:
-    """A uniform law that remembers how many rewards were asked of it at a time."""
-
-    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
-        self.low, self.high, self.sizes = low, high, []
-
-    def rvs(self, size: int, random_state: np.random.Generator) -> np.ndarray:
-        self.sizes.append(size)
-        return self.low + (self.high - self.low) * random_state.random(size)
-
-    def mean(self) -> float:
-        return (self.low + self.high) / 2
-
-    def var(self) -> float:
-        return (self.high - self.low) ** 2 / 12
-
-
-@pytest.mark.parametrize(("statistic", "target", "sd"), [("mean", 0.5, 12**-0.5), ("pairs", 1 / 12, 0.12)])
-def test_continuous_laws_are_drawn_in_chunks(statistic: str, target: float, sd: float) -> None:
-    law, times = Spy(), 2 * CHUNK + 2
-    reply = ContinuousArms([law]).simulate(1).answer(Pull([0], times, Statistic(statistic)))
-    assert law.sizes == [CHUNK, CHUNK, 2]
-    assert abs(reply[0] - target) < 5 * sd / times**0.5 * 2**0.5
-
-
-def test_continuous_arms_keep_to_their_seed_and_order() -> None:
-    arms = ContinuousArms({"a": stats.beta(2, 5), "b": stats.uniform(0.2, 0.6), "c": stats.truncnorm(-1, 1, 0.5, 0.5)})
-    assert (arms.means, arms.variances[1]) == (pytest.approx([2 / 7, 0.5, 0.5]), pytest.approx(0.03))
-    together, alone = arms.simulate(4), arms.simulate(4)
-    both = together.answer(Pull([2, 0, 1], 50, Statistic.REWARDS))
-    alone.answer(Pull([1], 50, Statistic.REWARDS))
-    assert alone.answer(Pull([0], 50, Statistic.REWARDS)).tolist() == both[50:100].tolist()
-    assert stats.kstest(arms.simulate(5).answer(Pull([0], 4000, Statistic.REWARDS)), stats.beta(2, 5).cdf).pvalue > 1e-3
-    atoms = arms.simulate(5).answer(Pull([0, 1], [7, 9], Statistic.ATOMS))
-    assert atoms.start.tolist() == [0, 7, 16]
-
-
-@pytest.mark.parametrize("low", [-0.5, float("nan")])
-def test_a_law_that_leaves_the_range_is_refused(low: float) -> None:
-    simulation = ContinuousArms({"steady": Spy(), "wild": Spy(low, 0.5)}).simulate(1)
-    simulation.answer(Pull([0], 100, Statistic.MEAN))
-    with pytest.raises(RewardError, match=r"'wild' drew .*within \[0, 1\]"):
-        simulation.answer(Pull([0, 1], 100, Statistic.MEAN))
 
 
 def test_bernoulli_arms_are_finite_arms() -> None:

@@ -18,8 +18,6 @@ from surest.arms.instances import parse_source
 from surest.arms.kinds import read_source
 from surest.arms.recorded import read_csv
 from surest.arms.tables import read_table, table_of
-from surest.core.protocol import Pull, Statistic
-from surest.lab.continuous import PATIENCE, ContinuousArms
 
 PACKED = gzip.compress(b"arm,value\na,1\nb,0.5\na,0\na,1\na,1\n", mtime=0)
 REWARDS: list[str | bytes] = [
@@ -112,8 +110,6 @@ MISTAKES: dict[str, list[Callable[[], Any]]] = {
     "sources": [*(lambda source=source: parse_source(source) for source in SOURCES), lambda: parse_source("a" * 5000)],
     "laws": [
         *(lambda law=law: finite_arms([([0.2], [1]), law], ["fine", "bad"]) for law in LAWS),
-        lambda: ContinuousArms({"a": 0.5}),
-        lambda: ContinuousArms([Uniform()]).simulate(1).answer(Pull([0], PATIENCE + 1, Statistic.MEAN)),
     ],
 }
 

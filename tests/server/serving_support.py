@@ -1,6 +1,5 @@
 """What the tests of the service share: a service in a process of its own, and requests to it."""
 
-import http.client
 import itertools
 import json
 import os
@@ -10,26 +9,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from visiting import Answer, asked
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
-
-
-class Answer(NamedTuple):
-    """What came back."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def reason(self) -> str:
-        return str(self.json["error"]["message"])
 
 
 class Service:
@@ -81,16 +66,8 @@ class Service:
         self, method: str, path: str, body: Any = None, *, token: str | None = None, headers: Any = None
     ) -> Answer:
         """One request on a connection of its own. What is not bytes is sent as JSON."""
-        sent = {} if body is None or isinstance(body, bytes) else {"Content-Type": "application/json"}
-        sent |= {} if token is None else {"Authorization": f"Bearer {token}"}
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            connection.request(method, path, data, {**sent, **(headers or {})})
-            response = connection.getresponse()
-            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
-        finally:
-            connection.close()
+        own = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return asked(f"127.0.0.1:{self.port}", method, path, body, {**own, **(headers or {})})
 
     def get(self, path: str, **how: Any) -> Answer:
         return self.call("GET", path, **how)

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
-from serving_support import Answer, Service
+from serving_support import Service
 
 from surest.server import api
 from surest.server.app import make_app
+from visiting import Answer
 from waiting import until
 
 counter = itertools.count()

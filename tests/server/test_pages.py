@@ -131,7 +131,7 @@ def test_a_verdict_can_be_checked(storage: str, visitor: Visitor, tmp_path: Path
     assert f"{path(name)}/check" in visitor.get(path(name)).text
     shown = visitor.get(f"{path(name)}/check").text
     file = tmp_path / "decision.jsonl.gz"
-    file.write_bytes(visitor.get(f"{path(name)}/decision.jsonl.gz").raw)
+    file.write_bytes(visitor.get(f"{path(name)}/decision.jsonl.gz").body)
     known_by = re.search(r"--hash ([0-9a-f]{64})", shown)[1]
     assert surest_verify.verify(str(file), known_by)
     assert study.result(record=True).write_decision(tmp_path / "own.jsonl") == known_by

@@ -151,7 +151,6 @@ async def ask(request: Request) -> Any:
     form = await bodies.read(request, bodies.AskForm)
     name, studies = request.path_params["name"], request.app.state.studies
     wait, worker = min(form.wait, request.app.state.limits.wait), worker_of(request, form.worker)
-    await studies.study(name)  # refused where there is none
     handed = await _unless_gone(request, studies.desk(name).ask(form.k, worker, wait, form.held))
     study = await studies.study(name)
     if request.headers.get("accept", "").startswith("text/plain"):
@@ -206,7 +205,7 @@ async def tell(request: Request) -> Any:
     """Tell rewards."""
     form = await bodies.read(request, bodies.TellForm)
     tickets, rewards = form.both()
-    await _said(request, Tell(tickets, rewards, form.worker))
+    await request.app.state.studies.desk(request.path_params["name"]).submit(Tell(tickets, rewards, form.worker))
     return {"tickets": tickets, "rewards": [reward.value for reward in rewards]}
 
 
@@ -214,14 +213,9 @@ async def fail(request: Request) -> Any:
     """Say that an evaluation gave no reward."""
     form = await bodies.read(request, bodies.FailForm)
     worker = worker_of(request, form.worker)
-    await _said(request, Failure(form.ticket, form.reason, form.reward, form.kind, worker))
+    failure = Failure(form.ticket, form.reason, form.reward, form.kind, worker)
+    await request.app.state.studies.desk(request.path_params["name"]).submit(failure)
     return {"ticket": form.ticket}
-
-
-async def _said(request: Request, call: Tell | Failure) -> None:
-    studies, name = request.app.state.studies, request.path_params["name"]
-    await studies.study(name)  # refused where there is none
-    await studies.desk(name).submit(call)
 
 
 async def lengthen(request: Request) -> Any:

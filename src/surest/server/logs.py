@@ -111,43 +111,39 @@ class Metrics:
 
     def text(self, studies: "Studies", watches: "Watches") -> str:
         """All of it, in Prometheus' form."""
-        desks = studies.desks.values()
-        now = {
-            "surest_requests_running": ("Requests that are being answered.", self.running),
-            "surest_asks_waiting": ("Workers that wait for a ticket.", sum(desk.waiting for desk in desks)),
-            "surest_watching": ("Browsers that watch a study.", watches.listeners),
-            "surest_studies_open": ("Studies that are kept in memory.", studies.opened),
-            "surest_resident_bytes": ("Memory of this process.", resident_bytes()),
+        waiting = sum(desk.waiting for desk in studies.desks.values())
+        requests = {
+            f'{{method="{method}",route="{route}",status="{status}"}}': number
+            for (method, route, status), number in sorted(self.requests.items())
         }
-        lines = [line for name, (what, value) in now.items() for line in _metric(name, "gauge", what, value)]
-        for name, what, value in (
-            ("surest_tickets_handed_total", "Tickets that were handed out here.", studies.handed),
-            ("surest_rewards_told_total", "Rewards that were told here.", studies.told),
-        ):
-            lines += _metric(name, "counter", what, value)
-        return "\n".join([*lines, *self._requests(), *self._seconds()]) + "\n"
+        families: list[tuple[str, str, str, float | dict[str, float]]] = [
+            ("requests_running", "gauge", "Requests that are being answered.", self.running),
+            ("asks_waiting", "gauge", "Workers that wait for a ticket.", waiting),
+            ("watching", "gauge", "Browsers that watch a study.", watches.listeners),
+            ("studies_open", "gauge", "Studies that are kept in memory.", studies.opened),
+            ("resident_bytes", "gauge", "Memory of this process.", resident_bytes()),
+            ("tickets_handed_total", "counter", "Tickets that were handed out here.", studies.handed),
+            ("rewards_told_total", "counter", "Rewards that were told here.", studies.told),
+            ("requests_total", "counter", "Requests that were answered.", {**requests}),
+            ("request_seconds", "histogram", "How long requests took.", dict(self._seconds())),
+        ]
+        lines: list[str] = []
+        for name, kind, what, found in families:
+            lines += [f"# HELP surest_{name} {what}", f"# TYPE surest_{name} {kind}"]
+            values = found if isinstance(found, dict) else {"": found}
+            lines += [f"surest_{name}{labels} {value}" for labels, value in values.items()]
+        return "\n".join(lines) + "\n"
 
-    def _requests(self) -> Iterator[str]:
-        yield "# HELP surest_requests_total Requests that were answered."
-        yield "# TYPE surest_requests_total counter"
-        for (method, route, status), number in sorted(self.requests.items()):
-            yield f'surest_requests_total{{method="{method}",route="{route}",status="{status}"}} {number}'
-
-    def _seconds(self) -> Iterator[str]:
-        yield "# HELP surest_request_seconds How long requests took."
-        yield "# TYPE surest_request_seconds histogram"
+    def _seconds(self) -> Iterator[tuple[str, float]]:
+        """The histogram of each route: how many requests took at most so long, all seconds, and all requests."""
         for route in sorted(self.times):
             reached = 0
             for bound in BUCKETS:
                 reached += self.buckets[route, bound]
-                yield f'surest_request_seconds_bucket{{route="{route}",le="{bound:g}"}} {reached}'
-            yield f'surest_request_seconds_bucket{{route="{route}",le="+Inf"}} {self.times[route]}'
-            yield f'surest_request_seconds_sum{{route="{route}"}} {self.seconds[route]:.6f}'
-            yield f'surest_request_seconds_count{{route="{route}"}} {self.times[route]}'
-
-
-def _metric(name: str, kind: str, what: str, value: float) -> list[str]:
-    return [f"# HELP {name} {what}", f"# TYPE {name} {kind}", f"{name} {value}"]
+                yield f'_bucket{{route="{route}",le="{bound:g}"}}', reached
+            yield f'_bucket{{route="{route}",le="+Inf"}}', self.times[route]
+            yield f'_sum{{route="{route}"}}', round(self.seconds[route], 6)
+            yield f'_count{{route="{route}"}}', self.times[route]
 
 
 def resident_bytes() -> int:
