@@ -10,10 +10,12 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import click
 import pytest
 
 import surest
-from calling import in_process
+from calling import Run, in_process
+from surest.cli import cli
 from surest.core.problem import ITEMS_ONLY, SETTINGS
 from surest.errors import SurestError
 from visiting import serving
@@ -194,6 +196,93 @@ COMMANDS = {
     "gate": ("gate", "{table}", "--baseline=a", "--candidate=b"),
     "fastest": ("fastest", "true", "false", "--max-runs=6"),
 }
+
+
+SHOWN = {"picture", "page", "decision", "as_json", "quiet"}
+RUN_COMMANDS = {"clip", "workers", "timeout", "retries", "on_failure", "study"}
+MODES: dict[str, tuple[str, set[str]]] = {
+    "identify commands": ("identify --command 'a=echo 1' --command 'b=echo 0'", {"commands", *RUN_COMMANDS, *SHOWN}),
+    "identify functions": ("identify arms.py:arms", {"vectorised", "study", *SHOWN}),
+    "identify totals": (
+        "identify totals.csv",
+        {"arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", *SHOWN},
+    ),
+    "identify rewards": (
+        "identify rows.csv",
+        {
+            *("instance", "resample", "shuffle", "suggest", "labels", "arm_column", "value_column", "follow"),
+            "finished",
+            "clip",
+            "successes_column",
+            "trials_column",
+            *SHOWN,
+        },
+    ),
+    "identify simulated": ("identify bernoulli:0.9,0.1", {"instance", *SHOWN}),
+    "evaluate commands": (
+        "evaluate --items items.txt --command 'a=echo 1' --command 'b=echo 0'",
+        {"items", "commands", *RUN_COMMANDS, *SHOWN},
+    ),
+    "evaluate a table": (
+        "evaluate table.csv",
+        {"suggest", "arm_column", "item_column", "value_column", "simulate", "scorer", "clip", *SHOWN},
+    ),
+    "recorded duels": ("duel duels.csv", {"strict", "rank", "columns", "shuffle", *SHOWN}),
+    "judged duels": (
+        "duel --judge 'echo {first} {second}' --arm a --arm b",
+        {"strict", "rank", "labels", "judge", "items", *RUN_COMMANDS, *SHOWN},
+    ),
+    "gate --speed": (
+        "gate --speed true false",
+        {"margin", "delta", "seed", "markdown", "speed", "by", "max_runs", "as_json"},
+    ),
+    "gate --show": ("gate --ledger l.db --show", {"ledger", "show", "as_json"}),
+    "gate": (
+        "gate old.csv new.csv",
+        {
+            *(
+                "margin",
+                "delta",
+                "equivalent",
+                "history",
+                "predict",
+                "baseline",
+                "candidate",
+                "study",
+                "items",
+                "target",
+            ),
+            *("bounds", "minimise", "seed", "shuffled", "common", "strict", "suggest", "arm_column", "item_column"),
+            *("value_column", "scorer", "ledger", "show", "flips", "markdown", "speed", "decision", "as_json"),
+        },
+    ),
+}
+"""Ways to use a command, and which of its options each of them heeds, apart from settings of a problem."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_commands_refuse_options_that_they_would_ignore(mode: str, run: Run) -> None:
+    Path("arms.py").write_text("arms = {'a': lambda: 1, 'b': lambda: 0}\n")
+    Path("rows.csv").write_text("arm,value\n" + "a,1\nb,0\n" * 40)
+    Path("totals.csv").write_text("arm,clicks,impressions\na,1,9\nb,9,9\n")
+    Path("table.csv").write_text("arm,item,value\na,1,1\nb,1,0\n")
+    Path("duels.csv").write_text("first,second,score\na,b,1\n")
+    Path("items.txt").write_text("1\n2\n")
+    for name in ("old.csv", "new.csv"):
+        Path(name).write_text("item,value\n1,1\n")
+    line, heeded = MODES[mode]
+    command = cli.get_command(click.Context(cli), line.split()[0])
+    assert command is not None
+    options = [
+        one for one in command.params if isinstance(one, click.Option) and one.name not in (*SETTINGS, "options")
+    ]
+    assert heeded - {*SETTINGS} <= {one.name for one in options}
+    for one in options:
+        if one.name in heeded or one.name == "help":
+            continue
+        value = one.type.choices[0] if isinstance(one.type, click.Choice) else "1"
+        said = run(line, one.opts[0] if one.is_flag else f"{one.opts[0]}={value}")
+        assert (said.status, one.opts[0] in said.err) == (2, True), (one.name, said)
 
 
 def test_every_setting_is_tried() -> None:

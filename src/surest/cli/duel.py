@@ -12,7 +12,15 @@ import click
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn, show_result
 from surest.cli.progress import Screen, exit_status
-from surest.cli.settings import command_options, option, output_options, refuse, settings_given, some_options
+from surest.cli.settings import (
+    OF_COMMANDS,
+    command_options,
+    option,
+    output_options,
+    refuse,
+    settings_given,
+    some_options,
+)
 from surest.core.duels import DUELS
 from surest.core.scale import Scale
 
@@ -52,10 +60,13 @@ def duel(**given: Any) -> int:
     flags = {name: True for name in ("strict", "rank") if given.pop(name)}
     check_decision(given["decision"], DUELS)
     if given["source"] is not None:
-        refuse(given, "a file of duels", "judge", "labels", "items", "workers", "study")
+        refuse("a file of duels", "judge", "labels", "items", *OF_COMMANDS, "clip", "study", "storage")
         return _recorded(given, settings, flags)
     if given["judge"] is None or len(given["labels"]) < 2:
         raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
+    refuse("--judge", "columns", "shuffle", only="a file of duels")
+    if given["study"] is None:
+        refuse("this", "storage", only="--study NAME")
     return _judged(given, settings, flags)
 
 

@@ -11,6 +11,7 @@ import click
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn
 from surest.cli.settings import (
+    OF_COMMANDS,
     column_options,
     command_options,
     item_problem_options,
@@ -71,10 +72,13 @@ def evaluate(**given: Any) -> int:
     if not given["files"]:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
-        if given["simulate"]:
-            raise click.UsageError("--simulate needs a TABLE or LOGs")
+        refuse(
+            "commands", "simulate", "suggest", "scorer", *(f"{name}_column" for name in COLUMNS), only="a TABLE or LOGs"
+        )
+        if given["study"] is None:
+            refuse("this", "storage", only="--study NAME")
         return searches.run_commands(given, settings, scale)
-    refuse(given, "TABLE", "items", "commands", "workers", "timeout", "on_failure", "study")
+    refuse("TABLE", "items", "commands", *OF_COMMANDS, "study", "storage")
     return _table(given, settings, scale)
 
 

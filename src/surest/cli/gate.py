@@ -18,6 +18,7 @@ from surest.cli.settings import (
     fraction,
     option,
     parse_bounds,
+    refuse,
     storage_option,
 )
 from surest.cli.streams import print_json, say
@@ -28,6 +29,7 @@ from surest.search.gate import gate as judged
 from surest.text import counted
 
 STATUS = {"pass": 0, "fail": 4, "undecided": 3}
+HEEDED_BY_SPEED = {"files", "margin", "delta", "seed", "markdown", "speed", "by", "max_runs", "as_json"}
 ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) with --baseline ARM and --candidate ARM"
 
 
@@ -91,14 +93,20 @@ def gate(**given: Any) -> int:
     Exit status: 0 certified not worse by more than the margin (the same, with --equivalent), 4 certified worse (different), 3
     not decided, 2 invalid input.
     """
+    own = {parameter.name for parameter in click.get_current_context().command.params}
     if given["show"]:
+        refuse("--show", *own - {"show", "ledger", "as_json"})
         return _show(given)
     for path in filter(None, (given["markdown"], given["flips"])):
         if not Path(path).resolve().parent.is_dir():
             raise UsageError(f"there is no folder {Path(path).parent} to write {path} to")
     if given["speed"]:
+        refuse("--speed", *own - HEEDED_BY_SPEED)
         status: int = import_module("surest.speed.cli").judge(given)
         return status
+    refuse("scores", "by", "max_runs", only="--speed")
+    if given["study"] is None:
+        refuse("this", "storage", only="--study NAME")
     check_decision(given["decision"])
     found = judged(*_sides(given), **_settings(given))
     written = write_decision(found, given["decision"])
@@ -158,8 +166,8 @@ def flips_csv(found: Gate) -> str:
 
 
 def _show(given: Mapping[str, Any]) -> int:
-    if given["ledger"] is None or given["files"]:
-        raise click.UsageError("--show requires --ledger, and takes no files")
+    if given["ledger"] is None:
+        raise click.UsageError("--show needs --ledger")
     from surest.study.ledger import Ledger
 
     file = given["ledger"].removeprefix("sqlite:///")

@@ -3,11 +3,11 @@
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from surest.cli.decision import check_decision
 from surest.cli.output import check_drawn
 from surest.cli.settings import (
+    OF_COMMANDS,
     column_options,
     command_options,
     option,
@@ -72,6 +72,7 @@ def identify(**given: Any) -> int:
 
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
+    from surest.arms.instances import is_path
     from surest.arms.recorded import InOrder
     from surest.arms.totals import Totals
     from surest.cli import following, sources
@@ -79,41 +80,42 @@ def identify(**given: Any) -> int:
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
-    by_hand = click.get_current_context().get_parameter_source("storage") is ParameterSource.COMMANDLINE
-    if by_hand and given["study"] is None:
-        raise click.UsageError("--storage needs --study NAME")
+    if given["study"] is None:
+        refuse("this", "storage", only="--study NAME")
     check_drawn(given)
     settings = settings_given(given)
     check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
     scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
     if given["commands"]:
-        refuse(given, "--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
+        refuse("--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
         from surest.cli import searches
 
         return searches.run_commands(given, settings, scale)
-    refuse(given, "a SOURCE", "workers", "timeout", "retries", "on_failure", only="--command")
+    refuse("a SOURCE", *OF_COMMANDS, only="--command")
     if is_python(source):
-        refuse(given, "Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
+        refuse("Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
         arms = load(source)
         if given["study"] is not None:
-            refuse(given, "--study", "vectorised")
+            refuse("--study", "vectorised")
             from surest.cli import searches
 
             return searches.run_python(given, settings, scale, arms)
         return sources.identify_python(given, settings, arms)
     if source.endswith(".py"):
         raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
-    refuse(given, "files and simulated arms", "study", "vectorised")
+    refuse("files and simulated arms", "study", "vectorised")
+    if not is_path(source):
+        refuse("simulated arms", "resample", *OF_FILES)
     found = following.read(given, scale)
     if isinstance(found, Totals):
-        refuse(given, "totals", "suggest", "labels", "resample", "clip", "instance", "shuffle")
+        refuse("totals", "suggest", "labels", "resample", "clip", "instance", "shuffle", "finished")
         return sources.identify_totals(given, settings, scale, found)
-    refuse(given, "a table of totals", "sum_rows", only="a table of totals")
+    refuse("rewards", "sum_rows", "successes_column", "trials_column", only="a table of totals")
     if isinstance(found, InOrder):
         if given["shuffle"] is not None:
-            refuse(given, "--shuffle, which needs all rows to be there", "follow", "suggest")
+            refuse("--shuffle, which needs all rows to be there", "follow", "suggest")
         if given["finished"]:
-            refuse(given, "--finished", "follow", "suggest")
+            refuse("--finished", "follow", "suggest")
         return sources.identify_recorded(given, settings, scale, found)
-    refuse(given, "simulated arms", "suggest", "labels", "clip", "follow", "finished", "shuffle")
+    refuse("simulated arms", "suggest", "labels", "clip", "follow", "finished", "shuffle")
     return sources.identify_simulated(given, settings, scale, found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from surest.core.costs import parse_costs
 from surest.core.problem import ALGORITHMS, DEFAULTS, ITEMS_ONLY, SETTINGS, TARGETS, Problem
@@ -99,6 +100,8 @@ command_options = several(
     storage_option,
 )
 """For arms that are commands."""
+OF_COMMANDS = ("workers", "timeout", "retries", "on_failure")
+"""Those that nothing else heeds."""
 output_options = several(
     option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
     option("--report page", "Write a page on the result: .html, .md or .json.", "FILE"),
@@ -108,14 +111,18 @@ output_options = several(
 )
 
 
-def refuse(given: Mapping[str, Any], what: str, *names: str, only: str = "") -> None:
-    """Refuse options that were given and conflict with `what`, or need what they are for `only`."""
-    shown = {"labels": "--arm", "commands": "--command", "source": "a SOURCE"}
-    told = (name for name in names if given[name] is not None and given[name] is not False and given[name] != ())
-    wrong = next(told, None)
-    if wrong is not None:
-        option = shown.get(wrong, f"--{wrong.replace('_', '-')}")
-        raise click.UsageError(f"{option} needs {only}" if only else f"{option} conflicts with {what}")
+def refuse(what: str, *names: str, only: str = "") -> None:
+    """Refuse options of this command that were given and conflict with `what`, or need what they are for `only`."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            shown = (
+                parameter.opts[0]
+                if isinstance(parameter, click.Option)
+                else parameter.make_metavar(context).strip("[]")
+            )
+            raise click.UsageError(f"{shown} needs {only}" if only else f"{shown} conflicts with {what}")
 
 
 def columns_given(params: Mapping[str, Any]) -> dict[str, str]:
