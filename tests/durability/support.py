@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,20 @@ def undisturbed(study: Study, rewards: list[float]) -> Session:
         (ticket,) = session.ask()
         session.tell(ticket.id, reward)
     return session
+
+
+def one_after_another(
+    arms: int, asked: dict[str, Any], reward: Callable[[int], float]
+) -> list[tuple[str, list[float]]]:
+    """The transcript where one worker tells each arm's rewards, which its queue has by `draw`, one after the other."""
+    session, place = Session(arms, record=True, **asked), Counter[int]()
+    while (request := session.running.request) is not None:
+        replies = []
+        for arm in np.repeat(request.arms, request.times).tolist():
+            replies.append(reward(arms * place[arm] + arm))
+            place[arm] += 1
+        session.tell_all(session.ask(len(replies)), replies)
+    return transcript(session)
 
 
 def python(*arguments: object, **keywords: object) -> subprocess.Popen[str]:

@@ -11,6 +11,7 @@ from surest.algorithms import REGISTRY
 from surest.algorithms.questions import wager_top
 from surest.algorithms.wager import sampling, wager
 from surest.errors import TranscriptError
+from surest.search.session import Ticket
 from surest.study import following
 from surest.study.study import Study, open_study
 from surest.study.transfer import import_study
@@ -23,13 +24,14 @@ def storage(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/s.db"
 
 
-def go_on(study: Study, most: int, keep: int = 0) -> int:
-    """Evaluate up to so many tickets, and keep the last of them out; how many there were."""
+def tell(study: Study, tickets: list[Ticket]) -> None:
+    study.tell_all(tickets, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in tickets])
+
+
+def go_on(study: Study, most: int, keep: int = 0) -> None:
+    """Evaluate up to so many tickets, and keep the last of them out."""
     tickets = study.ask(most)
-    done = tickets[: len(tickets) - keep]
-    rewards = [float(np.random.default_rng(ticket.id).random() < MEANS[ticket.arm]) for ticket in done]
-    study.tell_all(done, rewards)
-    return len(tickets)
+    tell(study, tickets[: len(tickets) - keep])
 
 
 def finish(*studies: Study, most: int = 7) -> None:
@@ -54,7 +56,7 @@ def ended_with_tickets_out(storage: str, **asked: object) -> Study:
     while not study.finished:
         held = study.ask(1) if study.status().told > 8 else []
         go_on(study, 100)
-        study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
+        tell(study, held)
     return study
 
 
@@ -157,7 +159,7 @@ def test_what_a_request_lacks_is_counted_arm_by_arm(storage: str) -> None:
         held += study.ask(1)
         assert said(study) == said(open_study(storage, "s"))
         assert study.status().request_left == left_of(open_study(storage, "s"))
-        study.tell_all(held, [float(np.random.default_rng(t.id).random() < MEANS[t.arm]) for t in held])
+        tell(study, held)
     assert study.status().told > study.result().pulls
 
 

@@ -15,12 +15,13 @@ from types import SimpleNamespace
 import pytest
 import support
 
-from calling import Run, in_process, ran
+from calling import in_process, ran
 from surest.errors import StorageError, SurestError
 from surest.search.session import Ticket
 from surest.study.study import SOUND_SECONDS, Study, open_study
 
 HERE = Path(__file__).parent
+LONG = (pytest.mark.slow, pytest.mark.timeout(1200))
 
 
 def told_study(storage: str, rewards: int = 60, name: str = "s") -> Study:
@@ -289,9 +290,12 @@ def measured(command: str, text: str) -> object:
     }
 
 
-def check_damages(tmp_path: Path, run: Run, rewards: int, damages: int) -> None:
+@pytest.mark.parametrize(("rewards", "damages"), [(1_200, 25), pytest.param(3_031, 400, marks=LONG)])
+def test_damage_is_told_by_whatever_shows_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rewards: int, damages: int
+) -> None:
     """Change a few bytes of a closed study, many of them where SQLite keeps the books of its pages."""
-    path, scratch = tmp_path / "study.db", tmp_path / "damaged.db"
+    run, path, scratch = in_process(capsys), tmp_path / "study.db", tmp_path / "damaged.db"
     study = open_study(f"sqlite:///{path}", "s", 5, 1e-9, seed=1, batch=50)
     draw, told = random.Random(3), 0
     while told < rewards:
@@ -336,16 +340,6 @@ def check_damages(tmp_path: Path, run: Run, rewards: int, damages: int) -> None:
         refused += found["export"][0] != 0
     assert noticed >= damages // 3, "damages that nobody could notice show nothing"
     print(f"{damages} damages: {noticed} noticed, {refused} exports refused, the rest equal, none silent")
-
-
-def test_damage_is_told_by_whatever_shows_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check_damages(tmp_path, in_process(capsys), 1_200, 25)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_400_damages_of_3031_rewards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check_damages(tmp_path, in_process(capsys), 3_031, 400)
 
 
 def test_a_refused_export_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

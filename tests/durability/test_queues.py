@@ -14,10 +14,8 @@ import pytest
 import support
 from support import reward_at
 
-from asking import feed
 from surest.errors import StorageError, TicketError, UsageError
 from surest.search.call import seed_of, ticket_seed
-from surest.search.session import Session
 from surest.search.tickets import SPARE, Ticket
 from surest.study.following import Follower
 from surest.study.memory import MemoryStore
@@ -30,15 +28,7 @@ ASKED: dict[str, Any] = {"algorithm": support.QUEUES_ENTRY.name, "workers": WORK
 
 
 def expected() -> list[tuple[str, list[float]]]:
-    """The transcript of the same rewards, one after the other."""
-    session, taken = Session(ARMS, record=True, **ASKED), Counter[int]()
-    while not session.finished:
-        request, rewards = session.running.request, []
-        for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
-            rewards += [reward_at(ARMS * place + arm) for place in range(taken[arm], taken[arm] + times)]
-            taken[arm] += times
-        feed(session, np.array(rewards))
-    return support.transcript(session)
+    return support.one_after_another(ARMS, ASKED, reward_at)
 
 
 def told_of(study: Study) -> tuple[int, list[tuple[str, list[float]]]]:
@@ -151,7 +141,6 @@ def test_no_arms_are_added_where_arms_have_queues(tmp_path: Any) -> None:
 
 
 def test_a_lost_ticket_is_noticed(tmp_path: Any) -> None:
-
     study = open_study(f"sqlite:///{tmp_path}/s.db", "s", ARMS, **ASKED)
     tickets = study.ask(4)
     study.tell_all(tickets, [0.5] * 4)

@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import support
 from support import reward_at
 
-from asking import feed
 from surest.errors import TicketError
-from surest.search.session import Session
 from surest.search.tickets import Ticket
 from surest.study import sql
 from surest.study.memory import MemoryStore
@@ -115,14 +112,7 @@ class Schedule:
     def expected(self) -> list[tuple[str, list[float]]]:
         """The same rewards, one after the other."""
         rewards = {self.drawn[number]: reward for number, reward in self.told.items()}
-        session, counted = Session(ARMS, record=True, **self.asked), [0] * ARMS  # type: ignore[arg-type]
-        while not session.finished:
-            replies = []
-            for arm in np.repeat(session.running.request.arms, session.running.request.times).tolist():
-                replies.append(rewards[ARMS * counted[arm] + arm])
-                counted[arm] += 1
-            feed(session, np.array(replies))
-        return support.transcript(session)
+        return support.one_after_another(ARMS, self.asked, rewards.__getitem__)
 
 
 @pytest.mark.parametrize("seed", range(6))

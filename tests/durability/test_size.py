@@ -33,11 +33,12 @@ def grow_to(study: Study, rewards: int, means: list[float]) -> int:
     return position
 
 
-def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DEFAULT) -> None:
+@pytest.mark.parametrize(("rewards", "seconds"), [(50_000, 15.0), pytest.param(10**6, 60.0, marks=pytest.mark.slow)])
+def test_a_long_study_is_opened_in_seconds(tmp_path: Path, rewards: int, seconds: float) -> None:
     """In seconds of CPU: what else the machine does must not matter."""
     storage = f"sqlite:///{tmp_path}/study.db"
     means = [0.5, 0.4985, 0.498, 0.4]
-    told = grow_to(open_study(storage, "s", 4, 0.05, algorithm=algorithm, seed=1), rewards, means)
+    told = grow_to(open_study(storage, "s", 4, 0.05, algorithm=DEFAULT, seed=1), rewards, means)
     assert told >= rewards
     began = time.process_time()
     status = open_study(storage, "s").status()
@@ -49,16 +50,7 @@ def check_size(tmp_path: Path, rewards: int, seconds: float, algorithm: str = DE
     first_ask = time.process_time() - began
     document = msgspec.json.encode(status.to_dict())
     print(
-        f"{algorithm}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
+        f"{DEFAULT}: {told} rewards in {status.result.rounds} rounds, replayed in {took:.2f} s, asked in {first_ask:.2f} s"
     )
     assert ticket is None or ticket.id == told
     assert took < seconds, document
-
-
-def test_fifty_thousand_rewards(tmp_path: Path) -> None:
-    check_size(tmp_path, 50_000, 15.0)
-
-
-@pytest.mark.slow
-def test_a_million_rewards(tmp_path: Path) -> None:
-    check_size(tmp_path, 10**6, 60.0)

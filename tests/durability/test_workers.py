@@ -11,10 +11,12 @@ import support
 
 from surest.study.study import open_study
 
-ROUNDS = 12
+LONG = (pytest.mark.slow, pytest.mark.timeout(1800))
+MANY = [pytest.param(workers, 40, marks=LONG) for workers in (1, 2, 8, 32)]
 
 
-def check_workers(storage: str, tmp_path: Path, workers: int, rounds: int) -> None:
+@pytest.mark.parametrize(("workers", "rounds"), [(4, 12), *MANY])
+def test_workers_share_a_study(storage: str, tmp_path: Path, workers: int, rounds: int) -> None:
     logs = [tmp_path / f"acknowledged-{i}" for i in range(workers)]
     for process in [support.python("work", storage, log, rounds) for log in logs]:
         support.finish(process)
@@ -27,19 +29,10 @@ def check_workers(storage: str, tmp_path: Path, workers: int, rounds: int) -> No
     assert study.health() == {}
 
 
-@pytest.mark.parametrize("workers", [4])
-def test_workers_share_a_study(storage: str, tmp_path: Path, workers: int) -> None:
-    check_workers(storage, tmp_path, workers, ROUNDS)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("workers", [1, 2, 8, 32])
-def test_up_to_32_workers_share_a_study(storage: str, tmp_path: Path, workers: int) -> None:
-    check_workers(storage, tmp_path, workers, 40)
-
-
-def check_openers(storage: str, tmp_path: Path, rounds: int, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=LONG)])
+def test_eight_processes_open_a_new_database_at_once(
+    storage: str, tmp_path: Path, rounds: int, request: pytest.FixtureRequest
+) -> None:
     urls = "-"
     if not storage.startswith("sqlite"):
         server: support.Server = request.getfixturevalue("server")
@@ -47,20 +40,6 @@ def check_openers(storage: str, tmp_path: Path, rounds: int, request: pytest.Fix
         urls = str(tmp_path / "urls")
         Path(urls).write_text("\n".join(made))
     assert int(support.finish(support.python("openers", tmp_path, rounds, 8, urls))) == 0
-
-
-def test_eight_processes_open_a_new_database_at_once(
-    storage: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    check_openers(storage, tmp_path, 2, request)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_a_hundred_times_eight_processes_open_a_new_database_at_once(
-    storage: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    check_openers(storage, tmp_path, 100, request)
 
 
 def test_timing_does_not_matter(storage: str) -> None:
