@@ -1,13 +1,14 @@
 """Check a decision file of surest without surest: ``python surest_verify.py FILE [--hash HASH]``.
 
-A decision file says who was found to be best and has all that this rests on: every counted reward in order, and every bet in a
-line before the rewards that it was placed on. This program reads it, computes the evidence anew from the theorems of
-docs/wager.md, docs/questions/top.md, docs/items.md and docs/gate.md, and says VALID (status 0) or NOT VALID (status 1) with
-the line; or, where that would take more than a file of its size may (`Work`), CANNOT BE CHECKED (status 3). It needs
-Python 3.11 and nothing else. docs/verify.md says what the lines are and what VALID means.
+A decision file states which arm was found to be best, with all its evidence: every counted reward in order, and every bet in a
+line before the rewards that it was placed on. This program computes the evidence again from the theorems of docs/wager.md,
+docs/questions/top.md, docs/items.md and docs/gate.md, and prints VALID (status 0) or NOT VALID with the line (status 1); or
+CANNOT BE CHECKED (status 3), if that would take more work than a file of its size may ask for (`Work`). It needs Python 3.11
+and nothing else: it imports nothing of surest, which takes only the sentences of claims, sums of scores and a bound from here.
+docs/verify.md explains the lines and what VALID means.
 
 Rounding: wealth is a sum of products of factors 1 − α + α·q with 0 ≤ α < 1 and q ≥ 0. Nothing is subtracted, so a factor has a
-relative error of at most 10·2^-52, and what a value may have been rounded up by is bounded and taken off (`slack`).
+relative error of at most 10·2^-52; a bound on what rounding may have added is subtracted (`slack`).
 """
 
 import hashlib
@@ -42,30 +43,30 @@ class Invalid(Exception):
 
 
 class TooMuch(Exception):
-    """A file that would take more work or memory than one of its size may."""
+    """A file that takes more work or memory than its size allows."""
 
 
 class Work:
-    """How much may still be done: in steps of about 0.1 µs, so many for every byte on disk, and some for any file."""
+    """The work that is still allowed, in steps of about 0.1 µs: `BASE` for any file and `BYTE` for each byte on disk."""
 
     BASE, BYTE = 5 * 10**7, 500
     left = math.inf
 
     @classmethod
     def allow(cls, size: int, limit: float) -> None:
-        """Begin with a file of a size; `limit` is how many times the usual work it may take."""
+        """Begin with a file of this size, which may take `limit` times the usual work."""
         cls.left = (cls.BASE + cls.BYTE * size) * limit
 
     @classmethod
     def spend(cls, steps: int) -> None:
-        """Say that so many steps come next, before they or their memory are needed."""
+        """Account for steps, before they or their memory are needed."""
         cls.left -= steps
         if cls.left < 0:
             raise TooMuch("it takes more work than a file of its size may; --limit 10 allows ten times as much")
 
 
 def require(holds: bool, text: str) -> None:
-    """Refuse the file unless something holds."""
+    """Refuse the file unless a condition holds."""
     if not holds:
         raise Invalid(text)
 
@@ -87,7 +88,7 @@ def check(value: Any, kind: Any, what: str = "the line") -> None:
 
 
 def parse(raw: bytes) -> Line:
-    """A line as a JSON object. Keys that come twice, NaN and numbers that are too large are refused."""
+    """A line as a JSON object; repeated keys, NaN and numbers that are too large are refused."""
 
     def unique(pairs: list[tuple[str, Any]]) -> Line:
         require(len(dict(pairs)) == len(pairs), "a key comes twice")
@@ -108,7 +109,7 @@ def parse(raw: bytes) -> Line:
 
 
 def quoted(labels: list[str], arms: list[int]) -> str:
-    """Labels in words: nothing in them can be taken for a part of the claim."""
+    """Labels in quotes, so that none can be taken for a part of the claim."""
     return ", ".join(json.dumps(labels[arm], ensure_ascii=False) for arm in arms)
 
 
@@ -119,7 +120,7 @@ def where(header: Line) -> str:
 
 
 def surely(header: Line, claim: Line) -> str:
-    """How sure a claim is, the range of rewards or scores, and how many of them were not measured."""
+    """How sure a claim is, the range of rewards or scores, and the number of imputed ones."""
     sure = "certain" if claim.get("exact") else f"wrong with probability at most {claim['delta']!r}"
     what, imputed = "scores" if "items" in header else "rewards", claim["events"].get("imputed")
     low, high = (repr(end).removesuffix(".0") for end in header["bounds"])
@@ -130,7 +131,7 @@ def surely(header: Line, claim: Line) -> str:
 
 
 def sentence(header: Line, claim: Line) -> str:
-    """A claim on arms in words. `header` has the labels of all arms, those that came later among them."""
+    """A claim on arms in words; `header` has the labels of all arms, including those added later."""
     labels, m, epsilon, within = header["labels"], header.get("top", 1), header["epsilon"], claim["within"]
     arms, left, several = claim["arms"], claim["contenders"], header.get("top", 1) > 1
     size = f"{'smallest' if header['minimise'] else 'largest'} mean{'s' * several}"
@@ -148,11 +149,11 @@ def sentence(header: Line, claim: Line) -> str:
     return f"{said}; {surely(header, claim)}"
 
 
-# Fresh rewards: wager and wager-top. The constants of the theorems, and what lines look like.
+# Fresh rewards: wager and wager-top. The constants of the theorems, and the fields of lines.
 
-W, WAIT = 0.95, 0.4  # the part of the prior that nominations have, and the part of B that does not bet
+W, WAIT = 0.95, 0.4  # the share of nominations in the prior, and the share of B that does not bet
 WIDE = [(0.98 * 2 ** (-k / 2), (1 - WAIT) * 0.1 * 0.9**k) for k in range(400)]  # its other bets α_k, with weights
-TOLERANCE = 2e-6  # nats by which the evidence that a file states may differ from what is found here
+TOLERANCE = 2e-6  # nats by which the evidence stated in a file may differ from that computed here
 BET, WEIGHT = (float, 0, 1e9), (float, 1e-30, 1)
 WITNESS: Line = {"arms": [COUNT], "slot": COUNT, "line": COUNT, "levels": [PART], "bets": (int, 1, 400)}
 WITNESS |= {"accuracy": (float, 0, 1e15), "nats": REAL}
@@ -184,7 +185,7 @@ def log_sum(logs: list[float]) -> float:
 
 
 def wealth(rewards: list[tuple[float, int]], level: float, alpha: float) -> float:
-    """The logarithm of Π (1 − α + α·amount/level), over amounts and how often each came."""
+    """The logarithm of Π (1 − α + α·amount/level), over amounts and their numbers."""
     keep, stake, log = 1 - alpha, alpha / level, math.log
     return math.fsum([times * log(keep + stake * amount) for amount, times in rewards])
 
@@ -220,7 +221,7 @@ class Pulls:
         require(1 <= self.top <= len(self.labels), "top is not a number of arms")
 
     def add(self, labels: list[str], part: float, paired: float) -> None:
-        """Take in arms, with their part of δ, and the part of the prior that paired bets against them have."""
+        """Add arms, with their share of δ, and the share of paired bets against them in the prior."""
         self.labels += labels
         Work.spend(len(self.labels))
         require(labels != [] and len(set(self.labels)) == len(self.labels), "a label comes twice, or there is none")
@@ -230,13 +231,13 @@ class Pulls:
         self.accounts += [[(0, math.log(paired) if paired else -math.inf, 0.0)] for _ in labels]
 
     def different(self, arms: list[int], many: int | None = None) -> list[int]:
-        """Arms, all different and known."""
+        """The arms, if they are distinct and known."""
         fits = len(set(arms)) == len(arms) and max(arms, default=0) < len(self.labels) and many in (None, len(arms))
         require(fits, f"{arms!r:.60} are not different arms, as many as asked for")
         return arms
 
     def take(self, at: int, kind: str, line: Line) -> None:
-        """Take in a line between the first and the conclusion."""
+        """Process a line between the first and the conclusion."""
         require(not self.placed or kind == "rewards", "stakes come right before the rewards that they are on")
         if kind == "stakes":
             same = len({len(self.different(line["arms"])), *map(len, line.values())}) == 1
@@ -272,7 +273,7 @@ class Pulls:
             self.add(line["labels"], part, line["paired"] if "paired" in line else self.header.get("paired", 0.0))
 
     def settle(self, at: int, arms: list[int]) -> None:
-        """Let the paired bets win or lose on the rewards of a line."""
+        """Settle the paired bets on the rewards of a line."""
         in_order = dict[int, list[float]]()
         for arm in {*self.placed["arms"], *self.placed["on"]}:
             require(arm in arms, "stakes on other arms than the rewards are of")
@@ -299,14 +300,14 @@ class Pulls:
 
     @staticmethod
     def at_level(own: list[float], its: list[float], level: float, stake: float) -> list[float]:
-        """What the stakes at a level win on each reward of an arm and of its opponent."""
+        """The gains of stakes at a level on each reward of an arm and of its opponent."""
         on_it = stake * len(own) / len(its)
         require(stake * (1 - level) <= 0.99 and on_it * level <= 0.99, "a stake is too large")
         return [stake * (level - reward) for reward in own] + [on_it * (reward - level) for reward in its]
 
     @staticmethod
     def in_groups(own: list[float], its: list[float], stake: float) -> list[float]:
-        """The same of version 2: what a stake wins on each pair of groups of rewards, in their order."""
+        """The same in version 2: the gains of a stake on each pair of groups of rewards, in order."""
         groups = min(len(own), len(its))
 
         def mean(of: list[float], g: int) -> float:
@@ -316,7 +317,7 @@ class Pulls:
         return [stake * (mean(its, g) - mean(own, g)) for g in range(groups)]
 
     def move(self, at: int, nomination: Line) -> dict[int, float]:
-        """Move a part of each account to the slot of a nomination, but of the nominee's; what was moved (log)."""
+        """Move a part of each account except the nominee's to the slot of a nomination; the logarithms of what was moved."""
         found, parts = dict[int, float](), nomination["moved"]
         require(len(parts) == len(self.labels) and parts[nomination["arms"][0]] == 0, "lists of other lengths")
         for arm, part in enumerate(parts):
@@ -328,13 +329,13 @@ class Pulls:
         return found
 
     def account(self, arm: int, until: int) -> float:
-        """The logarithm of an account after a line, less what rounding may have added."""
+        """The logarithm of an account after a line, minus what rounding may have added."""
         Work.spend(len(self.accounts[arm]))
         _, account, rounded = [entry for entry in self.accounts[arm] if entry[0] <= until][-1]
         return account - rounded
 
     def counts(self, arm: int, after: int, until: int) -> Counter[float]:
-        """The rewards of an arm in lines after one and until another, and how often each came."""
+        """The rewards of an arm in the lines from `after` + 1 to `until`, with their numbers."""
         found = Counter[float]()
         for at, rewards, times in self.seen[arm]:
             Work.spend(4 + 2 * len(rewards))
@@ -343,12 +344,12 @@ class Pulls:
         return found
 
     def side(self, arm: int, after: int, until: int, above: bool = False) -> list[tuple[float, int]]:
-        """The same on [0, 1]: 1 − X for bets below, X for bets above. Neither is made from the other, which would round."""
+        """The same on [0, 1]: 1 − X for bets below, X for bets above, neither computed from the other, which would round."""
         end, counts = self.worst if above else self.best, self.counts(arm, after, until)
         return [(abs(reward - end) / self.width, times) for reward, times in counts.items()]
 
     def certify(self, witness: Line) -> list[int]:
-        """Compute C(i, j) of docs/wager.md where a witness says that it was enough; the arms of its slot."""
+        """Compute C(i, j) of docs/wager.md where a witness says it sufficed; return the arms of its slot."""
         (i, j), slot, until = self.different(witness["arms"], 2), witness["slot"], witness["line"]
         Work.spend(len(self.added) + len(self.slots) + 100)
         account, goal = self.account(j, until), -math.log(self.header["delta"]) - math.log(self.parts[j])
@@ -397,7 +398,7 @@ class Pulls:
         return list(arms)
 
     def enough(self, witness: Line, found: float, goal: float, rewards: int) -> None:
-        """Refuse a witness whose evidence is less than is needed, or another than it says."""
+        """Refuse a witness whose evidence does not suffice, or is not what it states."""
         against, at = self.labels[witness["arms"][1]], witness["line"]
         said = f"the evidence against {against} is {found:.6f} nats after line {at}"
         require(found >= goal, f"{said}, and {goal:.6f} are needed")
@@ -437,14 +438,14 @@ CHECKERS: dict[Any, tuple[Any, Line, Line]] = {
     ("wager", 3): (Pulls, {"reserve": (float, 0, 0.99), "version": (int, 3, 3), "paired": (float, 0, 0.99)}, PAIRED),
     "wager-top": (Pulls, {"top": COUNT}, PULLS),
 }
-"""What checks decisions, what else their first lines have, and their other lines. Those on lists are in a second file."""
+"""By algorithm: the checker, further fields of the first line, and the fields of other lines. Lists and duels have own files."""
 
 
 MEASURED = ("rewards", "scores", "known")  # the lines that events belong to
 
 
 def count_events(events: Counter[tuple[str, int]], line: Line) -> Counter[str]:
-    """How many events of each kind come right before a line with rewards or scores, which must have those of their arms."""
+    """The number of events of each kind right before a line, which must have rewards or scores of their arms."""
     found = Counter[str]()
     for (what, arm), times in events.items():
         require(arm in line.get("arms", []), f"{what:.40}: an event of arm {arm} is not right before its rewards")
@@ -457,7 +458,7 @@ def count_events(events: Counter[tuple[str, int]], line: Line) -> Counter[str]:
 
 
 def unzipped(file: IO[bytes]) -> Iterator[bytes]:
-    """What a file of gzip holds, piece by piece: one stream, and nothing after it."""
+    """The contents of a gzip file, piece by piece: one stream, and nothing after it."""
     stream = zlib.decompressobj(31)
     while packed := file.read(PIECE):
         require(not stream.eof, "something follows the compressed stream")
@@ -469,7 +470,7 @@ def unzipped(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def lines_in(path: str) -> Iterator[bytes]:
-    """The lines of a file, each with its line break. Reading and parsing them is work, too."""
+    """The lines of a file with their line breaks; reading and parsing count as work."""
     with open(path, "rb") as file:
         parts, length = list[bytes](), 0
         for piece in unzipped(file) if path.endswith(".gz") else iter(lambda: file.read(PIECE), b""):
@@ -486,10 +487,36 @@ def lines_in(path: str) -> Iterator[bytes]:
             yield b"".join(parts)
 
 
-def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[str]:
-    """What was checked of a file, in words. Raises `Invalid` with the first thing that is wrong, and its line.
+def checker_of(kind: str, header: Line) -> tuple[Any, Line]:
+    """What checks the decision that begins with this line, and the fields of its other lines by their kind."""
+    name: Any = header.get("algorithm")
+    if name in ["race", "race-top", "race-cheapest", "wager-cheapest", "gate", "champion"]:
+        CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
+    if name == "duels":
+        CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third
+    name = (name, header["version"]) if name == "wager" and header.get("version") in (2, 3) else name
+    known = kind == "surest decision" and name in [*CHECKERS]
+    require(known, "this is not a decision file, or its algorithm is not known here")
+    make, more, kinds = CHECKERS[name]
+    check(header, HEADER | (more(header) if callable(more) else more))
+    ends = header["bounds"]
+    require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
+    return make(header), kinds
 
-    `TooMuch` says that it was not checked: it would take more than `limit` times the work that a file of its size may take.
+
+def concluded(checker: Any, line: Line, events: list[tuple[str, int]]) -> list[str]:
+    """Check the conclusion; what was checked, in words."""
+    claim = line["claim"]
+    same = repr(sorted(claim["events"].items())) == repr(events)
+    require(same, "the claim says that other things were imputed or retried")
+    require(claim["delta"] == checker.header["delta"], "the claim has another δ")
+    stated = ", ".join(f"{times} {what!r}" for what, times in events) or "none"
+    return [*checker.conclude(line), f"Events: {stated}", f"Claim: {line['words']}"]
+
+
+def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[str]:
+    """What was checked, in words. Raises `Invalid` with the first fault and its line, and `TooMuch` if the check would take
+    more than `limit` times the work that is allowed for a file of its size.
     """
     Work.allow(os.path.getsize(path), limit)
     said, events, before, kind, at, kinds = list[str](), Counter[str](), "", "", 0, Line()
@@ -501,19 +528,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
             require(line.pop("prev", "") == before, "it does not carry the hash of the line before")
             kind, link, before = str(line.pop("kind", None)), before, hashlib.sha256(raw).hexdigest()
             if at == 1:
-                if line.get("algorithm") in ["race", "race-top", "race-cheapest", "wager-cheapest", "gate", "champion"]:
-                    CHECKERS.update(importlib.import_module("surest_verify_lists").CHECKERS)  # the second file
-                if line.get("algorithm") == "duels":
-                    CHECKERS.update(importlib.import_module("surest_verify_duels").CHECKERS)  # the third
-                name = line.get("algorithm")
-                name = (name, line["version"]) if name == "wager" and line.get("version") in (2, 3) else name
-                known = kind == "surest decision" and name in [*CHECKERS]
-                require(known, "this is not a decision file, or its algorithm is not known here")
-                make, more, kinds = CHECKERS[name]
-                check(line, HEADER | (more(line) if callable(more) else more))
-                ends = line["bounds"]
-                require(len(ends) == 2 and ends[0] < ends[1], "the bounds are not a range")
-                checker = make(line)
+                checker, kinds = checker_of(kind, line)
             elif kind == "end" or last in ("conclusion", "end"):
                 require((last, kind, line) == ("conclusion", "end", {}), "the end does not follow the conclusion")
                 require(raw == b'{"prev":"%b","kind":"end"}\n' % link.encode(), "the end is written otherwise")
@@ -531,12 +546,7 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
                     checker.take(at, kind, line)
                 events, latest = events + count_events(latest, line), Counter()
                 if kind == "conclusion":
-                    claim, happened = line["claim"], sorted(events.items())
-                    same = repr(sorted(claim["events"].items())) == repr(happened)
-                    require(same, "the claim says that other things were imputed or retried")
-                    require(claim["delta"] == checker.header["delta"], "the claim has another δ")
-                    stated = ", ".join(f"{times} {what!r}" for what, times in happened) or "none"
-                    said = [*checker.conclude(line), f"Events: {stated}", f"Claim: {line['words']}"]
+                    said = concluded(checker, line, sorted(events.items()))
         require(kind == "end", "the file is cut after this line")
     except Invalid as error:
         raise Invalid(f"line {at}: {error}") from None
@@ -544,12 +554,12 @@ def verify(path: str, expected: str | None = None, limit: float = 1.0) -> list[s
 
 
 def visible(text: str) -> str:
-    """Text of others on a terminal: control characters are written out."""
+    """Text for a terminal, with control characters escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def main() -> int:
-    """Check the file that is named on the command line, print what was checked and the verdict, and return the status."""
+    """Check the file named on the command line, print what was checked and the verdict, and return the status."""
     given = sys.argv[1:]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # where a terminal knows no δ

@@ -1,7 +1,7 @@
-"""The third file of surest_verify.py: decisions by duels. It needs Python 3.11, surest_verify.py in the same folder, and no more.
+"""The part of surest_verify.py for duels; it needs Python 3.11 and surest_verify.py in the same folder.
 
-The lines are explained in docs/verify.md, the theorems in docs/questions/duels.md. Wealth is kept in nats, and compared with
-`NEAR` to spare: a millionth of a thousandth of δ.
+docs/verify.md explains the lines, docs/questions/duels.md the theorems. Wealth is in nats, and compared with a tolerance of
+`NEAR`.
 """
 
 import math
@@ -43,7 +43,7 @@ def duels_sentence(header: Line, claim: Line) -> str:
 
 
 class Duels:
-    """Computes the wealth of all pairs anew."""
+    """Computes the wealth of all pairs again."""
 
     def __init__(self, header: Line) -> None:
         self.header, n = header, len(header["labels"])
@@ -108,8 +108,8 @@ class Duels:
             if sum(lost[: self.n - self.m]) >= self.out_at - NEAR:
                 self.out.add(a)
 
-    def told(self, a: int, b: int) -> bool:
-        """Whether a is told to beat b, together with all else that is told."""
+    def beat(self, a: int, b: int) -> bool:
+        """Whether a is certified to beat b, together with all other such pairs."""
         return self.peak[a][b] >= self.told_at - NEAR
 
     def conclude(self, line: Line) -> list[str]:
@@ -123,10 +123,10 @@ class Duels:
         require(sorted(a for group in groups for a in group) == list(range(n)), "the groups are not of all arms")
         for place, group in enumerate(groups):
             rest = [b for later in groups[place + 1 :] for b in later]
-            told = all(self.told(a, b) for a in group for b in rest)
+            told = all(self.beat(a, b) for a in group for b in rest)
             require(told, "an arm is not told to beat one of a later group")
         if claim["none"]:
-            cycle = all(self.told(a, b) or self.told(b, a) for a in range(n) for b in range(a)) and len(groups[0]) > 1
+            cycle = all(self.beat(a, b) or self.beat(b, a) for a in range(n) for b in range(a)) and len(groups[0]) > 1
             nobody = claim["certified"] and not arms and not claim["contenders"]
             require(nobody, "nobody is claimed, and somebody named")
             none = len(left) < self.m or (cycle and self.m == 1 and not self.epsilon)
@@ -138,7 +138,7 @@ class Duels:
         require(len(arms) == self.m and arms == sorted(set(arms)), "not so many arms are named as were asked for")
         needed = self.name_at - NEAR - math.log(self.share) if self.share else math.inf
         shown = self.named == arms and all(self.since[a][b] >= needed for a in arms for b in others)
-        ranked = all(self.told(a, b) for a in arms for b in others)
+        ranked = all(self.beat(a, b) for a in arms for b in others)
         if claim["certified"]:
             last = not self.epsilon and self.out >= set(others) and not self.out & set(arms)
             fits = ranked or (shown if self.epsilon else last and (shown or not claim["proven"]))

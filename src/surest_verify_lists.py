@@ -2,10 +2,10 @@
 challenges of a champion.
 
 All arms in play go through the items in one random order, which follows from the seed. Stakes are not in the file: they follow
-from earlier items by the rules of docs/verify.md, and are computed here anew. So a file cannot have bets that knew too much.
+from earlier items by the rules of docs/verify.md and are computed again here, so no bet can depend on later scores.
 
 Rounding: scores are doubles in [0, 1], their sums are exact, and D − m is rounded once. A stake is what the rule gives in
-doubles; a factor is at least 0.1, so it and the product have a relative error of at most 10u, and 16u are taken off (`mixed`).
+doubles; a factor is at least 0.1, so it and the product have a relative error of at most 10u, and 16u are subtracted (`mixed`).
 """
 
 import hashlib
@@ -20,12 +20,12 @@ from typing import Any
 
 from surest_verify import CLAIM, COUNT, PART, REAL, Line, TooMuch, U, Work, quoted, require, sentence, surely, where
 
-# Every double is a whole number of 2^-1074, so that sums of scores are exact, and int / int is rounded correctly.
+# Every double is an integer multiple of 2^-1074, so sums of scores are exact, and int / int is rounded correctly.
 UNIT = 1 << 1074
 
 
 def units(score: float) -> int:
-    """A number as a whole number of units."""
+    """A number as an integer number of units."""
     top, bottom = score.as_integer_ratio()
     return top * (UNIT // bottom)
 
@@ -67,38 +67,37 @@ def random_order(entropy: list[int], count: int) -> list[int]:
 
 
 def odds(left: int, have: int, now: int, spread: int = UNIT) -> tuple[float, float]:
-    """1 + m and D − m for m = −have/left and D = `now`, over the spread: the most that a bet can lose, and what it wins."""
+    """1 + m and D − m for m = −have/left and D = `now`, over the spread: what a bet can lose at most, and what it wins."""
     return (left * spread - have) / (left * spread), (now * left + have) / (left * spread)
 
 
 def factors(first: float, room: float, surprise: float) -> list[float]:
-    """What nine bets on D − m pay: one with a stake of its own, and eight that stake 0.9, 0.45, … of their wealth."""
+    """The payoffs of nine bets on D − m: one with a stake of its own, and eight that stake 0.9, 0.45, … of their wealth."""
     return [first, *(1 + 0.9 / room / 2**k * surprise for k in range(8))]
 
 
 def paid(wealth: list[float], by: list[float]) -> list[float]:
-    """Nine wealths after an item. What is too small is lost: near 1e-308 products are rounded up, again and again."""
+    """Nine wealths after an item. Tiny ones become 0: near 1e-308 products would be rounded up again and again."""
     return [min(one * factor, 1e290) * (one * factor >= 1e-290) for one, factor in zip(wealth, by, strict=True)]
 
 
 def mixed(wealth: list[float], first: float, t: int) -> float:
-    """What nine wealths come to after t items, less what rounding can have added: at most 16u at an item."""
+    """The mixture of nine wealths after t items, minus what rounding may have added: at most 16u per item."""
     return (first * wealth[0] + (1 - first) / 8 * math.fsum(wealth[1:])) * (1 - 16 * U * (t + 1))
 
 
 def bets_above(
     pairs: list[tuple[float, float]], total: int, level: float, first: float, lean: bool,
-    told: list[tuple[float, int, float]] | None = None, share: float = 1.0, spread: float = 1.0,
+    predictions: list[tuple[float, int, float]] | None = None, share: float = 1.0, spread: float = 1.0,
 ) -> Iterator[float]:  # fmt: skip
-    """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`. `total` is 0 for a population.
+    """The wealth, after 0, 1, … items, of bets that the mean of x − y is more than `level`; `total` is 0 for a population.
 
-    `spread` is the most by which x and y differ on any item.
-
-    `share` of it bets on x − y, the rest on what remains beside a prediction: `told` has, for each item, the prediction, the
-    exact sum of those for it and all later items, and the most that x − y may fall short of it.
+    `spread` is the largest difference of x and y on any item. The part `share` of the wealth bets on x − y, the rest on x − y
+    minus a prediction: `predictions` has, for each item, the prediction, the exact sum of those for it and all later items, and
+    the largest amount by which x − y may fall short of it.
     """
     wealth, ahead, seen, squares = [1.0] * 9, 0, 0.0, 0.0
-    beside, rest, errors, rows = [1.0] * 9, 0.0, 0.0, told or []
+    beside, rest, errors, rows = [1.0] * 9, 0.0, 0.0, predictions or []
     for t, (x, y) in enumerate(pairs):
         yield share * mixed(wealth, first, t) + (1 - share) * mixed(beside, first, t) * bool(rows)
         left, d = total - t if total else 1, units(x) - units(y)
@@ -122,7 +121,7 @@ def bets_above(
 
 
 def staked(seen: float, squares: float, sure: float, room: float, t: int, level: float, lean: bool) -> float:
-    """A stake by the sum and the squares of t earlier values; `sure` is what is won on average where they have a mean of 0."""
+    """A stake by the sum and the squares of t earlier values; `sure` is the mean gain if their mean is 0."""
     second = (squares + 1.5) / (t + 10)
     most = 300.0 * level**2 if lean else 0.0
     shrink = 10.0 if not lean else max(300.0 * second / most, 10.0) if second < most else 300.0
@@ -133,12 +132,12 @@ def staked(seen: float, squares: float, sure: float, room: float, t: int, level:
 def predicted(
     apart: list[float], known: list[float | None], more: list[list[float]]
 ) -> list[tuple[float, int, float, float]]:
-    """What was expected of the first differences from a first arm, from those before each alone: a ridge regression, made anew
-    after 8 items or more.
+    """Predictions of the first differences from a first arm, each from those before it: a ridge regression, repeated after every
+    8 items or more.
 
-    `known` has the first arm's scores that were known beforehand and `more` further features, of all items in their order. A
-    row: the difference expected, the exact sum of these for it and all later items, and by how much a difference or its negative
-    can at most fall short of what is expected, on any of these.
+    `known` has the scores of the first arm that were known before and `more` has further features, of all items in order. A row
+    has the predicted difference, the exact sum of these for it and all later items, and the largest amounts by which a
+    difference and its negative can fall short of the prediction on any of these.
     """
     total = len(known)
     inputs = [[1.0, 0.0 if b is None else 2 * b - 1, *own] for b, own in zip(known, more, strict=True)]
@@ -205,7 +204,7 @@ def challenge_sentence(header: Line, claim: Line) -> str:
 
 
 class Items:
-    """Scores of arms on a list of items, which count one after another in the order of the seed."""
+    """Scores of arms on a list of items, which count one by one in the order of the seed."""
 
     def __init__(self, header: Line) -> None:
         self.header, self.n, self.total, self.t = header, len(header["labels"]), len(header["items"]), 0
@@ -230,13 +229,13 @@ class Items:
         return random_order([int(seed) % 2**64, self.n], self.total)
 
     def take(self, at: int, kind: str, line: Line) -> None:
-        """The scores on the item that comes next, of the arms in play. Bets are placed before they are looked at."""
+        """The scores of the arms in play on the next item; bets are placed before."""
         require(self.t < self.total and self.play != [], "nothing is left to decide")
         require(line["item"] == self.order[self.t], f"item {self.order[self.t]} comes next, in the order of the seed")
         self.count(at, line)
 
     def count(self, at: int, line: Line) -> None:
-        """Let the scores of a line count."""
+        """Count the scores of a line."""
         row = self.row(line)
         now, least = {j: units(score) for j, score in row.items()}, min(row.values()) if self.spread < 1 else 0.0
         beyond = max(now.values()) - min(now.values()) - self.unit
@@ -257,18 +256,18 @@ class Items:
         return {j: (x - self.worst) / (self.best - self.worst) for j, x in zip(self.play, line["values"], strict=True)}
 
     def bet(self, now: dict[int, int]) -> None:
-        """Place bets by earlier items, then look at the scores and pay."""
+        """Place bets by earlier items and settle them."""
 
     def judge(self, at: int) -> None:
-        """See what is decided."""
+        """Update what is decided."""
 
     def lead(self, x: int, y: int) -> float:
-        """By how much the mean of x is beyond what y can still reach, whatever the scores to come are."""
+        """By how much the mean of x exceeds what y can still reach, whatever the remaining scores are."""
         by = (self.exact[x] - self.exact[y]) / self.unit - (self.total - self.t)
         return by / self.total if self.finite else -math.inf
 
     def agreed(self, line: Line, words: str, exact: bool, decided: list[list[float]]) -> None:
-        """Refuse a conclusion that does not say what was found."""
+        """Refuse a conclusion that does not match what was found."""
         seen, stated = [len(column) for column in self.columns], line["decided"]
         require(line["counted"] == seen, f"of the arms, {seen} scores counted")
         require(len(stated) == len(decided), f"stated is {stated!r:.200}, and decided was {decided!r:.200}")
@@ -319,12 +318,12 @@ class Race(Items):
         return next(j for j in reversed(order) if j in some), *islice((o for o in order if o not in some), most)
 
     def bets(self) -> dict[frozenset[int], tuple[int, ...]]:
-        """Whom to bet against in each set, and on whom outside of it."""
+        """The arm of each set to bet against, and the arms outside of it to bet on."""
         order = sorted(self.play, key=lambda j: -self.sums[j])
         return {some: self.ends(order, some, 4 if self.race else 1) for some in self.sets}
 
     def bet(self, now: dict[int, int]) -> None:
-        """Bet on the strongest arms outside of each set against the weakest one inside."""
+        """Bet on the strongest arms outside of each set against the weakest inside."""
         Work.spend((25 + len(self.play)) * len(self.sets))
         bets, self.shrink = self.bets(), self.shrinkage()
         Work.spend(300 * len(set(bets.values())))
@@ -336,13 +335,13 @@ class Race(Items):
         return (self.total - self.t, self.exact[x] - self.exact[y]) if self.finite else (1, 0)
 
     def pays(self, j: int, stakes: dict[int, float], now: dict[int, int]) -> list[float]:
-        """What bets on others against j pay."""
+        """The payoffs of bets on others against j."""
         found = [(stake, *odds(*self.terms(o, j), now[o] - now[j], self.unit)) for o, stake in stakes.items()]
         first = math.fsum([1.0, *(stake * surprise for stake, _, surprise in found)])
         return factors(first, *found[0][1:]) if found else [1.0] * 9
 
     def shrinkage(self) -> float:
-        """By how many items a mean difference is shrunk: half the variance of differences over the spread of the means."""
+        """The number of items by which a mean difference is shrunk: half the variance of differences over that of the means."""
         t, sums = self.t, self.sums
         if t < 2 or not self.race:
             return 10.0
@@ -399,7 +398,7 @@ class Race(Items):
         self.play = [arm for arm in self.play if arm not in gone]
 
     def reaches(self, i: int, j: int, within: float = 0.0, rounded: bool = True) -> bool:
-        """Whether j cannot be better than i by more than `within`, whatever the scores to come are; if `rounded`, up to 1e-9."""
+        """Whether j cannot exceed i by more than `within`, whatever the remaining scores are; if `rounded`, up to 1e-9."""
         lack = (self.total - self.t) * self.unit - self.exact[i] + self.exact[j] - self.total * units(within)
         return self.finite and lack * 10**9 <= self.total * self.unit * rounded
 
@@ -504,7 +503,7 @@ class Cheapest(Items):
                 self.against((a, j), a, j, -self.within - self.slack, now)
 
     def against(self, claim: tuple[Any, int], o: int, j: int, c: float, now: dict[int, int]) -> None:
-        """Nine bets that the mean of D is more than c. None where D cannot be, or must be, beyond what is left for it."""
+        """Nine bets that the mean of D is more than c; none if the remaining scores cannot matter."""
         t, ahead, of = self.t, self.sums[o] - self.sums[j], self.products
         left, total = (self.total - t, self.total) if self.finite else (1, 1)
         m = (total * c - self.sums[o] + self.sums[j]) / left if self.finite else c
@@ -521,7 +520,7 @@ class Cheapest(Items):
         return mixed(self.wealth.get(claim, [1.0] * 9), 1 / 9, self.t)
 
     def judge(self, at: int) -> None:
-        """See who is out, against whom nothing speaks any more, and who is named."""
+        """Update which arms are out, which claims are settled, and which arm is named."""
         play, level, opponent = self.play, 1 / self.header["delta"], self.opponents()
         for a in play:
             for b in play:
@@ -567,7 +566,7 @@ class Cheapest(Items):
 
 
 class Two(Items):
-    """The mean difference of a second arm from a first, some or all of whose scores may be known beforehand."""
+    """The mean difference of a second arm from a first, whose scores may be known in advance."""
 
     def __init__(self, header: Line, known: dict[int, float], more: list[list[float]], share: float) -> None:
         super().__init__(header)
@@ -580,31 +579,31 @@ class Two(Items):
         Work.spend(40 * self.total * max(map(len, more), default=0))
 
     def row(self, line: Line) -> dict[int, float]:
-        """Scores on [0, 1]; the first arm's are those that were known beforehand."""
+        """Scores on [0, 1]; those of the first arm must be those known in advance."""
         found, first = super().row(line), line["values"][0]
         require(self.beforehand.get(line["item"], first) == first, "a score is not the one that the first line has")
         return found
 
     def drawn(self, key: bytes) -> list[int]:
-        """The random order that 16 bytes stand for."""
+        """The random order of a 16-byte key."""
         return random_order([int.from_bytes(key, "big")], self.total)
 
     def refuted(self, up: bool, level: float, error: float) -> list[float]:
-        """After how many items "the mean difference (negated, unless `up`) is at most `level`" was refuted, and the evidence."""
+        """The items after which "the mean difference (negated unless `up`) is at most `level`" was refuted, and the evidence."""
         first, second = self.columns
-        pairs, told = [*zip(self.columns[up], self.columns[1 - up], strict=True)], None
+        pairs, expected = [*zip(self.columns[up], self.columns[1 - up], strict=True)], None
         if self.beforehand:
             width = self.best - self.worst
             known = {item: (score - self.worst) / width for item, score in self.beforehand.items()}
             given = [known.get(item) for item in self.order], [self.more[item] for item in self.order]
             rows = predicted([*map(operator.sub, second, first)], *given)
-            told = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
+            expected = [(g, s, most) if up else (-g, -s, least) for g, s, most, least in rows]
         Work.spend(300 * len(pairs))
-        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, told, self.share)
+        won = bets_above(pairs, self.total * self.finite, level, 0.98, level < 0, expected, self.share)
         return next(([t, math.log(w)] for t, w in enumerate(won) if w >= 1 / error), list[float]())
 
     def certain(self, known: dict[int, int]) -> tuple[float, float]:
-        """The least and the largest mean difference, whatever scores are missing; some may be known beside those that count."""
+        """The least and the largest mean difference, whatever the missing scores are; `known` has items that do not count."""
         missing, seen = self.total - self.t - len(known), self.exact[1] - self.exact[0] + sum(known.values())
         low, high = (seen / UNIT - missing) / self.total, (seen / UNIT + missing) / self.total
         return (low, high) if self.finite else (-1.0, 1.0)
@@ -613,9 +612,9 @@ class Two(Items):
         """What was found, in words."""
         said = "bets do not suffice for a verdict" if after is None else f"bets suffice after {after} items"
         said, width = said if claimed else "no verdict is claimed", self.high - self.low
-        told = ", with predictions by scores known beforehand and earlier items" * bool(self.beforehand)
+        by_scores = ", with predictions by scores known beforehand and earlier items" * bool(self.beforehand)
         by = f"by {low * width:.6g} to {high * width:.6g}"
-        return self.checked(f"{said}{told}; for certain, the mean of the second arm is better {by}")
+        return self.checked(f"{said}{by_scores}; for certain, the mean of the second arm is better {by}")
 
 
 class Gate(Two):
@@ -630,7 +629,7 @@ class Gate(Two):
         self.later = set[int]()
 
     def ordered(self) -> list[int]:
-        """The order of the items: as they stand where no seed is stated; else shuffled, in version 1 after sorting by name."""
+        """The order of the items: as listed without a seed, otherwise shuffled, in version 1 after sorting by name."""
         places, seed = list(range(self.total)), self.header["seed"]
         if seed and self.header["version"] == 1:
             places.sort(key=lambda place: str(self.header["items"][place]))
@@ -716,12 +715,12 @@ THIRD = {"predicted": bool, "equivalent": bool, "level": PART, "baseline": [REAL
 
 
 def gate_header(line: Line) -> Line:
-    """The fields of a gate's first line: from version 3 on, what was known beforehand, too."""
+    """The fields of a gate's first line; since version 3 also what was known in advance."""
     return LISTED | {"version": (int, 1, 3)} | (THIRD if line.get("version") == 3 else {})
 
 
 def race_header(line: Line) -> Line:
-    """The fields of a race's first line: in version 2, a spread, too."""
+    """The fields of a race's first line; in version 2 also a spread."""
     return LISTED | ({"version": (int, 2, 2), "spread": (float, 1e-15, 1e15)} if line.get("version") == 2 else {})
 
 
