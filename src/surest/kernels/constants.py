@@ -1,6 +1,6 @@
 """The numbers that kernels share with the code around them. The .pxd file of a kernel that uses one says its type in C."""
 
-from math import sqrt
+from math import fsum, sqrt
 
 import numpy as np
 
@@ -30,10 +30,9 @@ MOST_REWARDS = 2.0**53  # from here on a float no longer counts one by one
 
 
 def _joint_weights() -> FloatArray:
-    steps = np.arange(-DOWN, UP + 1)
-    together, apart = np.add.outer(steps, steps) / 2, np.subtract.outer(steps, steps)
-    weights = SCALE ** np.abs(together) * RATIO ** np.abs(apart)
-    joint: FloatArray = weights * ((1 - IDLE) / weights.sum())
+    steps = range(-DOWN, UP + 1)  # powers of Python's: those of NumPy depend on the processor
+    weights = np.array([[SCALE ** (abs(i + j) / 2) * RATIO ** abs(i - j) for j in steps] for i in steps])
+    joint: FloatArray = weights * ((1 - IDLE) / fsum(weights.flat))
     return joint
 
 
