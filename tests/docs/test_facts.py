@@ -7,12 +7,17 @@ import tomllib
 from importlib import import_module
 
 import click
+import numpy as np
+import pytest
 
 import surest
 from statistical.test_fastest import IN_MANY_RUNS
-from surest.cli import cli
+from surest.arms.instances import KINDS as SOURCES
+from surest.cli import COMMANDS, cli
 from surest.core.problem import SETTINGS
 from surest.core.question import KINDS
+from surest.lab.bench.suites import instances_of
+from surest.lab.theory import UPPER_BOUNDS
 from surest.server import guard, server
 from surest.server.limits import Limits
 from surest.server.tokens import ROLES
@@ -135,3 +140,31 @@ def test_limits_and_roles_of_the_service_are_those_of_the_code() -> None:
     for what, figure in figures.items():
         assert any(row.startswith(what) and most.startswith(figure) for row, most in listed), what
     assert (50 * limits.wrong_tokens, [role for role in ROLES if f"| `{role}` |" not in page("service")]) == (10, [])
+
+
+def test_the_contributing_example_is_an_algorithm() -> None:
+    (example,) = blocks(ROOT / "CONTRIBUTING.md", "python")
+    names: dict[str, object] = {"surest": surest}
+    exec(compile(example, "CONTRIBUTING.md", "exec"), names)
+    procedure = names["larger_mean"](np.array([3, 5]), 0.05, times=10)
+    assert next(procedure).total == 20
+    with pytest.raises(StopIteration) as ended:
+        procedure.send(np.array([0.2, 0.7]))
+    assert ended.value.value == 5
+
+
+BENCHED = [
+    instance.name for suite in ("paper", "literature", "low-variance", "near-ties") for instance in instances_of(suite)
+]
+
+
+def test_every_command_and_source_that_a_page_names_exists() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r"`surest ([a-z]+)\b", text)) <= set(COMMANDS), path
+        known = set(SOURCES) | ({name.partition(":")[0] for name in BENCHED} if path.name == "benchmarks.md" else set())
+        assert set(re.findall(r"`([a-z0-9-]+):[A-Z0-9]", text)) <= known, path
+
+
+def test_the_theory_page_names_every_expression() -> None:
+    assert {row[0].strip("`") for row in table("theory-bounds")} == set(UPPER_BOUNDS)

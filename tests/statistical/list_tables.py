@@ -23,6 +23,19 @@ def most_allowed(runs: int, rate: float) -> int:
     return int(binom.ppf(1 - 1e-4, runs, rate))
 
 
+def rare(wrong: int, runs: int, rate: float, pinned: int | None = None) -> None:
+    """So many runs are wrong, as pinned for them; and no more than a rate allows."""
+    print(f"wrong: {wrong} of {runs}, rate {rate}")
+    assert pinned in (wrong, None)
+    assert wrong <= most_allowed(runs, rate)
+
+
+def few_or_many(few: tuple[float, int, int], seed: int) -> pytest.MarkDecorator:
+    """δ, a number of runs and a seed: few runs in every test, 4,000 at two levels of δ with `make evidence`."""
+    many = (pytest.param(delta, 4000, seed, marks=MANY) for delta in (0.1, 0.3))
+    return pytest.mark.parametrize(("delta", "runs", "seed"), [few, *many])
+
+
 def rows(ones: list[int], items: int, seed: int = 0) -> Table:
     """A row for each number of ones, at independent places."""
     rng = np.random.default_rng([7, seed])

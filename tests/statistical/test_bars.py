@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from statistical.list_tables import MANY, most_allowed
+from statistical.list_tables import MANY, few_or_many, most_allowed, rare
 from surest.algorithms.questions.wager_each import BarBook as Book
 from surest.algorithms.questions.wager_each import ControlBook
 from surest.core.protocol import Atoms
@@ -56,8 +56,7 @@ WRONG = {("fair", 0.1): 11, ("fair", 0.3): 33, ("skewed", 0.3): 37, ("a little b
 def test_verdicts_at_a_bar_are_wrong_with_probability_at_most_delta(name: str, delta: float, runs: int) -> None:
     law, verdict = ON_THE_BAR[name]
     wrong = int((searches(law, 3, delta, runs, 1 + (runs > 400)) == verdict).any(axis=1).sum())
-    assert wrong == WRONG.get((name, delta), wrong) or runs > 400
-    assert wrong <= most_allowed(runs, delta)
+    rare(wrong, runs, delta, WRONG.get((name, delta)) if runs == 400 else None)
 
 
 def test_a_threshold_that_forgets_how_many_arms_there_are_is_noticed() -> None:
@@ -82,13 +81,9 @@ def shares(law: Law, n: int, delta: float, runs: int, seed: int) -> float:
     return float(wrong.mean())
 
 
-@pytest.mark.parametrize(
-    ("delta", "runs", "seed"), [(0.3, 300, 4), *(pytest.param(d, 4000, 5, marks=MANY) for d in (0.1, 0.3))]
-)
+@few_or_many((0.3, 300, 4), 5)
 def test_the_share_of_wrong_ones_among_those_above_is_at_most_delta(delta: float, runs: int, seed: int) -> None:
-    share = shares(LESS, 6, delta, runs, seed)
-    assert round(runs * share) == 17 or runs > 300
-    assert runs * share <= most_allowed(runs, delta)
+    rare(round(runs * shares(LESS, 6, delta, runs, seed)), runs, delta, 17 if runs == 300 else None)
 
 
 def bold_play(odds: float, n: int, runs: int, delta: float) -> int:
@@ -138,11 +133,11 @@ AGAINST = {
 """Means, the question, the verdict that is wrong of every arm but the control, and how often it comes in 200 searches."""
 
 
-def wrong_against(name: str, delta: float, runs: range) -> int:
+def wrong_against(name: str, delta: float, runs: int, first: int = 0) -> int:
     """In how many searches of about 600 pulls there is a wrong verdict."""
     means, question, verdict, _ = AGAINST[name]
     wrong = 0
-    for seed in runs:
+    for seed in range(first, first + runs):
         book, rng = ControlBook(len(means), delta, question), np.random.default_rng([seed, 9])
         times = np.full(len(means), 2)
         while book.digests.counts.sum() < 600 and verdict not in book.verdicts:
@@ -157,17 +152,13 @@ def wrong_against(name: str, delta: float, runs: range) -> int:
     return wrong
 
 
-@pytest.mark.parametrize(
-    ("delta", "runs"), [(0.3, range(200)), *(pytest.param(d, range(1000, 5000), marks=MANY) for d in (0.1, 0.3))]
-)
+@few_or_many((0.3, 200, 0), 1000)
 @pytest.mark.parametrize("name", AGAINST)
 def test_verdicts_against_a_control_are_wrong_with_probability_at_most_delta(
-    name: str, delta: float, runs: range
+    name: str, delta: float, runs: int, seed: int
 ) -> None:
     """Far less often, as the least of many levels counts; a control taken for known is noticed below."""
-    wrong = wrong_against(name, delta, runs)
-    assert wrong == AGAINST[name][-1] or len(runs) > 200
-    assert wrong <= most_allowed(len(runs), delta)
+    rare(wrong_against(name, delta, runs, seed), runs, delta, AGAINST[name][-1] if runs == 200 else None)
 
 
 def test_a_control_whose_mean_is_taken_for_known_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,4 +169,4 @@ def test_a_control_whose_mean_is_taken_for_known_is_noticed(monkeypatch: pytest.
         return weigh(self.digests, arms, level, level + self.gaps[1])
 
     monkeypatch.setattr(ControlBook, "_compared", at_the_mean)
-    assert wrong_against("one arm, no margin", 0.1, range(100)) > most_allowed(100, 0.1)
+    assert wrong_against("one arm, no margin", 0.1, 100) > most_allowed(100, 0.1)
