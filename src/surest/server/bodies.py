@@ -1,14 +1,14 @@
 """What requests and answers say, as JSON: each form with its types, checked as it is read, and described in OpenAPI."""
 
+import asyncio
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from surest.core.costs import Scored
 from surest.server.errors import Refused
-from surest.server.limits import body_of
 
 T = TypeVar("T")
 MOST_REASON = 10_000  # characters of the reason for which an evaluation failed
@@ -147,6 +147,31 @@ async def read(request: Request, form: type[T], most: int | None = None) -> T:
             415, f"the body is {kind[:60] or 'of no stated type'!r}; send JSON, as 'Content-Type: application/json'"
         )
     return decoded(await body_of(request, limits.body if most is None else most, limits.body_seconds), form)
+
+
+async def body_of(request: Request, most: int, seconds: float) -> bytes:
+    """The body of a request; raises if it is too large or too slow, without keeping more than is allowed."""
+    stated = request.headers.get("content-length", "0")
+    if stated.isdigit() and int(stated) > most:
+        raise too_large(most)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise too_large(most)
+                parts.append(part)
+    except TimeoutError:
+        raise Refused(408, f"the body did not arrive within {seconds:g} seconds") from None
+    except ClientDisconnect:
+        raise Refused(400, "the connection was closed before the whole body arrived") from None
+    return b"".join(parts)
+
+
+def too_large(most: int) -> Refused:
+    """The refusal of a body that is too large."""
+    return Refused(413, f"the request is larger than {most:,} bytes, the maximum")
 
 
 def json_response(found: Any, status: int = 200) -> Response:

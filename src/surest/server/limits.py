@@ -1,14 +1,10 @@
 """How much anybody may send, how fast, and how long anything may take."""
 
-import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
-
-from surest.server.errors import Refused
 
 
 @dataclass(frozen=True)
@@ -66,28 +62,3 @@ class Rate:
         if len(self._buckets) > self.most:
             self._buckets.popitem(last=False)
         return allowed
-
-
-async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The body of a request; raises if it is too large or too slow, without keeping more than is allowed."""
-    stated = request.headers.get("content-length", "0")
-    if stated.isdigit() and int(stated) > most:
-        raise too_large(most)
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise too_large(most)
-                parts.append(part)
-    except TimeoutError:
-        raise Refused(408, f"the body did not arrive within {seconds:g} seconds") from None
-    except ClientDisconnect:
-        raise Refused(400, "the connection was closed before the whole body arrived") from None
-    return b"".join(parts)
-
-
-def too_large(most: int) -> Refused:
-    """The refusal of a body that is too large."""
-    return Refused(413, f"the request is larger than {most:,} bytes, the maximum")

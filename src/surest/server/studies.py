@@ -144,7 +144,7 @@ class Desk:
         """The outcome of a call. Rewards are on disk by then."""
         pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
         self._inbox.append(pending)
-        self.wake()
+        self._wake.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
         return pending.answer

@@ -17,8 +17,8 @@ from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
 from surest.search.tickets import RETRIES
 from surest.server.auth import check_csrf
+from surest.server.bodies import body_of
 from surest.server.errors import Refused
-from surest.server.limits import body_of
 from surest.study.settings import LEASE_SECONDS
 
 QUESTIONS = (

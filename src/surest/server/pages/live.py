@@ -90,7 +90,7 @@ PARTS = ("verdict", "facts", "pictures", "arms", "cells", "work")  # as the temp
 
 def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
     """All parts of a page that may change."""
-    state, result, progress = view.state_words(seen.progress, seen.paused), seen.result, seen.progress
+    state, result, progress = view.state_words(seen.progress, seen.paused), seen.report.result, seen.progress
     told = replace(seen.report, result=replace(result, forecast=None))  # which stands among the facts
     speed, left = (0.0, None) if seen.idle else (progress.per_second or 0.0, progress.seconds_left)
     about = "" if left is None else f", {guessed(left, seconds_words)}"
@@ -114,7 +114,7 @@ def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
 
 def _in_short(seen: view.Seen) -> str:
     """The verdict, or what of it changes seldom."""
-    result = seen.result
+    result = seen.report.result
     if seen.progress.finished:
         return verdict(result)
     if not has_begun(result):

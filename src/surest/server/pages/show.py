@@ -74,13 +74,14 @@ async def study(request: Request) -> Response:
     """How a study stands."""
     shown = await request.app.state.live.show(request, request.path_params["name"])
     seen, service = shown.seen, service_of(request)
-    report = await request.app.state.studies.call(report_on, seen.study, seen.result, service)
+    result = seen.report.result
+    report = await request.app.state.studies.call(report_on, seen.study, result, service)
     return page(
         request, "study.html", study=seen.study, parts=shown.parts, says=shown.says, title=shown.title,
-        told=seen.progress.told, finished=seen.progress.finished, asked=question(seen.result.problem),
-        note=seen.result.problem.note, notice=NOTICES.get(request.query_params.get("done", "")),
+        told=seen.progress.told, finished=seen.progress.finished, asked=question(result.problem),
+        note=result.problem.note, notice=NOTICES.get(request.query_params.get("done", "")),
         joining=joining(seen.study, service, bool(request.app.state.tokens)), again=reproduction(report),
-        may_grow=may_grow(seen.result.problem), checkable=is_checkable(seen.result.problem),
+        may_grow=may_grow(result.problem), checkable=is_checkable(result.problem),
         settings=settings_rows(report), long=LONG,
     )  # fmt: skip
 

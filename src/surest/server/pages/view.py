@@ -149,11 +149,6 @@ class Seen:
     workers: list[WorkerRow]
     idle: bool  # whether no reward came lately
 
-    @property
-    def result(self) -> Result:
-        """The verdict, or the answer so far."""
-        return self.report.result
-
 
 def look(study: Study, curves: Curves) -> Seen:
     """Look at a study.
