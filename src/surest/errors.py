@@ -1,35 +1,35 @@
-"""What can go wrong, and whose fault it is.
+"""The exceptions of surest.
 
 SurestError
-├── UsageError          the caller's mistake: says what was given, what is allowed, what to do (exit status 2)
-│   ├── UnknownStudyError  a study that is not there
+├── UsageError          a mistake of the caller: what was given, what is allowed, what to do (exit status 2)
+│   ├── UnknownStudyError  a study that does not exist
 │   ├── SourceError     a source, file or instance that cannot be read
-│   ├── RewardError     a reward that is not a number in the stated range
-│   ├── TicketError     a ticket that was never handed out, or was already answered otherwise
+│   ├── RewardError     a reward that is not a number within the bounds
+│   ├── TicketError     an unknown ticket, or one that already has another reward
 │   ├── PullLimitError  more pulls in one request than can be made or counted
-│   ├── EvaluationError an arm whose evaluation failed and cannot be retried any more
-│   ├── ContractError   an algorithm or a bandit that breaks the contract between them: names it, and what is allowed
-│   └── MissingPackageError  an optional package that is not installed, and how to install it; an `ImportError`, too
-├── TranscriptError     a replayed request is not the recorded one
+│   ├── EvaluationError an arm whose evaluation failed after all retries
+│   ├── ContractError   an algorithm or a bandit that violates the contract between them
+│   └── MissingPackageError  an optional package that is not installed, and how to install it; also an `ImportError`
+├── TranscriptError     a replayed request differs from the recorded one
 ├── StorageError        a database that cannot be reached, read or written, or is damaged
 └── Stop                raised by a hook or an arm to end a search: `identify` then returns the answer so far
 
-Interrupted             Ctrl-C ended a search; a `KeyboardInterrupt`, with the answer so far as its `result`
+Interrupted             Ctrl-C ended a search; a `KeyboardInterrupt` with the answer so far as its `result`
 """
 
 from typing import Any
 
 
 class SurestError(Exception):
-    """The root of all errors that surest raises on purpose."""
+    """The base class of all errors that surest raises."""
 
 
 class UsageError(SurestError, ValueError):
-    """The caller's mistake."""
+    """A mistake of the caller."""
 
 
 class UnknownStudyError(UsageError):
-    """A study that is not there, or not any more."""
+    """A study that does not exist, or no longer."""
 
 
 class SourceError(UsageError):
@@ -49,7 +49,7 @@ class PullLimitError(UsageError):
 
 
 class EvaluationError(UsageError):
-    """An arm whose evaluation failed and cannot be retried any more."""
+    """An arm whose evaluation failed after all retries."""
 
 
 class ContractError(UsageError):
@@ -61,7 +61,7 @@ class MissingPackageError(UsageError, ImportError):
 
 
 class TranscriptError(SurestError):
-    """A procedure asked for something else than the transcript says."""
+    """A replayed request that differs from the recorded one."""
 
 
 class StorageError(SurestError):
@@ -71,12 +71,12 @@ class StorageError(SurestError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a search. `result` is the answer so far, not certified.
 
-    It is a `KeyboardInterrupt`: what is not caught ends the program, as Ctrl-C does.
+    It is a `KeyboardInterrupt`: if it is not caught, it ends the program, as Ctrl-C does.
     """
 
     def __init__(self, result: Any, kept: bool = False) -> None:
         how = (
-            "All rewards are kept: the same call goes on where it was."
+            "All rewards are kept: the same call resumes the search."
             if kept
             else "Rewards are not kept without storage=… and name=…."
         )
@@ -87,7 +87,7 @@ class Interrupted(KeyboardInterrupt):
         self.result, self.kept = result, kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let it come back from another process whole."""
+        """Pickle it with its result."""
         return type(self), (self.result, self.kept)
 
 

@@ -1,4 +1,4 @@
-"""Storage URLs as people may see them: whatever could be a password is hidden, in URLs that are well formed and in others."""
+"""Storage URLs with passwords masked, whether they are well formed or not."""
 
 import re
 from urllib.parse import unquote, unquote_plus
@@ -10,7 +10,7 @@ _PAIR = re.compile(r"([^?&;=\s]+)=([^&;\s]*)")
 
 
 def masked(url: str) -> str:
-    """What was given as a storage, with ``***`` in the place of each password, also where it is not a proper URL.
+    """A storage URL with ``***`` in place of each password, even if it is malformed.
 
     >>> masked("postgresql://bob:s3cret@db/x"), masked("mysql:/bob:s3cret@db")
     ('postgresql://bob:***@db/x', 'mysql:/bob:***@db')
@@ -26,7 +26,7 @@ def masked(url: str) -> str:
 
 
 def hidden_in(text: str, url: str) -> str:
-    """A message about a URL, in which whatever `masked` would hide is hidden, percent-encoded or not.
+    """A message about a URL, with everything hidden that `masked` hides, percent-encoded or not.
 
     >>> hidden_in('no password "s3cret/1" at h', "postgresql://bob:s3cret%2F1@h/x")
     'no password "***" at h'
@@ -43,7 +43,7 @@ def hidden_in(text: str, url: str) -> str:
 
 
 def _places(url: str) -> list[tuple[int, int]]:
-    """Where the secrets of a URL are, in order, none within another."""
+    """The places of the secrets in a URL, in order and without overlap."""
     found: list[tuple[int, int]] = []
     head = _HEAD.match(url)
     start = head.end() if head is not None else 0

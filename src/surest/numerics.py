@@ -1,12 +1,9 @@
-"""The few functions of numerical analysis that surest needs besides NumPy: SciPy has them too, in 140 MB.
-
-Tests compare each with SciPy's.
-"""
+"""The special functions that surest needs besides NumPy, so that it does not depend on SciPy, with which tests compare them."""
 
 import math
 
 STEPS = 300
-"""Steps after which a search or a series ends, whatever it has reached; a few dozen are usual."""
+"""The maximum number of steps of a search or a series; a few dozen are usual."""
 
 
 def log_beta(a: float, b: float) -> float:
@@ -19,7 +16,7 @@ def log_beta(a: float, b: float) -> float:
 
 
 def beta_share(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b): the share of a beta law below x, by its continued fraction.
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction.
 
     >>> round(beta_share(2, 3, 0.5), 9)  # 11/16
     0.6875
@@ -44,12 +41,12 @@ def beta_share(a: float, b: float, x: float) -> float:
 
 
 def _away(value: float, tiny: float) -> float:
-    """The value, or a tiny one in place of 0."""
+    """The value, or `tiny` in place of 0."""
     return value if abs(value) > tiny else tiny
 
 
 def at_least(count: int, trials: int, p: float) -> float:
-    """The probability of so many successes or more in independent trials.
+    """The probability of at least `count` successes in independent trials.
 
     >>> round(at_least(2, 3, 0.5), 9)
     0.5

@@ -9,7 +9,7 @@ import pytest
 
 import surest
 import surest_verify
-from decision.decisions import challenged, lines_of, refusal, table_of
+from decision.decisions import lines_of, refusal, table_of
 from statistical.race_mutants import mutant_of, source_of
 from surest.errors import UsageError
 from surest.evidence.lists import champion as evidence
@@ -39,20 +39,6 @@ def test_decisions_of_every_kind_are_valid() -> None:
         kinds[found.verdict, lines[-1]["claim"]["exact"], bool(lines[0]["known"])] += 1
     decided = {(verdict, exact, known) for verdict in ("promoted", "rejected") for exact in (0, 1) for known in (0, 1)}
     assert kinds.keys() >= decided | {("undecided", False, True)}
-
-
-def test_the_verifier_says_at_which_level(tmp_path: Path) -> None:
-    found = challenged(0.8)
-    found.write_decision(tmp_path / "decision.jsonl")
-    said = surest_verify.verify(str(tmp_path / "decision.jsonl"))
-    assert "with predictions by scores known beforehand" in said[1]
-    assert said[3] == (
-        'Claim: the mean of "2" is larger than that of "0" on these 400 items; wrong with probability at most '
-        f"{found.level!r}; scores are from 0 to 1; level of challenge 2: {found.level!r}"
-    )
-    rejected = lines_of(challenged(0.3))[-1]["words"]
-    assert '"2" is not larger than that of "0" on these 400 items by more than 0.05; wrong with' in rejected
-    assert "probability at most 0.05; " in rejected
 
 
 MISTAKES = {

@@ -108,16 +108,6 @@ def test_what_cannot_be_checked_or_written_is_refused_before_the_work(line: str,
     assert (status, words in said, Path("x").exists()) == (2, True, False), said
 
 
-def test_a_file_that_cannot_be_read_is_not_called_not_valid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for path in (tmp_path / "missing.jsonl", tmp_path):
-        monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
-        assert surest_verify.main() == 2
-        out, err = capsys.readouterr()
-        assert (out, "nothing was checked" in err) == ("", True)
-
-
 def test_the_program_runs_alone(run: Run, tmp_path: Path) -> None:
     """Its files in a folder, and a Python that has no packages."""
     run("evaluate", "table.csv", "--decision", "decision.jsonl")

@@ -48,16 +48,6 @@ def test_decisions_of_every_kind_are_valid() -> None:
     assert kinds.keys() == {("pass", True), ("pass", False), ("fail", True), ("fail", False), ("undecided", False)}
 
 
-def test_decisions_of_the_first_version_are_valid() -> None:
-    """Their order follows from the names of the items, which the verifier says. Written by the version before the second."""
-    path = Path(__file__).with_name("gate-version-1.jsonl")
-    known_by = "48f2b64f89bd6c461641ae40d6e95ddd7181ad5324c291ca2d5d0abc63bfa9f1"
-    assert (
-        verify(str(path), known_by)[0]
-        == "64 scores of 2 arms on 32 of 40 items, in the order of the seed and the items' names"
-    )
-
-
 def test_decisions_of_the_second_version_are_valid() -> None:
     """They had no predictions, and nothing of what the first line has had since."""
     for seed in range(3):

@@ -51,24 +51,6 @@ def test_a_thousand_decisions_are_valid() -> None:
     assert not any(refusal(lines_of(search(k))) for k in range(100, 1100))
 
 
-def test_the_command_says_what_was_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
-) -> None:
-    path = tmp_path / "decision.jsonl.gz"
-    best_of_four().write_decision(path)
-    monkeypatch.setattr("sys.argv", ["surest-verify", str(path)])
-    assert surest_verify.main() == 0
-    said = capsys.readouterr().out.splitlines()
-    means = '"0" has the largest mean of 4 arms on these 300 items'
-    assert said[1:4] == [
-        "1 of 4 possible answers are left",
-        "Events: none",
-        f"Claim: {means}; wrong with probability at most 0.05; scores are from 0 to 1",
-    ]
-    assert said[4].endswith(", not compared: no --hash")
-    assert said[-1] == "VALID"
-
-
 def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     table = table_of(0, 5, 80, np.random.default_rng(1))
     early, late = (

@@ -1,8 +1,6 @@
 """Decisions on fresh rewards: what the library decides is VALID, and an earlier file begins a later one."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from decision.decisions import KINDS, lines_of, made, refusal
 from surest.decision.pulls import decision_on_pulls
 from surest.decision.write import decision_of
 from surest.errors import UsageError
-from surest_verify import sentence
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,13 +46,6 @@ def test_a_thousand_decisions_are_valid() -> None:
     assert not any(seen.values())
 
 
-@pytest.mark.parametrize(("version", "best"), [(1, 1), (2, 0)])
-def test_decisions_of_earlier_versions_are_valid(version: int, best: int) -> None:
-    """Three arms, without paired bets, and with those of the second version."""
-    said = surest_verify.verify(str(Path(__file__).with_name(f"wager-version-{version}.jsonl")))
-    assert f'Claim: "{best}" has the largest mean of 3 arms; wrong with probability at most 0.1' in said[-2]
-
-
 def test_decisions_with_paired_bets_have_them() -> None:
     for kind, seed in (("few", 1), ("narrow", 2)):
         lines = lines_of(made(kind, seed))
@@ -78,25 +68,6 @@ def test_a_later_file_extends_an_earlier_one() -> None:
         assert earlier.lines[:-2] == later.lines[: len(earlier.lines) - 2]
 
 
-def test_the_command_prints_what_was_checked(tmp_path: Path) -> None:
-    result = made("seconds", 0)
-    path = tmp_path / "decision.jsonl.gz"
-    known_by = result.write_decision(path)
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-I", surest_verify.__file__, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
-
-    done = run(path, "--hash", known_by)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "VALID"
-    assert str(result.best) in done.stdout
-    other = run(path, "--hash", "0" * 64)
-    assert (other.returncode, other.stdout.startswith("NOT VALID: line ")) == (1, True)
-    path.write_bytes(path.read_bytes()[:-20])
-    assert (run(path).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 2, 2)
-
-
 def test_what_has_no_record_or_no_checker_is_refused(tmp_path: Path) -> None:
     arms = {"a": [1.0] * 60, "b": [0.0] * 60}
     with pytest.raises(UsageError, match="record=True"):
@@ -113,28 +84,3 @@ def test_a_search_that_is_kept_in_a_study_has_a_decision_too(tmp_path: Path) -> 
     path, storage = tmp_path / "decision.jsonl", f"sqlite:///{tmp_path}/s.db"
     result = surest.identify(arms, storage=storage, name="s", seed=1, record=True, progress=False)
     assert '"a" has the largest mean of 2 arms;' in surest_verify.verify(str(path), result.write_decision(path))[-2]
-
-
-def test_words_say_which_means_and_whose() -> None:
-    header = {"labels": ["a", 'b" has', "c"], "algorithm": "wager-top", "top": 2, "epsilon": 0, "bounds": [0.0, 60]}
-    claim = {"arms": [0, 1], "contenders": [0, 1], "certified": True, "within": 0, "delta": 0.05, "events": {}}
-    ends = "; wrong with probability at most 0.05; rewards are from 0 to 60"
-    said = sentence({**header, "minimise": True}, claim)
-    assert said == '"a", "b\\" has" have the 2 smallest means of 3 arms' + ends
-    open_claim = {**claim, "certified": False, "contenders": [0, 1, 2], "within": 60.0}
-    said = sentence({**header, "minimise": False}, open_claim)
-    assert said.startswith("any given one of the arms with the 2 largest means of 3 arms is among ")
-    listed = {**header, "minimise": False, "algorithm": "race-top", "items": ["q"], "target": "population"}
-    assert sentence(listed, open_claim).startswith(
-        "each of the arms with the 2 largest means of 3 arms in the population"
-    )
-
-
-def test_strange_labels_are_written_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arms = {"\x1b[31mred": [1.0] * 80, "\udc80 δ": [0.0] * 80}
-    path = tmp_path / "decision.jsonl"
-    surest.identify(arms, seed=1, record=True).write_decision(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["surest-verify", str(path)])
-        assert surest_verify.main() == 0
-    assert "\x1b" not in capsys.readouterr().out

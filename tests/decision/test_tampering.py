@@ -72,11 +72,6 @@ def raw_of(sample: str) -> list[bytes]:
     return chained(decision(sample)).lines
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_the_decision_itself_is_valid(sample: str) -> None:
-    assert refusal(decision(sample)) == ""
-
-
 # --- lines that are changed, the hashes made to fit -----------------------------------------------------------------------
 
 

@@ -14,7 +14,6 @@ from surest.arms.finite import bernoulli
 from surest.cli import cli
 from surest.core.problem import problem_of
 from surest.core.protocol import Answer, Pull, Statistic
-from surest.report.page import Report, short_answer, to_html, to_markdown
 from surest.report.report import read_report
 from surest.result.listed import Listed
 
@@ -49,17 +48,6 @@ def test_answers_are_data() -> None:
     assert (above.to_dict()["verdicts"][1], asked(above=0.95).chosen) == ({"arm": "b", "verdict": "below"}, ())
     verdicts = [verdict["verdict"] for verdict in control.to_dict()["verdicts"]]
     assert verdicts == ["better", "not better", "better", "control"]
-
-
-@pytest.mark.parametrize("question", [{"top": 2}, {"above": 0.6}, {"above": 0.95}, {"control": "d"}])
-def test_a_result_comes_back_from_its_json_and_makes_a_page(question):
-    result = asked(**question)
-    again = read_report(json.dumps(result.to_dict())).result
-    assert (again.chosen, again.verdicts) == (result.chosen, result.verdicts)
-    assert again.problem.question == result.problem.question
-    for text in (to_html(Report(again)), to_markdown(Report(again)), short_answer(again)):
-        assert text
-    assert result.plot() is not None
 
 
 def test_the_question_is_in_the_users_units():

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from syrupy.assertion import SnapshotAssertion
 
 import surest
 from calling import steady
 from surest import bernoulli, evaluate, identify
-from surest.report.page import Report, reproduction, settings_rows, to_markdown
+from surest.report.page import Report, reproduction, settings_rows, short_answer, to_html, to_markdown
 from surest.report.report import read_report, to_json
 
 ARMS = bernoulli([0.7, 0.6, 0.5], ["a", "b", "c"])
@@ -125,11 +126,13 @@ def test_what_is_said(name: str, snapshot: SnapshotAssertion) -> None:
     settings = "\n".join(f"{key}: {value}" for key, value in settings_rows(Report(result)))
     again = "\n".join(call for _, call in reproduction(Report(result)))
     assert steady(f"{result}\n\n{settings}\n\n{again}\n") == snapshot
-    report = Report(result)
-    assert (
-        str(read_report(to_json(report)).result).split("\n\n")[0]
-        == str(result).split("\nEvaluate next")[0].split("\n\n")[0]
-    ), "and again after a way through JSON"
+    again = read_report(to_json(Report(result))).result
+    assert (list(again.chosen), again.verdicts) == ([*map(str, result.chosen)], result.verdicts)
+    assert again.problem.question == result.problem.question
+    first = str(result).split("\nEvaluate next")[0].split("\n\n")[0]
+    assert str(again).split("\n\n")[0] == first, "and again after a way through JSON"
+    assert all([to_html(Report(again)), to_markdown(Report(again)), short_answer(again)])
+    assert bool(result.plot(ax=Figure().subplots()).get_xlabel()) == (result.pulls > 0)
 
 
 def test_a_report_in_markdown(snapshot: SnapshotAssertion) -> None:
