@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from types import FrameType
@@ -45,13 +45,19 @@ def heeding_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def check_command(name: str, known: Collection[str], ctx: click.Context) -> None:
-    """Refuse a name that is not a command's, with the nearest one, or all that there are."""
-    if name in known or name.startswith("-"):
-        return
-    near = get_close_matches(name, known, 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-    raise click.UsageError(f"there is no command {name!r}; {hint}", ctx)
+class Suggesting(click.Group):
+    """A group of commands. An unknown one is refused with the nearest name, or with all that there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = get_close_matches(args[0], known, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 COMMANDS = {
@@ -89,7 +95,7 @@ class Unread(Exception):
     """Whoever read standard output has seen enough, as ``head`` has."""
 
 
-class Lazy(click.Group):
+class Lazy(Suggesting):
     """A group that imports a command when it is called: `surest --help` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -102,13 +108,6 @@ class Lazy(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(HOUSES.get(name, f"surest.cli.{name}")), name)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; a misspelt one suggests the nearest."""
-        check_command(args[0] if args else "-", COMMANDS, ctx)
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would exit with status 1 when nobody reads its output any more."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from surest.cli.decision import check_decision
-from surest.cli.output import check_drawn, show_result
+from surest.cli.output import asked, check_drawn, show_result
 from surest.cli.progress import Screen, exit_status
 from surest.cli.settings import (
     OF_COMMANDS,
@@ -18,7 +17,6 @@ from surest.cli.settings import (
     option,
     output_options,
     refuse,
-    settings_given,
     some_options,
 )
 from surest.core.duels import DUELS
@@ -54,20 +52,15 @@ def duel(**given: Any) -> int:
 
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
-    settings = settings_given({**given, "options": ()})
-    for name in (*SETTINGS, "options"):
-        given.pop(name, None)
+    settings, scale = asked(given, algorithm=DUELS)
     flags = {name: True for name in ("strict", "rank") if given.pop(name)}
-    check_decision(given["decision"], DUELS)
     if given["source"] is not None:
         refuse("a file of duels", "judge", "labels", "items", *OF_COMMANDS, "clip", "study", "storage")
         return _recorded(given, settings, flags)
     if given["judge"] is None or len(given["labels"]) < 2:
         raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
     refuse("--judge", "columns", "shuffle", only="a file of duels")
-    if given["study"] is None:
-        refuse("this", "storage", only="--study NAME")
-    return _judged(given, settings, flags)
+    return _judged(given, settings, flags, scale)
 
 
 def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
@@ -86,13 +79,13 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
     return exit_status(result, None)
 
 
-def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any], scale: Scale) -> int:
     from surest.cli.searches import item_texts, searched
     from surest.search.call import Work, seed_of
     from surest.search.commands import Command, Runner, checked_command
     from surest.search.tickets import Ticket
 
-    scale, workers = Scale(clip=given["clip"]), given["workers"] or 1
+    workers = given["workers"] or 1
     try:
         words = tuple(shlex.split(given["judge"]))
     except ValueError as error:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surest.cli.decision import check_decision
-from surest.cli.output import check_drawn
+from surest.cli.output import asked
 from surest.cli.settings import (
     OF_COMMANDS,
     column_options,
@@ -18,11 +17,9 @@ from surest.cli.settings import (
     option,
     output_options,
     refuse,
-    settings_given,
 )
 from surest.cli.streams import say
-from surest.core.problem import DEFAULTS, default_algorithm
-from surest.core.scale import Scale, checked_scale
+from surest.core.scale import Scale
 
 if TYPE_CHECKING:
     from surest.arms.tables import Table
@@ -65,18 +62,13 @@ def evaluate(**given: Any) -> int:
     """
     from surest.cli import searches
 
-    check_drawn(given)
-    settings = settings_given(given)
-    check_decision(given["decision"], settings.get("algorithm") or default_algorithm({"items": 1, **settings}))
-    scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
+    settings, scale = asked(given, items=1)
     if not given["files"]:
         if given["items"] is None or not given["commands"]:
             raise click.UsageError("give a TABLE, or --items FILE and an arm with each --command NAME=COMMAND")
         refuse(
             "commands", "simulate", "suggest", "scorer", *(f"{name}_column" for name in COLUMNS), only="a TABLE or LOGs"
         )
-        if given["study"] is None:
-            refuse("this", "storage", only="--study NAME")
         return searches.run_commands(given, settings, scale)
     refuse("TABLE", "items", "commands", *OF_COMMANDS, "study", "storage")
     return _table(given, settings, scale)

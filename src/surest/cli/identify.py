@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from surest.cli.decision import check_decision
-from surest.cli.output import check_drawn
+from surest.cli.output import asked
 from surest.cli.settings import (
     OF_COMMANDS,
     column_options,
@@ -14,11 +13,8 @@ from surest.cli.settings import (
     output_options,
     problem_options,
     refuse,
-    settings_given,
 )
 from surest.cli.sources import is_python, load
-from surest.core.problem import DEFAULTS, default_algorithm
-from surest.core.scale import checked_scale
 
 OF_FILES = (
     "arm_column", "value_column", "successes_column", "trials_column", "sum_rows", "follow", "finished", "shuffle",
@@ -80,12 +76,7 @@ def identify(**given: Any) -> int:
     source = given["source"]
     if not given["commands"] and source is None:
         raise click.UsageError("give a SOURCE, or an arm with each --command NAME=COMMAND")
-    if given["study"] is None:
-        refuse("this", "storage", only="--study NAME")
-    check_drawn(given)
-    settings = settings_given(given)
-    check_decision(given["decision"], settings.get("algorithm") or default_algorithm(settings))
-    scale = checked_scale(settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False), given["clip"])
+    settings, scale = asked(given)
     if given["commands"]:
         refuse("--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
         from surest.cli import searches

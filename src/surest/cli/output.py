@@ -8,8 +8,11 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from surest.cli.console import Output
-from surest.cli.decision import write_decision
+from surest.cli.decision import check_decision, write_decision
+from surest.cli.settings import refuse, settings_given
 from surest.cli.streams import print_json
+from surest.core.problem import DEFAULTS, default_algorithm
+from surest.core.scale import Scale, checked_scale
 from surest.report.terminal import arm_table, emphasised, next_table, wins_table
 from surest.result.data import Result
 from surest.result.duels import wins_note
@@ -28,6 +31,20 @@ def check_drawn(given: Mapping[str, Any]) -> bool:
 
         checked_form(given["page"])
     return bool(given["as_json"] or given["picture"] or given["page"])
+
+
+def asked(given: dict[str, Any], **more: Any) -> tuple[dict[str, Any], Scale]:
+    """Take the settings out of a command's parameters, and the range of the rewards; `more` says what is asked besides.
+
+    What cannot be drawn, written, checked or kept is refused before any work is done.
+    """
+    if given["study"] is None:
+        refuse("this", "storage", only="--study NAME")
+    check_drawn(given)
+    settings = settings_given(given)
+    check_decision(given["decision"], {**more, **settings}.get("algorithm") or default_algorithm({**more, **settings}))
+    bounds, minimise = settings.get("bounds", DEFAULTS["bounds"]), settings.get("minimise", False)
+    return settings, checked_scale(bounds, minimise, given["clip"])
 
 
 def show_result(

@@ -24,7 +24,7 @@ from surest.result.data import Result
 from surest.search.watching import Looks, handled_by
 
 EVERY_LINE = 2.0
-"""Seconds between two plain lines, at least."""
+"""Minimum number of seconds between two plain lines."""
 SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
 

@@ -213,7 +213,7 @@ def _read_as(name: str, default: Any) -> dict[str, Any]:
 def settings_given(params: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of a command's parameters: those that were given, the algorithm's options among them."""
     given = {name: params.pop(name, None) for name in SETTINGS}
-    options = parse_options(params.pop("options"))
+    options = parse_options(params.pop("options", ()))
     found = {
         name: PARSERS.get(name, _same)(value)
         for name, value in given.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from surest.cli import check_command, streams
+from surest.cli import Suggesting, streams
 from surest.cli.decision import check_decision, write_decision
 from surest.cli.settings import decision_option, option
 from surest.errors import SourceError, SurestError
@@ -61,7 +61,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
-class Group(click.Group):
+class Group(Suggesting):
     """The commands on studies. `create` is imported when it is called: its options are those of every algorithm."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -75,13 +75,6 @@ class Group(click.Group):
         from surest.cli.study_create import create
 
         return create
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; a misspelt one suggests the nearest."""
-        check_command(args[0] if args else "-", self.list_commands(ctx), ctx)
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Group)
@@ -151,7 +144,12 @@ def _pausing(verb: str, paused: bool, said: str, what: str) -> None:
         return 0
 
 
-_pausing("pause", True, "is paused", "Hand out no more tickets, until 'surest study resume'. Others may still be told.")
+_pausing(
+    "pause",
+    True,
+    "is paused",
+    "Hand out no more tickets until 'surest study resume'. Rewards of tickets that are out still count.",
+)
 _pausing("resume", False, "goes on", "Hand out tickets again.")
 
 
@@ -164,7 +162,7 @@ _pausing("resume", False, "goes on", "Hand out tickets again.")
 def ask(name: str, k: int, worker: str | None, algorithm: str | None, storage: str, as_json: bool) -> int:
     """Take tickets: prints a line for each, its number, the arm to evaluate, and the item if the study has a list.
 
-    Exit status: 0 some tickets; 4 none now, since rewards of others are awaited: try again later; 3 none any more.
+    Exit status: 0 some tickets; 4 none now, rewards of others are awaited: try again later; 3 no more: the study is finished.
     """
     opened = open_study(storage, name, algorithm=algorithm)
     tickets = opened.ask(k, shell_name() if worker is None else worker)

@@ -30,7 +30,7 @@ from surest.text import counted
     "--lease-seconds", "Seconds until a ticket without a reward is handed out again.  [default: 600]", "T", type=float
 )
 @option("--on-failure", "The reward recorded after the last retry of a failed evaluation.", "R", type=float)
-@option("--retries", "Retries before that.  [default: 3]", "K", type=int)
+@option("--retries", "Retries before that reward counts.  [default: 3]", "K", type=int)
 @common
 def create(
     name: str, labels: tuple[str, ...], arms: int | None, items: tuple[str, ...], like: str | None, storage: str,

@@ -26,9 +26,9 @@ KEPT = 2000
 OPERATORS = {"|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1"}
 """What a shell would understand and a program would take for an argument."""
 PLACES = ("arm", "first", "second", "item", "seed")
-"""What may stand in braces in a command."""
+"""Placeholders that a command may have in braces."""
 PRIVATE = ("SUREST_STORAGE", "SUREST_TOKEN")
-"""An environment variable that is ours alone: it may hold a password."""
+"""Environment variables that are ours alone: they may hold a password."""
 
 
 class CommandFailed(Exception):
@@ -89,7 +89,7 @@ def parse_command(text: str) -> Command:
 
 
 def checked_command(command: Command) -> Command:
-    """A validated command: there is such a program."""
+    """The same command, validated: there is such a program, and no placeholder is misspelt."""
     for word in command.words:
         for name in re.findall(r"\{([a-z]+)\}", word):
             near = get_close_matches(name, PLACES, 1, 0.7)
@@ -102,7 +102,7 @@ def checked_command(command: Command) -> Command:
 
 
 def parse_commands(texts: Sequence[str]) -> list[Command]:
-    """Several arms, all with names of their own."""
+    """Several arms, whose names differ."""
     commands = [parse_command(text) for text in texts]
     labels = [command.label for command in commands]
     twice = next((label for label in labels if labels.count(label) > 1), None)
@@ -158,7 +158,7 @@ class Runner:
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise UsageError(f"the timeout is {self.timeout}; it is a number of seconds above 0")
+            raise UsageError(f"timeout is {self.timeout}; give a number of seconds above 0")
         self._live: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
@@ -245,7 +245,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def not_startable(label: str, words: Sequence[str], why: str) -> SourceError:
-    """What to say of a command that the system does not start."""
+    """The error for a command that the system does not start."""
     return SourceError(f"command {label!r} cannot be started: {shlex.join(words)}: {why}")
 
 
@@ -320,11 +320,11 @@ class Watchman:
             os.close(outlet)
 
     def began(self, group: int) -> None:
-        """A process group runs."""
+        """A process group has started."""
         self._say(f"+{group}\n")
 
     def ended(self, group: int) -> None:
-        """A process group is no more our concern."""
+        """A process group has ended."""
         self._say(f"-{group}\n")
 
     def _say(self, line: str) -> None:

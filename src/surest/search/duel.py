@@ -190,7 +190,7 @@ async def _ajudged(judge: Callable[..., Awaitable[Any]], first: Any, second: Any
 
 
 def _asked(settings: Mapping[str, Any], delta: float, strict: bool, rank: bool) -> dict[str, Any]:
-    """What is asked, as settings of the search; refused where duels know nothing of it."""
+    """What is asked, as settings of the search; other settings are refused."""
     wrong = next((name for name in settings if name not in SETTINGS), None)
     if wrong is not None:
         raise UsageError(f"duels take no setting {wrong!r}; they take {', '.join(SETTINGS)}")

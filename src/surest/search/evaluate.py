@@ -342,7 +342,7 @@ def _checked_list(items: Any) -> list[Any]:
 
 
 def _refuse(**given: Any) -> None:
-    """Refuse what a table has no use for."""
+    """Refuse keywords that a table does not use."""
     for name, value in given.items():
         if value is not None:
             raise UsageError(f"{name} applies to functions and items only; a table is read as it is")

@@ -101,8 +101,9 @@ class Jobs:
             future.add_done_callback(self.ended.put)
 
     def _check_loads(self, pool: Executor, ticket: Ticket, function: Callable[..., Any]) -> None:
-        """Let every Dask worker load a module's function once: one that cannot drops the connection, and a run waits for ever.
+        """Let every Dask worker load a module's function once.
 
+        One that cannot drops the connection, and the run would wait forever.
         Other executors say by themselves what they cannot load.
         """
         key = id(pool), home(function)

@@ -50,7 +50,7 @@ OWN = {
 }
 """Keywords that mean something else here than at other doors."""
 MOST_WANTED = 10_000
-"""Cells to evaluate next that a result lists, at most."""
+"""Maximum number of cells to evaluate next that a result lists."""
 ROUNDED = 2.0**-50
 """What rounding can make of a mean difference on [-1, 1]: sums are exact, differences and the margin are rounded once."""
 
@@ -184,7 +184,7 @@ class Asked:
     older: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     """Rows of older versions, on [0, 1]."""
     level: float | None = None
-    """At which it passes, if not at δ: from a ledger."""
+    """The level at which it passes, if not δ: from a ledger."""
     entry: "Entry | None" = None
 
     @property

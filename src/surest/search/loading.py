@@ -26,7 +26,7 @@ def is_in_file(algorithm: Algorithm) -> bool:
 
 
 def load_algorithm(text: str) -> Callable[..., Any]:
-    """The function that ``file.py:function`` names; the file is executed once a process. Its errors are told as its own.
+    """The function that ``file.py:function`` names; the file is executed once per process. Its errors are reported as its own.
 
     >>> load_algorithm("nowhere.py:race")
     Traceback (most recent call last):

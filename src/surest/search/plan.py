@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 RECORDED = "rewards drawn from recorded ones"
 LEVELS = (0.1, 0.5, 0.9, 0.99)
-"""The quantiles that a plan tells."""
+"""The quantiles that a plan shows."""
 FEWEST = 20
 """Runs that are made even if time is up."""
 MOST_PULLS = 10**8
-"""Pulls after which a simulated search counts as one that does not end."""
+"""Pulls after which a simulated search counts as undecided."""
 OWN = {
     "arms": number("the number of arms, at least 2", lambda x: x >= 2, whole=True),
     "baseline": number("a rate, at least 0 and below 1", lambda x: 0 <= x < 1),
@@ -91,7 +91,7 @@ class Plan:
     """What was assumed."""
     power: float
     rate: float | None = None
-    """Evaluations a second."""
+    """Evaluations per second."""
 
     @property
     def quantiles(self) -> dict[float, float]:
@@ -429,7 +429,7 @@ def _fixed_sample(drawn: FiniteArms | Table, problem: Problem, power: float) -> 
 
 
 def _per_second(rate: float | str | None, each: float | None, workers: int) -> float | None:
-    """Evaluations a second.
+    """Evaluations per second.
 
     >>> _per_second("1200/day", None, 1) * 86400, _per_second(None, 2.0, 8)
     (1200.0, 4.0)

@@ -19,7 +19,7 @@ from surest.search.session import Session
 from surest.search.simulate import PORTION
 
 RECORDED_BATCH = 10
-"""The least batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
+"""The minimum batch on recorded rewards. Fixed: a longer record must continue the same run, however it is looked at."""
 
 
 @dataclass(frozen=True)

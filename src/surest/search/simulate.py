@@ -15,9 +15,9 @@ from surest.search.call import ticket_seed
 from surest.search.watching import between_steps
 
 PORTION = 10_000
-"""Rewards taken at a time, at most."""
+"""Maximum number of rewards taken at a time."""
 BRIEF = 0.05
-"""Seconds between two looks, at least, while a request is answered."""
+"""Minimum number of seconds between two looks while a request is answered."""
 Hook = Callable[[Running[R]], None]
 """Called before each request is put to the bandit."""
 
