@@ -8,7 +8,6 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 
@@ -33,32 +32,28 @@ MODULES = [
 ]
 
 
-class Loader(SourceFileLoader):
-    """Reads a module's source, with one passage replaced."""
+class Rewritten:
+    """Finds the modules to be built anew where they are, and loads them from source, with one passage replaced."""
 
-    mistake: tuple[str, str, str] = ("", "", "")
-
-    def get_code(self, fullname: str):
-        source = self.get_source(fullname)
-        module, right, wrong = self.mistake
-        if fullname == module:
-            assert source.count(right) == 1, f"{right!r} must be found once"
-            source = source.replace(right, wrong)
-        return compile(source, self.path, "exec")
-
-
-class Finder:
-    """Finds the modules to be built anew where they are."""
-
-    def __init__(self, files: dict[str, str], mistake: tuple[str, str, str]) -> None:
+    def __init__(self, files: dict[str, Path], mistake: tuple[str, str, str]) -> None:
         self.files, self.mistake = files, mistake
 
     def find_spec(self, fullname: str, path=None, target=None):
-        if fullname not in self.files:
-            return None
-        loader = Loader(fullname, self.files[fullname])
-        loader.mistake = self.mistake
-        return spec_from_file_location(fullname, self.files[fullname], loader=loader)
+        return spec_from_file_location(fullname, self.files[fullname], loader=self) if fullname in self.files else None
+
+    def is_package(self, fullname: str) -> bool:
+        return self.files[fullname].name == "__init__.py"
+
+    def create_module(self, spec) -> None:
+        """As usual."""
+
+    def exec_module(self, module) -> None:
+        path = self.files[module.__name__]
+        source, (name, right, wrong) = path.read_text(encoding="utf-8"), self.mistake
+        if module.__name__ == name:
+            assert source.count(right) == 1, f"{right!r} must be found once"
+            source = source.replace(right, wrong)
+        exec(compile(source, str(path), "exec"), vars(module))
 
 
 @contextmanager
@@ -79,16 +74,16 @@ def set_aside() -> Iterator[None]:
                 setattr(sys.modules[parent], child, module)
 
 
-def source_of(name: str) -> str:
+def source_of(name: str) -> Path:
     """The source file of a module, which may be compiled."""
     path = Path(str(sys.modules[name].__file__))
-    return str(path.with_name(path.name.partition(".")[0] + ".py"))
+    return path.with_name(path.name.partition(".")[0] + ".py")
 
 
 def interpreted_rivals(module: str = "", right: str = "", wrong: str = "") -> dict[str, Entry]:
     """The registry; in the module of that name, if any, `right` is replaced by `wrong`."""
     assert module in ("", *MODULES)
-    finder = Finder({name: source_of(name) for name in MODULES}, (module, right, wrong))
+    finder = Rewritten({name: source_of(name) for name in MODULES}, (module, right, wrong))
     with set_aside():
         sys.meta_path.insert(0, finder)
         try:

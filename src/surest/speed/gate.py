@@ -10,7 +10,7 @@ from surest.core.protocol import FloatArray, checked_delta
 from surest.errors import UsageError
 from surest.speed.evidence import PILOT, Comparisons
 from surest.speed.result import factor
-from surest.speed.run import Job, judged, laboratory
+from surest.speed.run import Job, judged, laboratory, named
 from surest.speed.timing import Run
 from surest.text import percent, visible
 
@@ -109,11 +109,6 @@ def speed_gate(
     return SpeedGate(
         named(old), named(new), verdict_of(pairs), margin, delta, by, pairs.ratio(0, 1), means, differs, 3 * len(rows)
     )
-
-
-def named(job: Job) -> str:
-    """A command line, or the name of a function."""
-    return job if isinstance(job, str) else str(getattr(job, "__name__", repr(job)))
 
 
 def measured(lab: Any, arm: int) -> Run:

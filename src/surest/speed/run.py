@@ -274,6 +274,11 @@ def _timed(label: str, job: Job, runs: _Runs, pairs: Comparisons, by: str) -> Ti
     )  # fmt: skip
 
 
+def named(job: Job) -> str:
+    """A command line, or the name of a function."""
+    return job if isinstance(job, str) else str(getattr(job, "__name__", repr(job)))
+
+
 def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] = ()) -> dict[str, Job]:
     """Commands by name: the given names first, else the commands themselves, numbered if repeated.
 
@@ -288,7 +293,7 @@ def labelled(commands: Sequence[Job] | Mapping[str, Job], names: Sequence[str] =
         raise UsageError(f"there are {len(names)} names for {len(commands)} commands; give at most one for each")
     found: dict[str, Job] = {}
     for k, job in enumerate(commands):
-        name = names[k] if k < len(names) else job if isinstance(job, str) else getattr(job, "__name__", repr(job))
+        name = names[k] if k < len(names) else named(job)
         again = 1 + sum(name in (label, label.rpartition(" (")[0]) for label in found)
         found[name if again == 1 else f"{name} ({again})"] = job
     return found

@@ -1,4 +1,4 @@
-"""Pages for people: what studies there are, and how each stands. `pages_do` has those that change something."""
+"""Pages for people: what studies there are, and how each stands. `do` has those that change something."""
 
 import asyncio
 import json
