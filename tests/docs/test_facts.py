@@ -76,6 +76,11 @@ def test_the_layers_are_those_that_imports_are_held_to() -> None:
     assert set(found) == set(row_of.values())
 
 
+def test_every_extra_is_listed() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {row[0].strip("`") for row in table("install-extras")} == set(extras)
+
+
 def test_every_question_has_its_option_on_the_page() -> None:
     for kind in KINDS:
         assert kind == "best" or (kind in SETTINGS and f"`--{kind} " in page("questions"))
