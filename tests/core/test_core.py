@@ -16,14 +16,15 @@ from surest.search.simulate import simulate
 
 SOURCE = Path(__file__).parents[2] / "src/surest"
 PLACES = {
-    r'\bkind (==|!=|in|not in) (\(?"(best|top|above|control|cheapest)"|\w+\.answers)': (
-        {"core/question.py", "algorithms/__init__.py", "algorithms/race.py", "result/questions.py", "result/known.py"}
+    r'\bkind (==|!=|in|not in) \(?"(best|top|above|control|cheapest)"': (
+        {"core/question.py", "algorithms/race.py", "result/questions.py", "result/known.py"}
     ),
     r"isinstance\([^)]*\b(Functions|Records|Simulated|Totals)\b": (
         {
             "arms/kinds.py",
             "search/identify.py",
             "search/plan.py",
+            "cli/following.py",
             "cli/identify.py",
             "cli/searches.py",
             "cli/sources.py",

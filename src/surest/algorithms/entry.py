@@ -11,7 +11,7 @@ import numpy as np
 
 from surest.core.problem import meant_name, setting_names, unknown_name
 from surest.core.protocol import Answer, IntArray, Procedure
-from surest.core.question import BEST, KINDS, Kind, Question
+from surest.core.question import BEST, KINDS, TRAITS, Kind, Question
 from surest.errors import ContractError, UsageError
 
 if TYPE_CHECKING:
@@ -203,9 +203,7 @@ class Entry:
         said = {
             "works on a list of items": self.works_on == "items",
             "works on fresh pulls and on a list of items": self.works_on == "either",
-            "finds the m best arms": "top" in self.answers,
-            "tells which arms lie above a bar": "above" in self.answers,
-            "tells which arms beat a control": "control" in self.answers,
+            **{TRAITS[kind]: kind in self.answers for kind in TRAITS},
             "takes arms that are added while it runs": self.growing,
             "must be told H1": self.told_h1,
             "costly": self.costly > 1,

@@ -1,7 +1,7 @@
 """Race: all arms go through a list of items in one random order, and an arm drops out when what is asked of it is settled.
 
-The question chooses the evidence, in evidence/lists: `verdict` for the best arm, `top_verdict` for the m best, `bars_verdict`
-for a bar or a control. Theorems and proofs are in docs/items.md and docs/questions.md.
+The question chooses the evidence, in evidence/lists: `verdict` for the best arm, `top` for the m best, `bars` for a bar or a
+control. Theorems and proofs are in docs/items.md and docs/questions.md.
 """
 
 from collections.abc import Callable, Sequence

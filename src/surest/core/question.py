@@ -7,6 +7,13 @@ Kind = Literal["best", "top", "above", "control", "cheapest"]
 Error = Literal["fwer", "fdr"]
 KINDS: tuple[Kind, ...] = ("best", "top", "above", "control", "cheapest")
 ERRORS: tuple[Error, ...] = ("fwer", "fdr")
+TRAITS: dict[Kind, str] = {
+    "top": "finds the m best arms",
+    "above": "tells which arms lie above a bar",
+    "control": "tells which arms beat a control",
+    "cheapest": "finds the cheapest arm that is good enough",
+}
+"""What an algorithm does that answers another question than for the best arm."""
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import numpy as np
 
 from surest.core.protocol import FloatArray
 
-# --- bets on a mean: evidence/betting.py ---------------------------------------------------------------------------------
+# --- bets on a mean: evidence/pulls/betting.py -------------------------------------------------------------------------------
 
 ALPHA = 0.98  # the largest bet; below 1, so that no single reward can ruin
 RHO = sqrt(2.0)  # the ratio of neighbouring bets
 DECAY = 0.9  # the ratio of their weights
 IDLE = 0.05  # the weight on not betting: a mixture never falls below it
 
-# --- certificates: evidence/certificate.py -------------------------------------------------------------------------------
+# --- certificates: evidence/pulls/certificates.py ------------------------------------------------------------------------
 
 DOWN, UP = 12, 6  # a slot's bets on an arm: its guess times ρ^−DOWN … ρ^UP
 JOINT_BETS = DOWN + UP + 1
@@ -58,7 +58,7 @@ LEAST_RATIO, RATIOS = 0.125, 13
 ROUNDED = 2.0**-50
 """A bound of what each step adds to a sum of logarithms by rounding, as a part of it."""
 
-# --- bars and differences: evidence/bars.py, evidence/apart.py -----------------------------------------------------------
+# --- bars and differences: evidence/pulls/bars.py, apart.py --------------------------------------------------------------
 
 BAR_ALPHA, BAR_DECAY, BAR_IDLE = 0.8, 0.88, 0.01
 """The bets at a bar: the largest one, the ratio of their weights, and the weight on not betting. At one fixed level less needs
@@ -84,7 +84,7 @@ SEARCH_STEPS = 40  # a search for bets ends after so many steps, …
 LAST_MOVE = 1e-4  # … or with a step that is smaller than this, in proportion
 MIX, WORD = 0x2545F4914F6CDD1D, 2**64 - 1  # what words are multiplied by to mix them, and the bits of a word
 
-# --- lists of items: evidence/item_*.py ----------------------------------------------------------------------------------
+# --- lists of items: evidence/lists ---------------------------------------------------------------------------------------
 
 OPPONENTS = 4  # at most so many arms are bet on against one arm, at one item
 STEPS = 8  # the fixed bets beside the portfolio: CAP·2^−k, k = 0 … STEPS − 1, on the leading opponent
@@ -107,7 +107,7 @@ CLAIMS = 2  # of each arm: 0, that its mean is at least the lower bar; 1, that i
 BISECTIONS = 24  # of an interval's ends
 EDGE = 1e-12  # a mean this close to 0 or 1 is tried first: at the end itself no bet has room
 
-# --- random numbers: arms/philox.py --------------------------------------------------------------------------------------
+# --- random numbers: kernels/philox.py -----------------------------------------------------------------------------------
 
 LOW = 2**32 - 1
 MULTIPLY_0, MULTIPLY_2 = 0xD2E7470EE14C6C93, 0xCA5A826395121157

@@ -1,4 +1,4 @@
-"""How far two arms are apart, and how an arm stands to a bar. `evidence.bars` and `evidence.apart` have the formulas."""
+"""How far two arms are apart, and how an arm stands to a bar. `evidence.pulls.bars` and `apart` have the formulas."""
 
 import numpy as np
 

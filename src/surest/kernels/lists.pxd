@@ -73,6 +73,10 @@ cpdef double log_wealth(
 cpdef (double, double) interval(
     double[::1] path, double[::1] weights, double total, double alpha, double[::1] bets
 ) noexcept
+cpdef double refuted_end(
+    double[::1] path, double[::1] weights, double total, double inside, double outside, double first, double side,
+    double level, double[::1] bets
+) noexcept
 @cython.locals(total=double, up=double, down=double, guess=double, factor=double)
 cpdef void predict(
     double[::1] path, Py_ssize_t counted, Py_ssize_t start, Py_ssize_t end, double[::1] most,

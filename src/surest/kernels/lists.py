@@ -1,7 +1,6 @@
 """Bets on a shared list of items, in a random order: against each arm, on bars, on pairs, against sets of arms.
 
-`evidence.items`, `item_bars`, `item_apart`, `item_intervals`, `item_gate` and `item_top` have the formulas and say what each
-wealth is evidence for.
+The modules of `evidence.lists` have the formulas and say what each wealth is evidence for.
 """
 
 import numpy as np
@@ -156,7 +155,7 @@ def settle(
     values: FloatArray, play: IntArray, top: IntArray, sums: FloatArray, plain: FloatArray, cross: FloatArray,
     squares: FloatArray, t: int, left: float, least: float, seen: IntArray, wealth: FloatArray, bets: Bets,
 ) -> None:  # fmt: skip
-    """Place the bets against every arm in play by what was counted, then look at `values` (an entry an arm) and pay.
+    """Place the bets against every arm in play by what was counted, then look at `values` (one per arm) and pay.
 
     Column 0 of `wealth` is the portfolio's, the others those of the fixed bets. Sums are brought up to date afterwards, by `add`.
     """
@@ -234,7 +233,7 @@ def bet_on_bars(
     play: IntArray, values: FloatArray, t: int, used: float, total: float, population: bool, bars: FloatArray,
     ends: FloatArray, sums: FloatArray, plain: FloatArray, squares: FloatArray, wealth: FloatArray,
 ) -> None:  # fmt: skip
-    """Place both bets on every arm of `play` by what was counted, then look at its value (an entry an arm) and pay.
+    """Place both bets on every arm of `play` by what was counted, then look at its value (one per arm) and pay.
 
     `bars` are the lower and the upper one, `ends` those of the values. Column 0 of `wealth` is that of the plug-in bet, the
     others those of fixed bets.
@@ -312,7 +311,7 @@ def bet_on_pairs(
 ) -> float:  # fmt: skip
     """Go through the units from `start` on, betting that no arm of `play` is better than arm `a` by more than ε.
 
-    All arrays are of the pairs with `a`, an entry an arm; they are brought up to date. Returns the weight used. Column 0 of
+    All arrays are of the pairs with `a`, one entry per arm; they are brought up to date. Returns the weight used. Column 0 of
     `wealth` is that of the plug-in bet, the others, if any, those of fixed bets.
     """
     least = TOLERANCE_ON_LISTS * total
@@ -392,26 +391,25 @@ def interval(
         least, most = sure / total, min((sure + max(total - used, 0.0)) / total, 1.0)
         if most - least <= TOLERANCE_ON_LISTS:
             return least, most
-    low, high = least, most
-    inside, outside = most, least
-    if log_wealth(path, weights, total, max(least, EDGE), 1.0, bets) >= level:
-        for _ in range(BISECTIONS):
-            middle = (inside + outside) / 2
-            if log_wealth(path, weights, total, middle, 1.0, bets) >= level:
-                outside = middle
-            else:
-                inside = middle
-        low = outside
-    inside, outside = least, most
-    if log_wealth(path, weights, total, min(most, 1 - EDGE), -1.0, bets) >= level:
-        for _ in range(BISECTIONS):
-            middle = (inside + outside) / 2
-            if log_wealth(path, weights, total, middle, -1.0, bets) >= level:
-                outside = middle
-            else:
-                inside = middle
-        high = outside
+    low = refuted_end(path, weights, total, most, least, max(least, EDGE), 1.0, level, bets)
+    high = refuted_end(path, weights, total, least, most, min(most, 1 - EDGE), -1.0, level, bets)
     return low, high
+
+
+def refuted_end(
+    path: FloatArray, weights: FloatArray, total: float, inside: float, outside: float, first: float, side: float,
+    level: float, bets: FloatArray,
+) -> float:  # fmt: skip
+    """The end of an interval: the last mean from `outside` on, where `first` is tried instead, that is refuted."""
+    if not log_wealth(path, weights, total, first, side, bets) >= level:
+        return outside
+    for _ in range(BISECTIONS):
+        middle = (inside + outside) / 2
+        if log_wealth(path, weights, total, middle, side, bets) >= level:
+            outside = middle
+        else:
+            inside = middle
+    return outside
 
 
 # --- one arm and another ------------------------------------------------------------------------------------------------
@@ -422,10 +420,10 @@ def predict(
     """Write predictions for the items from `start` to `end` into `told`, by ridge regression on the items before `start`.
 
     `path` has a candidate's differences from a baseline, whose scores are known to lie from `least` to `most`; a prediction is
-    cut to what the difference can be. `features` has a row an item. `sums` are the normal equations of the first `counted` items,
-    and are brought up to date. A row of `told`: the prediction for the item, the sum of those for it and all later ones, and by
-    how much a difference, or its negative, can at most fall short of its prediction on any of these. `room` has the shape of
-    `sums`.
+    cut to what the difference can be. `features` has one row per item. `sums` are the normal equations of the first `counted`
+    items, and are brought up to date. A row of `told`: the prediction for the item, the sum of those for it and all later
+    ones, and by how much a difference, or its negative, can at most fall short of its prediction on any of these. `room` has
+    the shape of `sums`.
     """
     size = features.shape[1]
     for s in range(counted, start):
@@ -568,7 +566,7 @@ def all_doubted(
     sets: IntArray, alive: IntArray, wealth: FloatArray, named: IntArray, needed: FloatArray, inside: IntArray
 ) -> bool:
     """Whether each set that is alive has, for every arm i named that it lacks and every j that it has instead, the wealth
-    that the pair (i, j) needs. `inside`, two rows of zeros with a place an arm, is room."""
+    that the pair (i, j) needs. `inside`, two rows of zeros with a place for each arm, is room."""
     for arm in named:
         inside[1, arm] = 1
     for s in alive:

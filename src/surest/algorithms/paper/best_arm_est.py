@@ -4,8 +4,7 @@ from math import log
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
-from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
+from surest.algorithms.paper.constants import PRINTED, Constants, entry
 from surest.algorithms.paper.iter_elim import iter_elim
 from surest.algorithms.paper.naive import naive_best_arm_est
 from surest.core.protocol import IntArray, Procedure
@@ -23,15 +22,11 @@ def best_arm_est(
 
 
 ENTRIES = (
-    Entry(
-        name="best-arm-est",
-        start=lambda task, **options: certified(
-            best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options), "certified ε-optimal"
-        ),
-        goal="ε-optimal arm",
-        standing="proven",
-        reference=f"{PAPER}, Algorithm 4",
-        summary="Grouped median elimination, the main step of vd-best-arm-id.",
-        options=OPTIONS,
+    entry(
+        "best-arm-est",
+        "ε-optimal arm",
+        "Algorithm 4",
+        "Grouped median elimination, the main step of vd-best-arm-id.",
+        lambda task, **options: best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options),
     ),
 )

@@ -1,9 +1,11 @@
 """Every constant that the paper prints, in one place, with the printed value as its default."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import e, exp, sqrt
 
-from surest.algorithms.entry import Option
+from surest.algorithms.entry import Entry, Goal, Option, certified
+from surest.core.protocol import Procedure
 
 
 @dataclass(frozen=True)
@@ -34,5 +36,17 @@ class Constants:
 
 PRINTED = Constants()
 PAPER = "Lu, Tao, Zhang 2021"
-OPTIONS = {"constants": Option("Constants", "other constants than the paper's, from Python only")}
-"""What every algorithm of the paper takes."""
+
+
+def entry(name: str, goal: Goal, where: str, summary: str, start: Callable[..., Procedure[int]]) -> Entry:
+    """The entry of an algorithm of the paper; `where` says where it is printed."""
+    reason = "certified ε-optimal" if goal == "ε-optimal arm" else "certified"
+    return Entry(
+        name=name,
+        start=lambda task, **options: certified(start(task, **options), reason),
+        goal=goal,
+        standing="proven",
+        reference=f"{PAPER}, {where}",
+        summary=summary,
+        options={"constants": Option("Constants", "other constants than the paper's, from Python only")},
+    )

@@ -12,8 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
-from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
+from surest.algorithms.paper.constants import PRINTED, Constants, entry
 from surest.algorithms.paper.vd_best_arm_id import vd_best_arm_id
 from surest.core.procedure import Running, statistic_of
 from surest.core.protocol import IntArray, Procedure, Pull, Request, Statistic
@@ -99,13 +98,11 @@ def _portion(request: Request, first: int, count: int) -> Pull:
 
 
 ENTRIES = (
-    Entry(
-        name="vd-best-arm-id-star",
-        start=lambda task, **options: certified(vd_best_arm_id_star(task.arms, task.delta, rng=task.rng, **options)),
-        goal="best arm",
-        standing="proven",
-        reference=f"{PAPER}, Appendix B",
-        summary="Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
-        options=OPTIONS,
+    entry(
+        "vd-best-arm-id-star",
+        "best arm",
+        "Appendix B",
+        "Interleaved copies of vd-best-arm-id: its expected number of pulls is bounded too (δ ≤ 0.1).",
+        lambda task, **options: vd_best_arm_id_star(task.arms, task.delta, rng=task.rng, **options),
     ),
 )

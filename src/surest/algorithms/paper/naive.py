@@ -3,8 +3,7 @@ bound over arms."""
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
-from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
+from surest.algorithms.paper.constants import PRINTED, Constants, entry
 from surest.algorithms.paper.mean_est import mean_est
 from surest.core.protocol import IntArray, Procedure
 
@@ -55,24 +54,18 @@ def ceil_log2(x: float) -> int:
 
 
 ENTRIES = (
-    Entry(
-        name="naive-best-arm",
-        start=lambda task, **options: certified(naive_best_arm(task.arms, task.delta, **options)),
-        goal="best arm",
-        standing="proven",
-        reference=f"{PAPER}, section 3",
-        summary="Variance-dependent elimination with a union bound over the arms.",
-        options=OPTIONS,
+    entry(
+        "naive-best-arm",
+        "best arm",
+        "section 3",
+        "Variance-dependent elimination with a union bound over the arms.",
+        lambda task, **options: naive_best_arm(task.arms, task.delta, **options),
     ),
-    Entry(
-        name="naive-best-arm-est",
-        start=lambda task, **options: certified(
-            naive_best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options), "certified ε-optimal"
-        ),
-        goal="ε-optimal arm",
-        standing="proven",
-        reference=f"{PAPER}, Corollary 3.2",
-        summary="naive-best-arm, stopped once every survivor is ε-optimal.",
-        options=OPTIONS,
+    entry(
+        "naive-best-arm-est",
+        "ε-optimal arm",
+        "Corollary 3.2",
+        "naive-best-arm, stopped once every survivor is ε-optimal.",
+        lambda task, **options: naive_best_arm_est(task.arms, task.epsilon, task.delta, rng=task.rng, **options),
     ),
 )

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from surest.algorithms.entry import Entry, certified
 from surest.algorithms.paper.best_arm_est import best_arm_est
-from surest.algorithms.paper.constants import OPTIONS, PAPER, PRINTED, Constants
+from surest.algorithms.paper.constants import PRINTED, Constants, entry
 from surest.algorithms.paper.mean_est import mean_est
 from surest.core.protocol import IntArray, Procedure
 
@@ -30,13 +29,11 @@ def vd_best_arm_id(
 
 
 ENTRIES = (
-    Entry(
-        name="vd-best-arm-id",
-        start=lambda task, **options: certified(vd_best_arm_id(task.arms, task.delta, rng=task.rng, **options)),
-        goal="best arm",
-        standing="proven",
-        reference=f"{PAPER}, Algorithm 7",
-        summary="Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
-        options=OPTIONS,
+    entry(
+        "vd-best-arm-id",
+        "best arm",
+        "Algorithm 7",
+        "Variance-dependent identification, optimal up to doubly logarithmic terms; constants for theorems.",
+        lambda task, **options: vd_best_arm_id(task.arms, task.delta, rng=task.rng, **options),
     ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 from surest.core.protocol import Answer, BoolArray, FloatArray, IntArray, Status
 from surest.core.question import Question
 from surest.evidence.lists.gate import UNKNOWN, Predictions, judge, mirrored, new_state
-from surest.evidence.lists.scores import Scores
+from surest.evidence.lists.scores import Scores, strength
 from surest.kernels.constants import CLAIMS, PLAIN, STEPS, TOLERANCE_ON_LISTS, WEIGHTS
 from surest.kernels.lists import bet_above, bet_on_bars
 
@@ -113,14 +113,19 @@ class Differences:
         if self._agreeing is not None:
             self.certain[:] = False
         for arm in play.tolist():
-            path, told, share = self._paths[arm, : t + 1], UNKNOWN, 1.0
-            if self._known is not None:
-                told, share = self._known[arm].extend(self._sign * path), PLAIN
+            path, told, share = self._predicted(arm)
             for k, (sign, level) in enumerate(self._bets):
                 seen, state = told if sign == self._sign else mirrored(told), self._states[arm][k]
                 bet = bet_above(sign * path, seen, t, self._total, level, inf, level < 0, share, state)
                 self._wealth[k, arm] = bet[1]
         self._most = np.maximum(self._most, self._wealth)
+
+    def _predicted(self, arm: int) -> tuple[FloatArray, FloatArray, float]:
+        """An arm's values so far, what was predicted of them, and the part of the wealth that bets without predictions."""
+        path = self._paths[arm, : self._sums.t]
+        return (
+            (path, UNKNOWN, 1.0) if self._known is None else (path, self._known[arm].extend(self._sign * path), PLAIN)
+        )
 
     def evidence(self) -> FloatArray:
         """The wealth of each arm's claims as it stands, one row per claim; infinite for what is certain."""
@@ -135,9 +140,7 @@ class Differences:
     def _open(self) -> list[bool]:
         """Which claims the interval does not agree with yet."""
         assert self._agreeing is not None
-        path, told, share = self._paths[0, : self._sums.t], UNKNOWN, 1.0
-        if self._known is not None:
-            told, share = self._known[0].extend(path), PLAIN
+        path, told, share = self._predicted(0)
         settings: dict[str, Any] = {"equivalent": self._equivalent, "level": self._level * self._agreeing}
         judged = judge(path, self._total, self._margin, self._agreeing, told, share, **settings)
         return [judged.passed is None, judged.failed is None]
@@ -282,7 +285,7 @@ class EachArm:
         n = len(self.made)
         least = float(self.claims.evidence().max(axis=0)[self.made < 0].min(initial=inf))
         least = least if self.certain else min(least, n / self.delta)
-        return min(1.0, n / least) if least > 0 else 1.0, log(least) if least > 0 else -inf, log(n / self.delta)
+        return min(1.0, n / least) if least > 0 else 1.0, strength(least)[1], log(n / self.delta)
 
     def status(self) -> Status:
         """All that can be said at this moment. Differences are from the control."""

@@ -1,6 +1,6 @@
 """The scores on a list of items that counted so far, and their sums."""
 
-from math import inf
+from math import inf, log
 
 import numpy as np
 
@@ -94,6 +94,15 @@ class Scores:
     @property
     def _end(self) -> float:
         return np.inf if self.population else self.total
+
+
+def strength(wealth: float) -> tuple[float, float]:
+    """The level at which evidence of this wealth certifies something, and the evidence in nats.
+
+    >>> strength(20.0), strength(0.5), strength(0.0)
+    ((0.05, 2.995732273553991), (1.0, -0.6931471805599453), (1.0, -inf))
+    """
+    return (min(1.0, 1 / wealth), log(wealth)) if wealth > 0 else (1.0, -inf)
 
 
 def interval(path: FloatArray, weights: FloatArray, total: float, alpha: float) -> tuple[float, float]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, FloatArray, IntArray, Status
 from surest.evidence.lists.matches import Duels
-from surest.evidence.lists.scores import Pairs, Scores
+from surest.evidence.lists.scores import Pairs, Scores, strength
 from surest.evidence.lists.verdict import SHARE_WITH_EPSILON
 from surest.kernels.constants import CAP, MEMORY, PRIOR, STEPS, WEIGHTS
 from surest.kernels.lists import all_doubted, boundary, pay
@@ -223,13 +223,14 @@ class Top:
         """All that can be said at this moment."""
         chosen = self.chosen
         least = 1 / self.delta if self.close else self.share * self.evidence.against_others(self.named)
+        achieved, evidence = strength(least)
         return Status(
             leader=chosen[0],
             chosen=tuple(chosen),
-            achieved_delta=min(1.0, 1 / least) if least > 0 else 1.0,
+            achieved_delta=achieved,
             contenders=tuple(self.left.tolist()),
             in_play=len(self.left),
-            evidence=log(least) if 0 < least < inf else (inf if least > 0 else -inf),
+            evidence=evidence,
             threshold=log(1 / self.delta),
             means=self.scores.means,
             intervals=self.scores.intervals(self.delta / self.n),

@@ -7,7 +7,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, FloatArray, IntArray, Status
 from surest.evidence.lists.race import Standings
-from surest.evidence.lists.scores import Pairs, Scores, differences, intervals
+from surest.evidence.lists.scores import Pairs, Scores, differences, intervals, strength
 from surest.kernels.constants import MEMORY, PRIOR, STEPS
 from surest.kernels.lists import all_within
 
@@ -230,15 +230,15 @@ class Verdict:
         a = st.leader if self.chosen is None else self.chosen
         reached = self.reached(a)
         levels = np.where(np.isinf(reached), inf, np.minimum(reached, 1e300) / st.threshold / self.delta)
-        weakest = float(levels.min())
+        achieved, evidence = strength(float(levels.min()))
         low, high, less, more = self._bounds(a, n)
         return Status(
             leader=a,
-            achieved_delta=min(1.0, 1 / weakest) if weakest > 0 else 1.0,
+            achieved_delta=achieved,
             epsilon_certified=self.smallest_epsilon(a) * self.spread,
             in_play=len(st.play),
             contenders=tuple(int(j) for j in st.play),
-            evidence=log(weakest) if weakest > 0 else -inf,
+            evidence=evidence,
             threshold=log(1 / self.delta),
             forecast=self._forecast(),
             means=self.own.means,
