@@ -21,7 +21,7 @@ import numpy as np
 
 from surest.core.protocol import Answer, Pull
 from surest.errors import StorageError, TicketError, TranscriptError
-from surest.study.log import Arm, Event, Log, Recorded, Store, StoredTicket, arms_of, free_places, runs_of
+from surest.study.log import Arm, Event, Facts, Log, Recorded, Store, StoredTicket, arms_of, free_places, runs_of
 from surest.study.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Follower:
         self.store, self.study, self.settings, self.items = store, study, settings, items
         self._may_announce = settings.may_announce and not items
         self._session: Session | None = None
-        self._arms: list[Arm] = []  # those that the session knows, or will know
+        self.arms: list[Arm] = []  # those that the session knows, or will know
         self._seen = 0  # the session knows the tickets below this …
         self._open: dict[int, int] = {}  # … and of these had no reward: by number, their numbers in the session
         self._unwritten: list[Recorded] = []  # requests that were answered before anybody wrote them down
@@ -84,16 +84,12 @@ class Follower:
 
     def _caught_up(self, log: Log, record: bool, on_request: Hook | None) -> "Session":
         session, self._session = self._session, None  # what fails half-way is started again
-        if session is not None:
-            facts = log.study_facts(self.study)
-            if facts is None or facts.arms != len(self._arms):
-                session = None
         if session is None:
             session = self._begun(log, record=record)
         try:
             self._read(log, session)
             written = [] if self.items else log.read_requests(self.study, session.running.pulls)
-            additions = {} if self.items else later_arms(self._arms)
+            additions = {} if self.items else later_arms(self.arms)
             self._unwritten += answer_all(session, written, additions, on_request)
         except TicketError as error:
             raise StorageError(f"the study's log is damaged: {error}") from None
@@ -104,13 +100,13 @@ class Follower:
 
     def _begun(self, log: Log, *, record: bool) -> "Session":
         self.store.check(log)
-        self._arms = log.read_arms(self.study)
+        self.arms = log.read_arms(self.study)
         self._seen, self._open, self._unwritten = 0, {}, []
-        script = script_of(log.read_requests(self.study), [a.added_at for a in self._arms]) if self._scripted else ()
-        first = [arm.label for arm in self._arms if arm.added_at == 0]
+        script = script_of(log.read_requests(self.study), [a.added_at for a in self.arms]) if self._scripted else ()
+        first = [arm.label for arm in self.arms if arm.added_at == 0]
         session = self.settings.session(first, record=record, script=script)
         if self.items:
-            for at, labels in later_arms(self._arms).items():
+            for at, labels in later_arms(self.arms).items():
                 session.grow(labels, at)
         return session
 
@@ -135,7 +131,7 @@ class Follower:
         """Take tickets into the session; their numbers there."""
         arms = np.array([ticket.arm for ticket in tickets], np.int64)
         items = np.array([-1 if ticket.item is None else ticket.item for ticket in tickets], np.int64)
-        if not ((arms >= 0) & (arms < len(self._arms))).all():
+        if not ((arms >= 0) & (arms < len(self.arms))).all():
             raise StorageError("the study's log is damaged: a ticket names an arm that the study does not have")
         if self.items and not ((items >= 0) & (items < self.items)).all():
             raise StorageError("the study's log is damaged: a ticket names an item that the study does not have")
@@ -143,16 +139,14 @@ class Follower:
         costs = np.array([np.nan if ticket.cost is None else ticket.cost for ticket in tickets])
         return session.adopt(arms, rewards, items, costs)
 
-    def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], at: float, until: float) -> list[StoredTicket]:
+    def hand_out(self, log: Log, asked: Sequence[tuple[str, int]], facts: Facts, until: float) -> list[StoredTicket]:
         """Lease tickets to workers, to each up to so many: first those that failed or whose lease has run out, then fresh ones.
 
         They come in the order of those who ask: whoever comes first is served first.
         """
-        most = sum(k for _, k in asked)
+        most, at = sum(k for _, k in asked), facts.now
         if self.settings.problem.budget_cost is not None:
-            facts = log.study_facts(self.study)
-            out = 0 if facts is None else facts.open - facts.expired
-            most = min(most, self.catch_up(log).affordable(out))
+            most = min(most, self.catch_up(log).affordable(facts.open - facts.expired))
             if most < 1:
                 return []
         if self.items:
@@ -163,7 +157,7 @@ class Follower:
                 self._write_requests(log, self._session)
             return []  # what is left was evaluated ahead, and is not needed any more
         choose = self._chosen if self._ahead else self._next
-        fresh = choose(log, most - len(again)) if most > len(again) else []
+        fresh = choose(log, most - len(again), facts) if most > len(again) else []
         return self._leased(log, again, fresh, asked, at, until)
 
     def _leased(
@@ -191,7 +185,7 @@ class Follower:
         """Whether tickets are handed out ahead of what is asked, as far as that is known without a replay."""
         return self._may_announce or (self._session is not None and bool(self._session.running.announced))
 
-    def _chosen(self, log: Log, most: int) -> list[StoredTicket]:
+    def _chosen(self, log: Log, most: int, _: Facts) -> list[StoredTicket]:
         """Tickets that are asked for, announced, or likely next."""
         session = self.catch_up(log)
         self._write_requests(log, session)
@@ -201,15 +195,13 @@ class Follower:
         self._seen += len(fresh)
         return fresh
 
-    def _next(self, log: Log, most: int) -> list[StoredTicket]:
+    def _next(self, log: Log, most: int, facts: Facts) -> list[StoredTicket]:
         """The next tickets of the request that is written down, without a replay; at its end, of the one that follows."""
-        facts = log.study_facts(self.study)
-        handed, waits = (0, 0) if facts is None else (facts.tickets, facts.open)
-        free = free_places(log, self.study, handed, most)
-        if free is None and not waits:  # all that was written down is told
+        free = free_places(log, self.study, facts.tickets, most)
+        if free is None and not facts.open:  # all that was written down is told
             session = self.catch_up(log)
             self._write_requests(log, session)
-            free = None if session.finished else free_places(log, self.study, handed, most)
+            free = None if session.finished else free_places(log, self.study, facts.tickets, most)
         return free or []
 
     def _write_requests(self, log: Log, session: "Session") -> None:

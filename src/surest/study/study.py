@@ -192,6 +192,8 @@ class Study:
             try:
                 with self.store.writing() if write else self.store.reading() as log:
                     facts, began = self.facts(log, lock=write), time.monotonic()
+                    if facts.arms != len(follower.arms):  # others added some
+                        follower.forget()
                     if check or (check is False and began >= self._sound_until):
                         self.store.check(log)
                         self._sound_until = began + max(SOUND_SECONDS, 100 * (time.monotonic() - began))

@@ -77,7 +77,8 @@ def carry_out(study: "Study", calls: Sequence[Call]) -> list[Outcome]:
             return _write(study, log, calls)
     with study.at_one_moment(write=True) as (log, follower, facts):
         outcomes = _write(study, log, calls, follower)
-        found = _hand_out(study, log, follower, facts, [call for call in calls if isinstance(call, Ask)])
+        asks = [call for call in calls if isinstance(call, Ask)]
+        found = _hand_out(study, log, follower, facts if len(asks) == len(calls) else study.facts(log), asks)
     handed = iter(found)
     return [next(handed) if isinstance(call, Ask) else said for call, said in zip(calls, outcomes, strict=True)]
 
@@ -173,7 +174,7 @@ def _hand_out(study: "Study", log: Log, follower: "Follower", facts: Facts, asks
     until = facts.now + study.lease_seconds
     unheard = [[] if ask.held is None else _unheard(study, log, ask, facts.now, until) for ask in asks]
     wanting = [(ask.worker, ask.k) for ask, stored in zip(asks, unheard, strict=True) if not stored]
-    fresh = follower.hand_out(log, wanting, facts.now, until) if wanting and not facts.paused else []
+    fresh = follower.hand_out(log, wanting, facts, until) if wanting and not facts.paused else []
     labels, left = study.labels, iter(fresh)
     found, ended = list[Handed](), None
     for ask, stored in zip(asks, unheard, strict=True):
