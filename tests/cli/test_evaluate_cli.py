@@ -3,10 +3,8 @@
 import csv
 import io
 import json
-import os
 import random
 import shlex
-import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -15,9 +13,8 @@ from typing import Any
 import pytest
 
 import surest
-from calling import Run, ran
+from calling import Run
 from surest.cli import main, progress
-from waiting import PATIENCE, begun, line_with, until
 
 KEYS = {"arm", "index", "certified", "exact", "reason", "delta", "epsilon", "epsilon_certified", "achieved_delta"} | {
     *("contenders", "evaluations", "cells", "items", "items_used", "evaluations_per_arm", "means", "target"),
@@ -58,28 +55,6 @@ def test_a_complete_table_is_decided(run: Run, tmp_path: Path) -> None:
     assert "items" in out
 
 
-def test_following_suggestions_leads_to_the_answer_of_the_complete_table(run: Run, tmp_path: Path) -> None:
-    complete = json.loads(run(write(tmp_path / "all.csv", CELLS), "--json", "--simulate")[1])
-    known: dict[tuple[str, str], Any] = dict.fromkeys(CELLS, "")
-    for _ in range(180):
-        table = write(tmp_path / "known.csv", known)
-        status, out, _ = run(table, "--suggest", "4")
-        if status == 0:
-            break
-        assert status == 3
-        rows = list(csv.DictReader(io.StringIO(out)))
-        assert 1 <= len(rows) <= 4
-        for row in rows:
-            assert known[row["arm"], row["item"]] == "", "nothing is asked for twice"
-            known[row["arm"], row["item"]] = CELLS[row["arm"], row["item"]]
-    status, out, _ = run(table, "--json")
-    found = json.loads(out)
-    assert status == 0
-    assert [found[key] for key in ("arm", "reason", "evaluations")] == [
-        complete[key] for key in ("arm", "reason", "evaluations")
-    ]
-
-
 SCORER = """
 import sys
 text = sys.argv[2] if len(sys.argv) > 2 else sys.stdin.read()
@@ -96,36 +71,6 @@ def test_commands_get_the_item_in_its_place_or_on_standard_input(run: Run, tmp_p
     assert (status, found["arm"], found["certified"]) == (0, "good", True), err
     assert found["evaluations"] <= found["cells"] == 60
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.txt"], "what was kept is gone at the end"
-
-
-def test_a_run_ended_by_sigterm_goes_on_with_the_command_it_printed(tmp_path: Path) -> None:
-    (tmp_path / "items.txt").write_text("\n".join(f"question {i}" for i in range(60)))
-    (tmp_path / "score.py").write_text(
-        "import os, sys, time\n"
-        "with open('calls', 'a') as calls: calls.write(sys.argv[2] + chr(10))\n"
-        "while len(open('calls').readlines()) >= 6 and not os.path.exists('go'): time.sleep(.01)\n"
-        "print(sys.argv[1])"
-    )
-    python = f"{shlex.quote(sys.executable)} -S score.py"
-    environment = {**os.environ, "PYTHONPATH": str(Path(surest.__file__).parents[1])}
-    arms = ["--command", f"good={python} 0.6 good-{{item}}", "--command", f"bad={python} 0.4 bad-{{item}}"]
-    given = ["evaluate", "--items", "items.txt", *arms, "--workers", "2", "--json", "--quiet", "--delta", "1e-4"]
-    how: dict[str, Any] = {"cwd": tmp_path, "env": environment}
-    first = begun(*given, **how)
-    calls = tmp_path / "calls"
-    until(lambda: calls.exists() and calls.read_text().count("\n") >= 6, "six cells are evaluated")
-    first.send_signal(signal.SIGTERM)
-    line_with("waiting", first)
-    (tmp_path / "go").touch()
-    _, said = first.communicate(timeout=PATIENCE)
-    assert first.returncode == 143, said
-    words = shlex.split(next(line for line in said.splitlines() if line.startswith("  surest ")))
-    done = ran("-m", *words, "--json", **how)
-    assert done.status == 0, done.err
-    found = done.json
-    assert found["arm"] == "good"
-    called = calls.read_text().split("\n")[:-1]
-    assert len(called) <= found["evaluations"] + 2, "only what was under way was evaluated again"
 
 
 def test_suggestions_are_json_where_json_is_asked_for(run: Run, tmp_path: Path) -> None:

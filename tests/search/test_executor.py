@@ -1,9 +1,10 @@
-"""Callables on threads and processes: the same transcript, whatever the timing and whoever dies."""
+"""Callables on threads and processes, and async ones: the same transcript, whatever the timing and whoever dies."""
 
+import asyncio
 import importlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,12 +23,34 @@ from surest.search.executor import drive
 from surest.search.session import Session
 from waiting import PATIENCE, until
 
-BATCH = 128
+SETTINGS = {"seed": 5, "seeded": True, "record": True, "batch": 128}
 
 
 def run(executor: Executor | Callable[[], Executor] | None, arms=ARMS, **settings) -> Result:
-    given = {"seed": 5, "seeded": True, "record": True, "batch": BATCH, **settings}
-    return surest.identify(arms, 0.05, executor=executor, **given)
+    return surest.identify(arms, 0.05, executor=executor, **{**SETTINGS, **settings})
+
+
+def awaited(arms=ARMS, **settings) -> Result:
+    """The same in tasks of an event loop, whose arms take longer for good rewards."""
+
+    def slowly(function: Callable[[int], float]) -> Callable[[int], Awaitable[float]]:
+        async def evaluation(seed: int) -> float:
+            value = function(seed)
+            await asyncio.sleep(0.004 * value if value == value else 0)
+            return value
+
+        return evaluation
+
+    arms = {label: slowly(arm) for label, arm in arms.items()}
+    return asyncio.run(surest.aidentify(arms, 0.05, **{**SETTINGS, **settings}))
+
+
+def pooled(arms=ARMS, **settings) -> Result:
+    with ThreadPoolExecutor(4) as pool:
+        return run(pool, arms, **settings)
+
+
+both = pytest.mark.parametrize("run_on", [pooled, awaited])
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +79,7 @@ def test_the_order_of_completion_does_not_matter(sequential: list[tuple[object, 
     asked = [ticket_seed(5, ticket) for ticket in range(result.pulls)]
     assert sorted(finished) == sorted(asked)
     assert finished != asked
+    assert transcript(awaited(in_flight=64)) == sequential
 
 
 def test_no_more_than_in_flight_are_under_way_and_no_fewer_while_there_is_work() -> None:
@@ -98,27 +122,24 @@ class Flaky:
         return self.function(seed)
 
 
-def test_failed_evaluations_are_retried(sequential: list[tuple[object, ...]]) -> None:
-    with ThreadPoolExecutor(4) as pool:
-        result = run(pool, ARMS | {"middle": Flaky(middle, 3)})
-    assert transcript(result) == sequential
+@both
+def test_failed_evaluations_are_retried(run_on: Callable[..., Result], sequential: list[tuple[object, ...]]) -> None:
+    assert transcript(run_on(ARMS | {"middle": Flaky(middle, 3)})) == sequential
 
 
-def test_an_arm_that_keeps_failing_is_named() -> None:
+@both
+def test_an_arm_that_keeps_failing_is_named(run_on: Callable[..., Result]) -> None:
     arm = Flaky(middle, 10**9)
-    with (
-        ThreadPoolExecutor(4) as pool,
-        pytest.raises(EvaluationError, match=r"arm 'middle': .* failed 3 times.*OSError: connection lost") as caught,
-    ):
-        run(pool, ARMS | {"middle": arm}, retries=2)
+    with pytest.raises(EvaluationError, match=r"arm 'middle': .* failed 3 times.*OSError: connection lost") as caught:
+        run_on(ARMS | {"middle": arm}, retries=2)
     assert isinstance(caught.value.__cause__, OSError)
     assert max(arm.calls.values()) == 3
 
 
-def test_a_failure_counts_as_the_stated_reward_where_there_is_one() -> None:
-    with ThreadPoolExecutor(4) as pool:
-        result = run(pool, ARMS | {"high": Flaky(high, 10**9)}, on_failure=0.0)
-        as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
+@both
+def test_a_failure_counts_as_the_stated_reward_where_there_is_one(run_on: Callable[..., Result]) -> None:
+    result = run_on(ARMS | {"high": Flaky(high, 10**9)}, on_failure=0.0)
+    as_zero = run(None, ARMS | {"high": lambda seed: 0.0 if seed % 5 == 0 else high(seed)})
     assert transcript(result) == transcript(as_zero)
 
 
@@ -272,3 +293,54 @@ def test_no_two_tickets_share_a_seed() -> None:
     assert len(seeds) == 50_000
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert seeds != {ticket_seed(2**32 - 2, ticket) for ticket in range(50_000)}
+
+
+def test_no_more_than_in_flight_are_awaited() -> None:
+    under_way, most = 0, 0
+
+    async def watched(seed: int) -> float:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return seed % 2
+
+    asyncio.run(surest.aidentify([watched, watched], in_flight=7, budget=300, **SETTINGS))
+    assert most == 7
+
+
+def test_what_is_under_way_is_cancelled_when_the_run_ends_early() -> None:
+    ends = []
+
+    async def endless(seed: int) -> float:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ends.append(seed)
+        return 0.0
+
+    async def bad(seed: int) -> float:
+        await asyncio.sleep(0.01)
+        return 2.0
+
+    with pytest.raises(RewardError, match="arm 'bad'"):
+        asyncio.run(surest.aidentify({"endless": endless, "bad": bad}, in_flight=4, **SETTINGS))
+    assert len(ends) == 2
+
+    begun = asyncio.Semaphore(0)
+
+    async def announced(seed: int) -> float:
+        begun.release()
+        return await endless(seed)
+
+    async def abandoned() -> None:
+        run = asyncio.create_task(surest.aidentify([announced, announced], in_flight=3, **SETTINGS))
+        for _ in range(3):
+            await begun.acquire()
+        run.cancel()
+        await run
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(abandoned())
+    assert len(ends) == 2 + 3
