@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from surest.server import api
 from surest.server.events import Watches
 from surest.server.guard import Guard
-from surest.server.limits import Limits
+from surest.server.limits import Limits, Rate
 from surest.server.logs import Metrics
 from surest.server.names import NameConvertor
 from surest.server.pages import show as pages
@@ -26,8 +26,7 @@ class Service(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         """The guard, and the routes behind it."""
-        state = self.state
-        return Guard(self.router, tokens=state.tokens, limits=state.limits, metrics=state.metrics)
+        return Guard(self.router, self.state)
 
 
 def make_app(
@@ -55,5 +54,6 @@ def make_app(
     register_url_convertor("name", NameConvertor())  # before routes are made that use it
     app = Service(routes=[*api.routes(), *pages.routes()], lifespan=lifespan)
     app.state.studies, app.state.tokens, app.state.limits = studies, known, bounds
+    app.state.wrong = Rate(bounds.wrong_tokens, seconds=50.0)
     app.state.watches, app.state.metrics, app.state.live = Watches(studies), Metrics(), Live()
     return app

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from surest.server.bodies import json_response
 from surest.server.errors import Refused
+from surest.server.limits import Rate
 from surest.server.studies import ASKED, Kind
 from surest.server.tokens import Identity, Role, Tokens
 
@@ -40,6 +41,12 @@ def identify(request: Request, tokens: Tokens) -> Identity | None:
     if found is None:
         raise Refused(401, "unknown token; ask whoever runs the service for a new one")
     return found
+
+
+def count_wrong(request: Request, wrong: Rate) -> None:
+    """Refuse an address that sent many wrong tokens."""
+    if not wrong.take("?" if request.client is None else request.client.host):
+        raise Refused(429, "too many wrong tokens; try again later", retry_after=1 / wrong.rate)
 
 
 def is_known(request: Request, tokens: Tokens) -> bool:

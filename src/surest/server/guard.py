@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import time
+from typing import cast
 
+from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surest.errors import SurestError
-from surest.server.auth import EVERYBODY, LOCAL, host_of, identify, is_local
+from surest.server.auth import EVERYBODY, LOCAL, count_wrong, host_of, identify, is_local
 from surest.server.errors import Refused, respond, status_of
 from surest.server.limits import Limits, Rate, left
 from surest.server.logs import Metrics, log
@@ -42,10 +44,10 @@ METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
 class Guard:
     """Stands before the application."""
 
-    def __init__(self, app: ASGIApp, *, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
-        self.app, self.tokens, self.limits, self.metrics = app, tokens, limits, metrics
-        self._rate, self._wrong = Rate(limits.rate), Rate(limits.wrong_tokens, seconds=50.0)
-        self._strangers = Rate(limits.stranger_rate)
+    def __init__(self, app: ASGIApp, state: State) -> None:
+        self.app, self.tokens, self.limits = app, cast(Tokens, state.tokens), cast(Limits, state.limits)
+        self.metrics, self.wrong = cast(Metrics, state.metrics), cast(Rate, state.wrong)
+        self._rate, self._strangers = Rate(self.limits.rate), Rate(self.limits.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -107,7 +109,7 @@ class Guard:
                 "without tokens, only requests from this machine to localhost are served; make a token with 'surest serve token'",
             )
         if request.scope["path"] not in OPEN:
-            request.state.who = self._identify(request, address) if guarded else EVERYBODY
+            request.state.who = self._identify(request) if guarded else EVERYBODY
         who: Identity | None = request.state.who
         request.state.sender = f"token {who.name}" if who is not None and guarded else address
         connection = getattr(request.state, "connection", None)
@@ -117,14 +119,11 @@ class Guard:
         if not rate.take(request.state.sender):
             raise Refused(429, f"more than {rate.rate:g} requests per second; slow down", retry_after=1)
 
-    def _identify(self, request: Request, address: str) -> Identity | None:
+    def _identify(self, request: Request) -> Identity | None:
         try:
             return identify(request, self.tokens)
         except Refused:
-            if not self._wrong.take(address):
-                raise Refused(
-                    429, "too many wrong tokens; try again later", retry_after=1 / self.limits.wrong_tokens
-                ) from None
+            count_wrong(request, self.wrong)
             raise
 
     async def _failed(self, request: Request, error: Exception, answer: "_Answer") -> None:

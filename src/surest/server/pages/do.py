@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 from urllib.parse import urlencode
@@ -12,10 +13,9 @@ from starlette.responses import RedirectResponse, Response
 from surest.errors import RewardError, SurestError, UsageError
 from surest.search.plan import plan as plan_of
 from surest.server.api import check_settings
-from surest.server.auth import csrf_of, log_in, log_out, needs
+from surest.server.auth import count_wrong, csrf_of, log_in, log_out, needs
 from surest.server.bodies import MOST_REASON
 from surest.server.errors import Refused, status_of
-from surest.server.limits import Rate
 from surest.server.pages import forms
 from surest.server.pages.render import page, path_of, root_of
 from surest.study.log import StoredTicket
@@ -36,7 +36,7 @@ def to(path: str, **query: str) -> Response:
 async def create(request: Request) -> Response:
     """Make a study."""
     if request.method != "POST":
-        return _new(request, {}, None)
+        return _new(request, {})
     form = await forms.form_of(request, request.app.state.limits.upload)
     try:
         labels = forms.lines_of(form, "arms")
@@ -47,13 +47,12 @@ async def create(request: Request) -> Response:
         if forms.text_of(form, "plan"):
             items = await forms.items_of(form)
             told = await asyncio.to_thread(_planned, form, len(labels), None if items is None else len(items), settings)
-            return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, None, plan=told)
+            return _new(request, form, plan=told)
         made = await request.app.state.studies.create(
             forms.text_of(form, "name"), labels, items=await forms.items_of(form), **settings
         )
     except (UsageError, Refused) as error:  # refused: the name is taken
-        again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
-        return _new(request, {key: value for key, value in form.items() if isinstance(value, str)}, error, again)
+        return _new(request, form, error)
     finally:
         await form.close()
     return to(path_of(request, made.name), done="made")
@@ -72,19 +71,14 @@ def _planned(form: Any, arms: int, items: int | None, settings: dict[str, Any]) 
     return str(plan_of(arms=arms, runs=100, seconds=5.0, **guess, **own))
 
 
-def _new(
-    request: Request, given: dict[str, str], error: SurestError | None, again: str = "", plan: str = ""
-) -> Response:
+def _new(request: Request, form: Mapping[str, Any], error: SurestError | None = None, plan: str = "") -> Response:
     """The form for a new study; with what was written before, and what was wrong with it."""
-    values: dict[str, Any] = {
-        "fields": forms.fields(),
-        "questions": forms.QUESTIONS,
-        "further": forms.FURTHER,
-        "given": given,
-        "plan": plan,
-    }
-    status = 200 if error is None else status_of(error)
-    return page(request, "new.html", status, problem=None if error is None else f"{error}{again}", **values)
+    again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
+    return page(
+        request, "new.html", 200 if error is None else status_of(error), fields=forms.fields(), plan=plan,
+        questions=forms.QUESTIONS, further=forms.FURTHER, problem=None if error is None else f"{error}{again}",
+        given={key: value for key, value in form.items() if isinstance(value, str)},
+    )  # fmt: skip
 
 
 @needs("administer")
@@ -284,19 +278,10 @@ async def login(request: Request) -> Response:
     form = await forms.form_of(request)
     onward, token = forms.safe_next(forms.text_of(form, "next"), root), forms.text_of(form, "token")
     if request.app.state.tokens.identify(token) is None:
-        _count_wrong(request)
+        count_wrong(request, request.app.state.wrong)
         problem = "Unknown token. Check that all of it was copied."
         return page(request, "login.html", 401, problem=problem, next=onward)
     return log_in(request, to(onward), token)
-
-
-def _count_wrong(request: Request) -> None:
-    """Refuse who tries many tokens."""
-    state = request.app.state
-    if not hasattr(state, "wrong_logins"):
-        state.wrong_logins = Rate(state.limits.wrong_tokens, seconds=50.0)
-    if not state.wrong_logins.take("?" if request.client is None else request.client.host):
-        raise Refused(429, "too many wrong tokens; try again later", retry_after=1 / state.limits.wrong_tokens)
 
 
 @needs("look")

@@ -4,7 +4,7 @@ import asyncio
 import csv
 import gzip
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO
 
 from starlette.requests import Request
@@ -30,50 +30,31 @@ def as_file(name: str, suffix: str) -> dict[str, str]:
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quoted(name)}{suffix}"}
 
 
+def download(write: Callable[[Study, str], bytes], kind: str, suffix: str, called: str | None = None) -> Handler:
+    """What a function writes of a study, given the service's address, as a file: called as the study unless a name is given."""
+
+    async def file(request: Request) -> Response:
+        name, studies = request.path_params["name"], request.app.state.studies
+        data = await studies.with_study(name, write, service_of(request))
+        return Response(data, media_type=kind, headers=as_file(called or name, suffix))
+
+    return Handler(file, "look", heavy=True)
+
+
 def report_as(form: str) -> Handler:
     """A report, as a file of its own: a page with pictures, Markdown or JSON."""
     write, kind = FORMS[form]
 
-    async def report(request: Request) -> Response:
-        name = request.path_params["name"]
+    def made(study: Study, service: str) -> bytes:
+        own = Study(study.store, study.name)  # its replay keeps nobody waiting
+        return write(report_of_study(own, service)).encode("utf-8", "replace")
 
-        def made(study: Study) -> bytes:
-            own = Study(study.store, study.name)  # its replay keeps nobody waiting
-            return write(report_of_study(own, service_of(request))).encode("utf-8", "replace")
-
-        data = await request.app.state.studies.with_study(name, made)
-        return Response(data, media_type=kind, headers=as_file(name, f".{form}"))
-
-    return Handler(report, "look", heavy=True)
-
-
-@needs("look", heavy=True)
-async def decision(request: Request) -> Response:
-    """The verdict, or what is known so far, with all that it rests on."""
-    name = request.path_params["name"]
-    data = await request.app.state.studies.with_study(name, _decision)
-    return Response(data, media_type="application/gzip", headers=as_file("decision", ".jsonl.gz"))
-
-
-def _decision(study: Study) -> bytes:
-    return gzip.compress(b"".join(decided(study).lines), mtime=0)
+    return download(made, kind, f".{form}")
 
 
 def decided(study: Study) -> Chain:
     """The decision of a study as it stands."""
     return decision_of(Study(study.store, study.name).result(record=True))  # its replay keeps nobody waiting
-
-
-@needs("look", heavy=True)
-async def rewards(request: Request) -> Response:
-    """Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
-    name = request.path_params["name"]
-
-    def written(study: Study) -> bytes:
-        return "".join(csv_of(study)).encode("utf-8", "replace")
-
-    data = await request.app.state.studies.with_study(name, written)
-    return Response(data, media_type="text/csv", headers=as_file(name, ".csv"))
 
 
 PORTION = 1000  # tickets read at a time
@@ -106,6 +87,15 @@ def csv_of(study: Study) -> Iterator[str]:
                 ]
                 for t in told
             )
+
+
+rewards = download(lambda study, _: "".join(csv_of(study)).encode("utf-8", "replace"), "text/csv", ".csv")
+"""Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
+decision = download(
+    lambda study, _: gzip.compress(b"".join(decided(study).lines), mtime=0),
+    "application/gzip", ".jsonl.gz", called="decision",
+)  # fmt: skip
+"""The verdict, or what is known so far, with all that it rests on."""
 
 
 def _csv(rows: object) -> str:

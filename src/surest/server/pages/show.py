@@ -22,7 +22,7 @@ from surest.server.pages import do, files
 from surest.server.pages.live import live
 from surest.server.pages.render import error_page as error_page  # for errors.py
 from surest.server.pages.render import joining, page, service_of
-from surest.server.pages.view import StudyLine, cell_table, event_page, log_page, named, pages_for
+from surest.server.pages.view import StudyLine, cell_table, log_page, named, pages_for
 from surest.study.study import Study
 
 STATES = ("running", "paused", "decided", "ended")
@@ -102,7 +102,7 @@ async def log(request: Request) -> Response:
     name, number = request.path_params["name"], page_number(request)
     show = "events" if request.query_params.get("show") == "events" else "tickets"
     studies = request.app.state.studies
-    rows, pages = await studies.with_study(name, event_page if show == "events" else log_page, number)
+    rows, pages = await studies.with_study(name, log_page, number, show)
     study = await studies.study(name)
     return page(request, "log.html", study=study, rows=rows, page=number, pages=pages, show=show)
 

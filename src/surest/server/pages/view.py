@@ -2,9 +2,9 @@
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
@@ -18,7 +18,7 @@ from surest.search.cells import further
 from surest.server.events import is_idle
 from surest.server.pages.render import clipped
 from surest.study.following import later_arms
-from surest.study.log import Event, StoredTicket, times_told
+from surest.study.log import StoredTicket, times_told
 from surest.study.outcome import Progress, last_failures_of, progress_of
 from surest.study.study import Study
 from surest.text import at_most, percent
@@ -289,23 +289,15 @@ def cell_table(result: Result, *, page: int | None = None) -> CellTable | None:
     return CellTable([str(arms.rows[i].label) for i in shown], rows, len(seen), len(listed.items))
 
 
-def log_page(study: Study, page: int) -> tuple[list[StoredTicket], int]:
-    """A page of the log, the newest tickets first, and how many pages there are."""
+def log_page(study: Study, page: int, show: str) -> tuple[list[Any], int]:
+    """A page of the log, the newest tickets or events first, and how many pages there are."""
     with study.store.reading() as log:
-        total = study.facts(log).tickets
+        facts = study.facts(log)
+        total = sum(one.times for one in log.count_events(study.id)) if show == "events" else facts.tickets
         end = max(total - (page - 1) * PAGE, 0)
-        rows = log.read_tickets(study.id, max(end - PAGE, 0), end)
+        read: Callable[[int, int, int], list[Any]] = log.read_events if show == "events" else log.read_tickets
+        rows = read(study.id, max(end - PAGE, 0), end)
     return rows[::-1], pages_for(total)
-
-
-def event_page(study: Study, page: int) -> tuple[list[Event], int]:
-    """A page of what happened to tickets, the newest first, and how many pages there are."""
-    with study.store.reading() as log:
-        study.facts(log)
-        total = sum(one.times for one in log.count_events(study.id))
-        end = max(total - (page - 1) * PAGE, 0)
-        events = log.read_events(study.id, max(end - PAGE, 0), end)
-    return events[::-1], pages_for(total)
 
 
 def pages_for(rows: int) -> int:
