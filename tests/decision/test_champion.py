@@ -10,10 +10,7 @@ import pytest
 import surest
 import surest_verify
 from decision.decisions import lines_of, refusal, table_of
-from statistical.race_mutants import mutant_of, source_of
 from surest.errors import UsageError
-from surest.evidence.lists import champion as evidence
-from surest.evidence.lists import gate
 
 
 def challenges(seed: int) -> list[surest.Challenge]:
@@ -39,27 +36,6 @@ def test_decisions_of_every_kind_are_valid() -> None:
         kinds[found.verdict, lines[-1]["claim"]["exact"], bool(lines[0]["known"])] += 1
     decided = {(verdict, exact, known) for verdict in ("promoted", "rejected") for exact in (0, 1) for known in (0, 1)}
     assert kinds.keys() >= decided | {("undecided", False, True)}
-
-
-MISTAKES = {
-    "unknown scores are taken for 0": ("np.where(there, baseline, 1.0)", "np.where(there, baseline, 0.0)"),
-    "the ridge is too small": ("RIDGE * np.eye(size)", "0.1 * np.eye(size)"),
-    "the prediction has seen the item": ("for s in range(counted, start):", "for s in range(counted, start + 1):"),
-    "promoted at delta": ("(0.0, 1 / level, False", "(0.0, 1 / delta, False"),
-    "rejected at twice delta": ("(-worth, 1 / delta, worth > 0", "(-worth, 0.5 / delta, worth > 0"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_the_evidence_is_noticed(mistake: str, monkeypatch: Any) -> None:
-    change = MISTAKES[mistake]
-    if change[0] in source_of(evidence):
-        monkeypatch.setattr("surest.search.champion.Contest", mutant_of(evidence, change).Contest)
-    elif change[0] in source_of(gate):
-        monkeypatch.setattr(evidence, "Predictions", mutant_of(gate, change).Predictions)
-    else:
-        monkeypatch.setattr(gate, "lists", mutant_of(evidence.lists, change))
-    assert any(refusal(lines_of(one)) for seed in range(12) for one in challenges(seed))
 
 
 def test_where_there_was_nothing_to_decide_there_is_no_file(tmp_path: Path) -> None:

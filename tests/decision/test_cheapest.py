@@ -9,8 +9,7 @@ import pytest
 import surest
 import surest_verify
 from calling import in_process
-from decision.decisions import cheapest_of_four, lines_of, refusal, table_of
-from surest.evidence.cheapest import Cheapest
+from decision.decisions import table_of
 
 
 def search(seed: int) -> surest.Result:
@@ -45,18 +44,6 @@ def test_a_decision_is_valid(seed: int, tmp_path: Path) -> None:
     result = search(seed)
     said = surest_verify.verify(str(tmp_path / "d.jsonl"), result.write_decision(tmp_path / "d.jsonl"))
     assert ("the cheapest arm" in said[-2]) or ("is cheaper" in said[-2])
-
-
-@pytest.mark.parametrize("mistake", ["the sum twice", "no slack", "a stake that knows the item"])
-def test_a_mistake_in_the_search_would_be_seen(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits, factors = Cheapest._limits, Cheapest._factors
-    if mistake == "the sum twice":
-        monkeypatch.setattr(Cheapest, "_limits", lambda self, o, j, c: 2 * limits(self, o, j, c))
-    elif mistake == "no slack":
-        monkeypatch.setattr(Cheapest, "_limits", lambda self, o, j, c: limits(self, o, j, min(c, -0.02)))
-    else:
-        monkeypatch.setattr(Cheapest, "_factors", lambda *given: np.maximum(factors(*given), 1.0))
-    assert refusal(lines_of(cheapest_of_four())).startswith("line ")
 
 
 def test_imputed_scores_are_told_and_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,8 +9,6 @@ from mpmath import mpf
 
 import surest_verify
 from decision.decisions import lines_of, made, refusal
-from surest.algorithms.wager import ledger as ledgers
-from surest.algorithms.wager.ledger import Ledger
 from surest.decision import pulls
 from surest.kernels.constants import JOINT
 
@@ -111,37 +109,6 @@ def test_the_verifier_is_never_above_the_exact_value(kind: str, seed: int, bound
             between = [points[1][0] + (points[k][0] - points[1][0]) * part for k in (0, 2) for part in (0.2, 0.6)]
             least = min([*values, *(exact_value(lines, witness, mpf(x)) for x in between)])
             assert least - mpf("1e-6") < bound <= least
-
-
-def test_mutants_of_the_evidence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mistakes of tests/statistical/test_wager.py, and others: in the library, the verifier sees them."""
-
-    def seen(kind: str = "best") -> bool:
-        return any(refusal(lines_of(made(kind, seed))) for seed in range(4))
-
-    def with_old_rewards(ledger: Ledger, arm: int) -> None:
-        ledger.since.take(ledger.before)
-        ledger.nominees.append(arm)
-        ledger.live = True
-        ledger.shares[arm] += ledgers.slot_share(len(ledger.nominees))
-        ledger._place_bets(arm)
-
-    assert not seen()
-    with monkeypatch.context() as patch:  # the prior of a nomination is not paid for
-        patch.setattr(ledgers, "slot_share", lambda k: 1.0)
-        patch.setattr(pulls, "slot_share", lambda k: 1.0)
-        assert seen()
-    with monkeypatch.context() as patch:  # what was seen before the nomination counts as fresh
-        patch.setattr(Ledger, "nominate", with_old_rewards)
-        assert seen()
-    with monkeypatch.context() as patch:  # a lower goal than δ asks for
-        patch.setattr(ledgers, "W", 0.999)
-        patch.setattr(pulls, "W", 0.999)
-        assert seen()
-    grow = Ledger.grow
-    with monkeypatch.context() as patch:  # arms that come later cost nothing
-        patch.setattr(Ledger, "grow", lambda book, more: [grow(book, more), book.prices.fill(0.0)])
-        assert seen("growing")
 
 
 def test_weights_that_sum_to_more_than_one_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,11 @@ import pytest
 
 import surest
 import surest_verify_lists as verifier
-from decision.decisions import Line, known_gate, lines_of, refusal
-from statistical.race_mutants import mistakes_of, mutant_of
-from statistical.test_gate import MISTAKES, mutant
-from statistical.test_gate_known import MISTAKES as MISTAKES_OF_PREDICTIONS
+from decision.decisions import known_gate, lines_of, refusal
+from statistical.test_gate import mutant
 from surest.decision.gate import decision_of_gate
 from surest.errors import UsageError
 from surest.evidence.lists.gate import bet_above
-from surest.kernels import lists
 from surest_verify import verify
 
 
@@ -129,32 +126,6 @@ def exact_wealths(pairs: list[tuple[float, float]], total: int, level: float, le
     return found
 
 
-SEEN_HERE = {name: changes for name, changes in MISTAKES.items() if name != "certain too early"}
-SEEN_HERE |= mistakes_of("gate, seen in a decision")
-
-
-@pytest.mark.parametrize("name", SEEN_HERE)
-def test_a_mistake_in_the_rule_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for user in ("surest.evidence.lists.gate", "surest.decision.gate"):
-        monkeypatch.setattr(f"{user}.bet_above", mutant(*SEEN_HERE[name]))
-    assert any(refusal(decided_by_bets(seed)) for seed in range(4))
-
-
-def test_without_a_mistake_these_are_valid() -> None:
-    assert not any(refusal(decided_by_bets(seed)) for seed in range(4))
-
-
-def decided_by_bets(seed: int) -> list[Line]:
-    """A gate that passes or fails by bets."""
-    rng = np.random.default_rng([2, seed])
-    old = (rng.random(300) < 0.6).astype(float)
-    new = np.where(rng.random(300) < 0.3, np.roll(old, 1), old) if seed % 2 else old * (rng.random(300) < 0.7)
-    scores = [{f"q{i}": x for i, x in enumerate(side.tolist())} for side in (old, new)]
-    gate = surest.gate(scores[0], scores[1].get, 0.15, seed=str(seed))
-    assert gate.verdict == ("pass" if seed % 2 else "fail")
-    return lines_of(gate)
-
-
 def test_what_is_certain_is_exact() -> None:
     """A difference far below the range is a difference: this passed once, for certain, at a margin of 0."""
     old, new = dict.fromkeys("abcd", 900.0), dict.fromkeys("abcd", 100.0)
@@ -236,10 +207,3 @@ def test_decisions_with_predictions_or_of_equivalence_are_valid() -> None:
     lines = lines_of(half)
     assert (half.share, lines[0]["predicted"], lines[0]["baseline"]) == (0.3, True, [])
     assert (half.verdict, refusal(lines)) == ("pass", "")
-
-
-@pytest.mark.parametrize("name", ["a prediction that saw the item", "the baseline's mean on items seen"])
-def test_a_mistake_in_predictions_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed = mutant_of(lists, *MISTAKES_OF_PREDICTIONS[name])
-    monkeypatch.setattr("surest.evidence.lists.gate.lists", changed)
-    assert any(refusal(lines_of(known_gate(seed))) for seed in range(3))

@@ -15,18 +15,12 @@ import surest
 import surest_verify
 import surest_verify_lists as verifier
 from decision.decisions import best_of_four, lines_of, refusal, search, table_of
-from evidence import test_list_questions_exact, test_race_exact
-from statistical.race_mutants import mistakes_of, mutant, mutant_of, source_of
 from surest.decision.lists import decision_on_items
 from surest.errors import UsageError
-from surest.evidence.lists import scores as item_intervals
-from surest.evidence.lists import top as item_top
-from surest.evidence.lists import verdict as item_verdict
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
 from surest.evidence.lists.top import Top
 from surest.evidence.lists.verdict import Verdict
-from surest.kernels import lists
 from surest.result.words import KNOWN
 
 ENDS = "certified", "certified ε-optimal", "all items seen", "budget spent"
@@ -202,63 +196,6 @@ def test_an_arm_that_can_still_tie_is_not_out(more: float) -> None:
     assert refusal(lines) == ""
     assert lines[-1]["claim"]["contenders"] == ([0] if more else [0, 1])
     assert lines[-1]["counted"] == ([11, 11] if more else [20, 20])
-
-
-# --- a mistake in the library's evidence ---------------------------------------------------------------------------------
-
-
-def decisions(count: int, **settings: Any) -> list[str]:
-    """What the verifier says of decisions by the library as it is now."""
-    rng, said = np.random.default_rng(8), []
-    for seed in range(count):
-        table = (rng.random((4, 120)) < np.array([[0.7], [0.6], [0.5], [0.5]])).astype(float)
-        table *= 0.8 * settings["spread"] if "spread" in settings else 1.0
-        result = surest.evaluate(table, seed=seed, simulate=True, **settings)
-        said.append(refusal(lines_of(result)))
-    return said
-
-
-RACE_MISTAKES, PAIR_MISTAKES = mistakes_of("race, seen in a decision"), mistakes_of("pairs")
-SPREAD_MISTAKES = mistakes_of("spread")
-
-
-@pytest.mark.parametrize("mistake", [*RACE_MISTAKES, *test_race_exact.MISTAKES])
-def test_a_mistake_in_the_evidence_against_an_arm_is_noticed(mistake: str, monkeypatch: Any) -> None:
-    own = RACE_MISTAKES.get(mistake)
-    module = test_race_exact.mistaken(mistake) if own is None else mutant(*own)
-    monkeypatch.setattr("surest.evidence.lists.verdict.Standings", module.Standings)
-    assert any(decisions(3))
-
-
-@pytest.mark.parametrize("mistake", test_list_questions_exact.MISTAKES)
-def test_a_mistake_in_the_evidence_against_a_set_is_noticed(mistake: str, monkeypatch: Any) -> None:
-    module = mutant_of(item_top, *test_list_questions_exact.MISTAKES[mistake])
-    for user in ("surest.evidence.lists.top", "surest.decision.lists"):
-        monkeypatch.setattr(f"{user}.Sets", module.Sets)
-    assert any(decisions(3, top=2))
-
-
-@pytest.mark.parametrize("mistake", PAIR_MISTAKES)
-def test_a_mistake_in_the_evidence_of_closeness_is_noticed(mistake: str, monkeypatch: Any) -> None:
-    if PAIR_MISTAKES[mistake][0][0] in source_of(lists):
-        monkeypatch.setattr(item_intervals, "lists", mutant_of(lists, *PAIR_MISTAKES[mistake]))
-    else:
-        pairs = mutant_of(item_intervals, *PAIR_MISTAKES[mistake]).Pairs
-        monkeypatch.setattr("surest.evidence.lists.verdict.Pairs", pairs)
-    assert any(decisions(12, epsilon=0.2))
-
-
-@pytest.mark.parametrize("mistake", SPREAD_MISTAKES)
-def test_a_mistake_with_the_spread_is_noticed(mistake: str, monkeypatch: Any) -> None:
-    module = mutant_of(item_verdict, *SPREAD_MISTAKES[mistake])
-    for user in ("surest.algorithms.race", "surest.decision.lists"):
-        monkeypatch.setattr(f"{user}.Verdict", module.Verdict)
-    assert any(decisions(12, spread=0.5, epsilon=0.1))
-
-
-def test_without_a_mistake_these_decisions_are_valid() -> None:
-    assert not any(decisions(3) + decisions(3, top=2) + decisions(12, epsilon=0.2))
-    assert not any(decisions(12, spread=0.5, epsilon=0.1))
 
 
 # --- what there is no decision file for ----------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def mutant(*changes: tuple[str, str]) -> Rule:
 
 
 MISTAKES = mistakes_of("gate")
-"""A decision file shows these, too, but for the last: tests/decision/test_gate.py."""
+"""A decision file shows these, too, but for the last: tests/decision/test_mistakes.py."""
 
 
 @pytest.mark.parametrize("name", MISTAKES)
