@@ -178,12 +178,16 @@ def test_ranges_are_fixed_by_the_pilot_and_common_to_a_pair() -> None:
     assert clip_range(pilot[:, 1], 0.02) == pytest.approx((2.85, 3.15))
     low, high = pair_ranges(pilot, 0.02)
     assert low == pytest.approx(np.array([[0.85, 0.85], [0.85, 2.85]]))
-    assert high == pytest.approx(np.array([[1.45, 3.15], [3.15, 3.15]]))
+    assert high == pytest.approx(np.array([[1.45, 3.0], [3.0, 3.15]]))  # the second is far slower: its shortest time
     assert nominee_weights(pilot).tolist() == [0.75, 0.25]
+    low, high = pair_ranges(pilot * [1, 0.53], 0.02)
+    assert high[0, 1] == pytest.approx(1.52 * 1.05)  # nor do longer times than these matter
+    low, high = pair_ranges(pilot * [1, 0.5], 0.02)
+    assert high[0, 1] == pytest.approx(1.575)  # not far: the range that holds both
     pilot = np.column_stack([pilot, [9.0, 9.5, 9.2, np.nan, np.nan], [8.0, 8.5, 8.2, np.nan, np.nan]])
     low, high = pair_ranges(pilot, 0.02)  # both hopeless ones are one opponent: their ranges are the same
     assert low[0] == pytest.approx([0.85, 0.85, 0.85, 0.85])
-    assert high[0] == pytest.approx([1.45, 3.15, 8.0, 8.0])
+    assert high[0] == pytest.approx([1.45, 3.0, 8.0, 8.0])
     assert (low == low.T).all()
     assert (high == high.T).all()
 

@@ -55,17 +55,18 @@ def pair_ranges(
 ) -> tuple[FloatArray, FloatArray]:
     """The range in which each pair is compared, the same for both: it holds the ranges of both. `pilot` has one row per run.
 
-    Against the hopeless ones, a command's range ends at the shortest time of theirs, or half above its own median: what they
-    take beyond that does not matter, and in a narrow range few blocks tell.
+    Against one that is far slower, a command's range ends at the shortest time of that one (of all, if it is hopeless), or where
+    its own does, or half above its own median: what the other takes beyond that does not matter, and in a narrow range few
+    blocks tell.
     """
     ends = np.array([clip_range(column, tolerance, slack, wider) for column in pilot.T])
     low, high = np.minimum.outer(ends[:, 0], ends[:, 0]), np.maximum.outer(ends[:, 1], ends[:, 1])
-    far = cut_short(pilot)
-    if far.any():
-        end = np.maximum(np.nanmin(pilot[:, far]), (FAR + tolerance) * np.median(pilot, axis=0) + 2 * slack)
-        apart = ~far[:, np.newaxis] & far
-        low = np.where(apart, ends[:, :1], np.where(apart.T, ends[:, 0], low))
-        high = np.where(apart, end[:, np.newaxis], np.where(apart.T, end, high))
+    medians, far = np.nanmedian(pilot, axis=0), cut_short(pilot)
+    shortest = np.where(far, np.nanmin(pilot[:, far], initial=math.inf), np.nanmin(pilot, axis=0))
+    apart = ~far[:, np.newaxis] & (far | (medians > FAR * medians[:, np.newaxis]))
+    end = np.maximum.outer(np.maximum(ends[:, 1], (FAR + tolerance) * medians + 2 * slack), shortest)
+    low = np.where(apart, ends[:, :1], np.where(apart.T, ends[:, 0], low))
+    high = np.where(apart, end, np.where(apart.T, end.T, high))
     return low, high
 
 

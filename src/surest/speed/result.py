@@ -142,7 +142,9 @@ class Timings:
             )
         for j, command in enumerate(self.commands):
             name, part = visible(command.label), self.clipped(j)
-            if part > OFTEN_CLIPPED and not self.answer.pairs.hopeless[j]:
+            pairs = self.answer.pairs
+            far_slower = pairs.high[self.answer.arm, j] < pairs.high[j, j]  # then its times beyond do not matter
+            if part > OFTEN_CLIPPED and not far_slower:
                 found.append(
                     f"{part:.0%} of the runs of {name} lay outside the range that the first {PILOT} suggested, and count as its "
                     f"nearer end. The plain means are in the table; more --warmup may help."
