@@ -229,7 +229,7 @@ def test_what_is_refused() -> None:
     for epsilon in (0.2, 0.5):
         with pytest.raises(UsageError, match="must lie inside the bounds"):
             next(start("wager-above", 2, 0.1, epsilon=epsilon, question=Question("above", bar=0.15)))
-    with pytest.raises(UsageError, match="takes no epsilon"):
+    with pytest.raises(UsageError, match="epsilon does not apply to a control"):
         start("wager-control", 4, 0.1, epsilon=0.1, question=CONTROL)
     with pytest.raises(UsageError, match="workers of wager-top is 0"):
         next(start("wager-top", 5, 0.1, question=top(2), workers=0))

@@ -146,7 +146,7 @@ def test_a_line_has_a_limit_and_a_small_file_cannot_fill_the_memory(tmp_path: Pa
     path = bomb(tmp_path / "long.csv.gz", b"0" * 2**20, 64)
 
     def read() -> None:
-        with pytest.raises(SourceError, match="line 2: more than 1,048,576 bytes, the most that a line may have"):
+        with pytest.raises(SourceError, match="line 2: more than 1,048,576 bytes, the maximum length of a line"):
             read_in_order(path)
 
     assert path.stat().st_size < 2**17

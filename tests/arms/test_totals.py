@@ -72,7 +72,7 @@ def test_the_other_questions() -> None:
     assert identify(told, control="worst").verdicts == (1, 1, 0)
     with pytest.raises(UsageError, match="ends of the zone"):
         identify(told, above=0.1, epsilon=0.2)
-    with pytest.raises(UsageError, match="no epsilon"):
+    with pytest.raises(UsageError, match="epsilon does not apply to a control"):
         identify(told, control="old", epsilon=0.2)
 
 

@@ -239,7 +239,7 @@ def _check_question(entry: Entry, question: Question, n: int, items: int | None,
     if question.reference is not None and n < 2:
         raise UsageError("the control is the only arm; give at least one other to compare with it")
     if question.reference is not None and epsilon > 0:
-        raise UsageError("a control takes no epsilon; margin says which differences do not matter")
+        raise UsageError("epsilon does not apply to a control; use margin")
     if question.kind in entry.answers:
         return
     other = "fresh pulls" if items is not None else "items"

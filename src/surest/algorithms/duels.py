@@ -35,7 +35,7 @@ def duels(
     if top >= n:
         raise UsageError(f"top is {top}; with {n} arms it must be less than {n}")
     if rank and top > 1:
-        raise UsageError("rank tells every pair apart, and so who beats all others; leave out top")
+        raise UsageError("rank conflicts with top; leave one of them out")
     book = Tournament(n, task.delta, task.epsilon, top, strict)
     desk = _Desk(book, task, rank, max(batch, workers), rows)
 

@@ -51,7 +51,7 @@ def honest(
         return replace(answer, estimate=(float(sample.mean()), low, high, k))
     rest = np.asarray(order)
     if counts[winner] + len(rest) != items:
-        raise UsageError("estimate needs an algorithm that says in which order items come; race does")
+        raise UsageError("estimate requires an algorithm that announces the order of the items, such as race")
     total, left = float(each.sum()), float(each[rest].sum())
     if not len(rest):
         mean = sums[winner] / total

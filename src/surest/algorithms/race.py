@@ -126,9 +126,7 @@ def evidence_on(
     if question.each_arm:
         return EachArm(n, weights, question, delta, epsilon, population, **more)
     if n > MOST_ARMS:
-        raise UsageError(
-            f"race-top compares every pair of arms; with {n} arms that is too much, it takes up to {MOST_ARMS}"
-        )
+        raise UsageError(f"race-top compares every pair of arms and supports up to {MOST_ARMS} arms; got {n}")
     return Top(n, question.top, weights, delta, epsilon, population)
 
 
@@ -153,7 +151,7 @@ def _known_row(
     """The row that is known and what older rows tell of the items, in the order in which these come."""
     row, rows = np.asarray(known, np.float64), np.asarray(older if len(older) else np.empty((0, items)), np.float64)
     if row.shape != (items,) or not ((row >= 0) & (row <= 1)).all() or rows.shape[1:] != (items,):
-        raise UsageError(f"known must be {items} scores within the bounds, one for each item, and so each row of older")
+        raise UsageError(f"known, and each row of older, must be {items} scores within the bounds, one per item")
     if population or not equal:
         raise UsageError("known requires a list of equally weighted items: leave out target, group, weights")
     return {"known": row[units.items], "more": directions(row, rows)[units.items]}

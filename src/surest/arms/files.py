@@ -348,7 +348,7 @@ def lines_in(file: BinaryIO, path: Path, growing: bool = False) -> Generator[str
         encoding = "utf-8" if block else encoding
         if len(rest) > LONGEST_LINE:
             raise SourceError(
-                f"{path}, line {line}: more than {LONGEST_LINE:,} bytes, the most that a line may have. "
+                f"{path}, line {line}: more than {LONGEST_LINE:,} bytes, the maximum length of a line. "
                 "Is it a table with one row per line?"
             )
     return bool(rest.strip())

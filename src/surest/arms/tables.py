@@ -288,7 +288,7 @@ def _filled(
 
 def _check_size(arms: int, items: int) -> None:
     if arms * items > MOST_CELLS:
-        raise SourceError(f"{arms:,} arms × {items:,} items: more than {MOST_CELLS:,} cells, the most of a table")
+        raise SourceError(f"{arms:,} arms × {items:,} items; a table has at most {MOST_CELLS:,} cells")
     if not arms or not items:
         raise SourceError(f"a table of {arms} arms and {items} items; at least one of each is needed")
 
@@ -305,9 +305,7 @@ def _of_mapping(data: Mapping[Any, Any]) -> Table:
                 f"arm {arm!r} is a function, and there are no items; give those, too: evaluate(arms, items)"
             )
         if isinstance(row, Mapping | str) or not hasattr(row, "__len__"):
-            raise SourceError(
-                f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm alike"
-            )
+            raise SourceError(f"arm {arm!r}: give a mapping of items to values, or a list of values, for every arm")
         rows.append(_numbers(row, f"arm {arm!r}"))
     lengths = {arm: len(row) for arm, row in zip(data, rows, strict=True)}
     odd = next((arm for arm, length in lengths.items() if length != len(rows[0])), None)

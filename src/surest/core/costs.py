@@ -84,7 +84,7 @@ def parse_costs(texts: Sequence[str]) -> dict[str, float] | float:
                 f"cost is {text!r:.60}; write ARM=NUMBER, as in large=0.03, or a number for all arms"
             ) from None
     if len(found) < len(texts) or ("" in found and len(found) > 1):
-        raise UsageError("cost: give one number for all arms, or one for each arm, once")
+        raise UsageError("cost: give one number for all arms, or exactly one for each arm")
     return found.get("", found)
 
 

@@ -63,7 +63,7 @@ class BaselineStopping:
         else:
             found, scorer = logs([baseline], scorer)
             if len(found.labels) > 1:
-                raise UsageError(f"{baseline} holds {len(found.labels)} runs; the baseline is one")
+                raise UsageError(f"{baseline} holds {len(found.labels)} runs; give the log of one run")
             self._baseline = {str(item): value for item, value in _rows(found)[0].items()}
         self._settings: dict[str, Any] = {"margin": margin, "delta": delta, "bounds": bounds}
         self._scorer = scorer
@@ -79,7 +79,7 @@ class BaselineStopping:
         """Take in the list of samples and its order."""
         if not task.dataset.shuffled:
             raise UsageError(
-                "the dataset is not shuffled, and only a random order makes a verdict valid: dataset.shuffle(seed)"
+                "the dataset is not shuffled, and a verdict requires a random order: dataset.shuffle(seed)"
             )
         self._items = [str(sample.id) for sample in samples]
         missing = [item for item in self._items if item not in self._baseline]

@@ -103,7 +103,7 @@ class SurestSearchCV(GridSearchCV):  # type: ignore[misc]  # scikit-learn has no
         `groups` goes to the splitter, other parameters to the estimator's `fit`.
         """
         if isinstance(self.scoring, list | tuple | set | dict):
-            raise UsageError(f"scoring is {self.scoring!r}; the race is about one score, so give one")
+            raise UsageError(f"scoring is {self.scoring!r}; give one score")
         X, y = indexable(X, y)
         groups = params.pop("groups", None)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

@@ -144,11 +144,7 @@ def health(report: Report) -> list[str]:
         f"{arm}: {', '.join(f'{n:,} {HEALTH.get(kind, kind)}' for kind, n in of.items())}."
         for arm, of in (known or {}).items()
     ]
-    well = (
-        "Every evaluation went well."
-        if known is not None
-        else "Rewards were recorded or simulated, so no evaluation could fail."
-    )
+    well = "Every evaluation went well." if known is not None else "No evaluation was made here, so none could fail."
     return [
         *(lines or [well]),
         *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),

@@ -19,9 +19,7 @@ def cheapest(task: Task, *, batch: int = 1) -> Procedure[Answer]:
     if len(asked.prices) != n:
         raise UsageError("cheapest needs what an evaluation of each arm costs: cost={arm: number}, --cost ARM=NUMBER")
     if n > MOST_ARMS:
-        raise UsageError(
-            f"cheapest compares every pair of arms; with {n} arms that is too much, it takes up to {MOST_ARMS}"
-        )
+        raise UsageError(f"cheapest compares every pair of arms and supports up to {MOST_ARMS} arms; got {n}")
     finite = task.items is not None and task.target == "items"
     evidence = Cheapest(np.array(asked.prices), task.items if finite else None, task.delta, asked.within, asked.slack)
     order = None if task.items is None else task.rng.permutation(task.items)
