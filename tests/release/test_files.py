@@ -113,24 +113,25 @@ def instructions(text: str) -> list[tuple[str, str]]:
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines if line.strip()]
 
 
+STEPS = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+
+
 def test_the_container_runs_as_an_ordinary_user_from_a_pinned_base() -> None:
-    steps = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    (base,) = [words for name, words in steps if name == "ARG"]  # so that a digest can be given
+    (base,) = [words for name, words in STEPS if name == "ARG"]  # so that a digest can be given
     assert re.fullmatch(r"BASE=python:3\.\d+\.\d+-slim-\w+(@sha256:[0-9a-f]{64})?", base)
-    assert [words.split()[0] for name, words in steps if name == "FROM"] == ["${BASE}"] * 2
-    last = steps[max(i for i, (name, _) in enumerate(steps) if name == "FROM") :]
+    assert [words.split()[0] for name, words in STEPS if name == "FROM"] == ["${BASE}"] * 2
+    last = STEPS[max(i for i, (name, _) in enumerate(STEPS) if name == "FROM") :]
     users = [words for name, words in last if name == "USER"]
     assert len(users) == 1
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[0])
     after = [name for name, _ in last[last.index(("USER", users[0])) + 1 :]]
     assert set(after) <= {"ENTRYPOINT", "CMD"}
-    assert not {"ADD", "VOLUME"} & {name for name, _ in steps}
-    assert not [words for _, words in steps if re.search(r"(?i)secret|token|passw|curl|wget|sudo", words)]
+    assert not {"ADD", "VOLUME"} & {name for name, _ in STEPS}
+    assert not [words for _, words in STEPS if re.search(r"(?i)secret|token|passw|curl|wget|sudo", words)]
 
 
 def test_the_container_has_packages_of_known_hashes_that_fit_what_is_declared() -> None:
-    steps = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    installs = re.findall(r"pip install (.*?)(?:&&|$)", " ".join(words for name, words in steps if name == "RUN"))
+    installs = re.findall(r"pip install (.*?)(?:&&|$)", " ".join(words for name, words in STEPS if name == "RUN"))
     assert all("--require-hashes" in install or "--no-index" in install for install in installs)
     locked = re.sub(r"\\\n", " ", (ROOT / "requirements.lock").read_text(encoding="utf-8"))
     lines = [line for line in locked.splitlines() if line[:1].isalpha()]
@@ -145,8 +146,7 @@ def test_the_container_has_packages_of_known_hashes_that_fit_what_is_declared() 
 
 
 def test_what_the_container_writes_at_run_time_goes_to_tmp() -> None:
-    steps = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    variables = dict(re.findall(r"(\w+)=(\S+)", " ".join(words for name, words in steps if name == "ENV")))
+    variables = dict(re.findall(r"(\w+)=(\S+)", " ".join(words for name, words in STEPS if name == "ENV")))
     assert all(variables[name].startswith("/tmp") for name in ("HOME", "MPLCONFIGDIR"))
     assert variables["PYTHONDONTWRITEBYTECODE"] == "1"
 
@@ -184,12 +184,8 @@ def test_only_what_is_needed_reaches_the_container() -> None:
     ignored = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
     assert ignored[0] == "*"
     let_in = {line[1:] for line in ignored if line.startswith("!")}
-    copied = {
-        word
-        for name, words in instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
-        if name == "COPY" and "--from" not in words
-        for word in words.split()[:-1]
-    }
+    copies = [words.split()[:-1] for name, words in STEPS if name == "COPY" and "--from" not in words]
+    copied = {word for words in copies for word in words}
     assert copied == let_in
     assert all((ROOT / name).exists() for name in copied)
 

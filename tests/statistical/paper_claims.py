@@ -171,6 +171,17 @@ FOUR = bernoulli([0.5, 0.45, 0.43, 0.4])
 DELTA = 0.1
 
 
+def identifiers(epsilon: float, delta: float) -> dict[str, Start]:
+    """Every algorithm that is δ-correct on an instance whose second gap exceeds ε."""
+    return {
+        "NaiveBestArm": lambda S, rng: naive.naive_best_arm(S, delta),
+        "NaiveBestArmEst": lambda S, rng: naive.naive_best_arm_est(S, epsilon, delta, rng=rng),
+        "BestArmEst": lambda S, rng: best_arm_est_.best_arm_est(S, epsilon, delta, rng=rng),
+        "VD-BestArmId": lambda S, rng: vd.vd_best_arm_id(S, delta, rng=rng),
+        "VD-BestArmId*": lambda S, rng: expected_time.vd_best_arm_id_star(S, delta, rng=rng),
+    }
+
+
 def measure(start: Start, arms: FiniteArms, runs: int, epsilon: float = 0.0) -> tuple[int, list[int]]:
     """How many answers were wrong, and the pulls of each run."""
     done = runs_of(start, arms, runs)
@@ -190,13 +201,13 @@ def check_identifier(start: Start, arms: FiniteArms, runs: int, ratio: float, wi
 
 def check_naive(runs: int = 100) -> None:
     """Theorem 3.1: pulls are some 196 times its expression."""
-    check_identifier(lambda arms, _: naive.naive_best_arm(arms, DELTA), FOUR, runs, 196, 0.04, union=4)
+    check_identifier(identifiers(0.0, DELTA)["NaiveBestArm"], FOUR, runs, 196, 0.04, union=4)
 
 
 def check_naive_est(runs: int = 120, epsilon: float = 0.06) -> None:
     """Corollary 3.2: an arm within ε. Two arms are, and both come up, since the choice among survivors is random."""
     arms = bernoulli([0.5, 0.495, 0.4, 0.3])
-    done = runs_of(lambda S, rng: naive.naive_best_arm_est(S, epsilon, DELTA, rng=rng), arms, runs)
+    done = runs_of(identifiers(epsilon, DELTA)["NaiveBestArmEst"], arms, runs)
     claim(sum(run.value > 1 for run in done), runs, DELTA)
     assert 0.3 * runs < sum(run.value == 1 for run in done) < 0.7 * runs
     gaps = np.maximum(hardness(arms.means, arms.variances).gaps, epsilon)
@@ -335,8 +346,7 @@ def check_ties_end() -> None:
 
 def check_best_arm_est(runs: int = 70, epsilon: float = 0.05, delta: float = 0.1) -> None:
     """Theorem 4.1."""
-    start: Start = lambda S, rng: best_arm_est_.best_arm_est(S, epsilon, delta, rng=rng)  # noqa: E731
-    wrong, pulls = measure(start, MIXED, runs, epsilon=epsilon)
+    wrong, pulls = measure(identifiers(epsilon, delta)["BestArmEst"], MIXED, runs, epsilon=epsilon)
     claim(wrong, runs, delta)
     band(np.array(pulls) / expression(MIXED.variances, epsilon, delta), 6.28e8, 0.03)
 
@@ -344,12 +354,7 @@ def check_best_arm_est(runs: int = 70, epsilon: float = 0.05, delta: float = 0.1
 # --- section 5 and Appendix B ----------------------------------------------------------------------------------------
 
 
-def start_vd(arms: np.ndarray, rng: np.random.Generator) -> Procedure[Any]:
-    return vd.vd_best_arm_id(arms, DELTA, rng=rng)
-
-
-def start_star(arms: np.ndarray, rng: np.random.Generator) -> Procedure[Any]:
-    return expected_time.vd_best_arm_id_star(arms, DELTA, rng=rng)
+start_vd, start_star = (identifiers(0.0, DELTA)[name] for name in ("VD-BestArmId", "VD-BestArmId*"))
 
 
 def check_vd_in_detail(runs: int = 650) -> None:
@@ -387,17 +392,6 @@ def check_vd_in_detail(runs: int = 650) -> None:
 
 
 # --- Appendix H: the lower bound -------------------------------------------------------------------------------------
-
-
-def identifiers(epsilon: float, delta: float) -> dict[str, Start]:
-    """Every algorithm that is δ-correct on an instance whose second gap exceeds ε."""
-    return {
-        "NaiveBestArm": lambda S, rng: naive.naive_best_arm(S, delta),
-        "NaiveBestArmEst": lambda S, rng: naive.naive_best_arm_est(S, epsilon, delta, rng=rng),
-        "BestArmEst": lambda S, rng: best_arm_est_.best_arm_est(S, epsilon, delta, rng=rng),
-        "VD-BestArmId": lambda S, rng: vd.vd_best_arm_id(S, delta, rng=rng),
-        "VD-BestArmId*": lambda S, rng: expected_time.vd_best_arm_id_star(S, delta, rng=rng),
-    }
 
 
 def check_lower_bound(start: Start, arms: FiniteArms, delta: float, runs: int) -> float:
