@@ -3,7 +3,7 @@
     python examples/prompt_on_questions.py
 
 Every answer that is judged costs money, so all prompts get the same questions, weak prompts drop out, and no answer is judged
-twice. Scores are kept in prompts.db: killed and started again, the search goes on where it was.
+twice. Scores are kept in prompts.db: killed and started again, the search continues where it left off.
 
 To use it, replace `judged` and give your own PROMPTS and QUESTIONS.
 """

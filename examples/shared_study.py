@@ -3,7 +3,7 @@
     python examples/shared_study.py [FILE.db]
 
 The study's log is in a SQLite file; each worker is a process of its own that asks for tickets, evaluates, and tells the rewards.
-Kill either of them, or all: what was told is on disk, and running the same command on the same FILE.db goes on where it was.
+Kill either of them, or all: what was told is on disk, and running the same command on the same FILE.db continues the study.
 While it runs, `surest study status solvers --storage sqlite:///FILE.db` shows how it stands; at its end, `surest report solvers
 --storage sqlite:///FILE.db --output report.html` makes a page of it.
 
