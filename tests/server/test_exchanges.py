@@ -29,14 +29,16 @@ MARKUP: dict[str, str | Callable[[re.Match[str]], str]] = {
     r'<p class="(?:error|notice)"[^>]*>': "\n! ",
     r'<input type="hidden" name="csrf"[^>]*>': "",
     r'<(?:input|button)[^>]*? name="(\w+)"(?:[^>]*? value="([^"]*)")?[^>]*?( checked)?>': r" [\1: \2\3] ",
-    r'<textarea[^>]*? name="(\w+)"[^>]*>(.*?)</textarea>': lambda field: f" [{field[1]}: {' / '.join(field[2].split())}] ",
-    r'<option[^>]*?( selected)?>': r" [option\1] ",
+    r'<textarea[^>]*? name="(\w+)"[^>]*>(.*?)</textarea>': lambda field: (
+        f" [{field[1]}: {' / '.join(field[2].split())}] "
+    ),
+    r"<option[^>]*?( selected)?>": r" [option\1] ",
     r"</?(?:p|h1|h2|tr|div|dl|dd|summary|li|section|fieldset|legend|form|pre|a|button)\b[^>]*>": "\n",
     r"<[^>]*>": " ",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ": "…",
     r"by hand \([0-9a-f]{6}\)": "by hand (…)",
     r"(\d+ to \d+), \d.*? to [^<\n]*": r"\1, …",
-}  # fmt: skip
+}
 """What of a page is not shown, or as what."""
 
 

@@ -75,10 +75,16 @@ def _new(request: Request, form: Mapping[str, Any], error: SurestError | None = 
     """The form for a new study; with what was written before, and what was wrong with it."""
     again = " (choose the file of items again)" if getattr(form.get("items_file"), "filename", "") else ""
     return page(
-        request, "new.html", 200 if error is None else status_of(error), fields=forms.fields(), plan=plan,
-        questions=forms.QUESTIONS, further=forms.FURTHER, problem=None if error is None else f"{error}{again}",
+        request,
+        "new.html",
+        200 if error is None else status_of(error),
+        fields=forms.fields(),
+        plan=plan,
+        questions=forms.QUESTIONS,
+        further=forms.FURTHER,
+        problem=None if error is None else f"{error}{again}",
         given={key: value for key, value in form.items() if isinstance(value, str)},
-    )  # fmt: skip
+    )
 
 
 @needs("administer")

@@ -93,8 +93,10 @@ rewards = download(lambda study, _: "".join(csv_of(study)).encode("utf-8", "repl
 """Every told reward, as CSV: with columns that ``surest identify`` and ``surest evaluate`` read."""
 decision = download(
     lambda study, _: gzip.compress(b"".join(decided(study).lines), mtime=0),
-    "application/gzip", ".jsonl.gz", called="decision",
-)  # fmt: skip
+    "application/gzip",
+    ".jsonl.gz",
+    called="decision",
+)
 """The verdict, or what is known so far, with all that it rests on."""
 
 

@@ -97,16 +97,28 @@ def shown(seen: view.Seen, path: str, may_work: bool) -> Shown:
     level, share = view.level_of(result)
     head, lines, rest = view.arm_lines(seen.report)
     values = {
-        "seen": seen, "study": seen.study, "result": result, "progress": progress, "path": path, "may_work": may_work,
+        "seen": seen,
+        "study": seen.study,
+        "result": result,
+        "progress": progress,
+        "path": path,
+        "may_work": may_work,
         "state": state if result.certified else f"Not decided: {state[:1].lower()}{state[1:]}",
-        "says": verdict(result).replace(f"Not decided ({result.reason}). ", ""), "summary": summary(told),
-        "level": level, "share": share,
+        "says": verdict(result).replace(f"Not decided ({result.reason}). ", ""),
+        "summary": summary(told),
+        "level": level,
+        "share": share,
         "speed": f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}" if speed else "",
         "forecast": "not known yet" if result.forecast is None else f"{guessed(result.forecast)}{about}",
         "drawn": pictures_of(result, live=True) if has_begun(result) else None,
-        "head": head, "lines": lines, "rest": rest, "has_leads": leads_of(result) is not None,
-        "table": view.cell_table(result), "paged": False, "health": health(seen.report),
-    }  # fmt: skip
+        "head": head,
+        "lines": lines,
+        "rest": rest,
+        "has_leads": leads_of(result) is not None,
+        "table": view.cell_table(result),
+        "paged": False,
+        "health": health(seen.report),
+    }
     template: Any = TEMPLATES.get_template("parts.html").make_module(values)
     parts = {f"part-{name}": getattr(template, name)() for name in PARTS}
     return Shown(seen, parts, f"{state}. {_in_short(seen)}", f"{visible(seen.study.name)}: {state} – surest")
