@@ -11,18 +11,17 @@ import click
 from surest.cli.decision import check_decision, write_decision
 from surest.cli.evaluate import as_csv
 from surest.cli.settings import (
-    check_bounds,
     column_options,
     columns_given,
     decision_option,
     fraction,
     option,
-    parse_bounds,
     refuse,
+    settings_given,
+    some_options,
     storage_option,
 )
 from surest.cli.streams import print_json, say
-from surest.core.problem import TARGETS
 from surest.errors import UsageError
 from surest.result.gate import Gate
 from surest.search.gate import gate as judged
@@ -36,7 +35,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @click.command()
 @click.argument("files", nargs=-1, metavar="BASELINE CANDIDATE | TABLE")
 @option("--margin", "How much worse is allowed: 0.03 or 3%.  [default: 0]", "D", type=fraction, default="0")
-@option("--delta", "The allowed probability of a wrong verdict.  [default: 0.05]", "P", type=float, default=0.05)
+@some_options(("delta", "target", "bounds", "minimise"))
 @option("--equivalent", "Ask whether both are equal within ±D, instead of a margin.", "D", type=float)
 @option(
     "--history",
@@ -54,14 +53,6 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
 @option("--study", "Judge two arms of a study on a list of items.", "NAME")
 @storage_option
 @option("--items", "The list of all items, or how many there are.  [default: those of BASELINE]", "FILE|N")
-@option(
-    "--target",
-    "What is judged: the mean on the list, or in the population that the items are a random sample of.",
-    type=click.Choice(TARGETS),
-    default="items",
-)
-@option("--bounds", "The lowest and the highest possible value.  [default: 0,1]", "LOW,HIGH", callback=check_bounds)
-@option("--minimise", "Values are costs: larger is worse.")
 @option("--seed", "Seed of the order of the items: a number, a commit.  [default: 0]", "TEXT")
 @option("--shuffled", "The list is in a random order already, drawn before anything was evaluated.")
 @option("--common", "Compare on the items that both have; they are the list.")
@@ -140,11 +131,9 @@ def _sides(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    names = "margin delta equivalent predict ledger target minimise seed shuffled common strict scorer"
-    settings: dict[str, Any] = {name: given[name] for name in names.split()}
+    names = "equivalent predict ledger shuffled common strict scorer"
+    settings = {**settings_given(dict(given)), **{name: given[name] for name in names.split()}}
     settings["history"] = list(given["history"]) or None
-    if given["bounds"] is not None:
-        settings["bounds"] = parse_bounds(given["bounds"])
     if given["items"] is not None:
         settings["items"] = int(given["items"]) if given["items"].isdecimal() else given["items"]
     if given["study"] is not None:
