@@ -170,7 +170,7 @@ def test_rows_may_come_in_another_order_and_no_arm_may_come_later() -> None:
     before = totals_of({"a": (1, 2), "b": (3, 4)})
     after = totals_of({"b": (5, 9), "a": (1, 2)}).since(before, "t.csv")
     assert (after.labels, after.successes.tolist(), after.trials.tolist()) == (("a", "b"), [1, 5], [2, 9])
-    with pytest.raises(SourceError, match="are a, b, c now; begin a new search"):
+    with pytest.raises(SourceError, match="are a, b, c now; start a new search"):
         totals_of({"a": (1, 2), "b": (3, 4), "c": (0, 0)}).since(before, "t.csv")
 
 
