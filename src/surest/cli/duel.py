@@ -31,15 +31,15 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @some_options(SETTINGS)
 @option("--strict", "Also show that an arm beats all others.")
 @option("--rank", "Tell every pair apart: a full ranking.")
-@option("--arm labels", "An arm; give one --arm for each.", "LABEL", multiple=True)
+@option("--arm labels", "An arm. Repeat for each arm.", "LABEL", multiple=True)
 @option(
     "--judge",
-    "Judges two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
+    "Compares two arms: {first}, {second}, {item} and {seed} are replaced, and the last line of its output is the winner's "
     "label, tie, or the first's score from 0 to 1.",
     "COMMAND",
 )
-@option("--items", "Items that duels are on, one drawn for each: lines of text, .jsonl or .csv.", "FILE")
-@option("--column columns", "Another name of a column: first=model_a.", "OURS=THEIRS", multiple=True)
+@option("--items", "Items to judge on, one drawn for each duel: lines of text, .jsonl or .csv.", "FILE")
+@option("--column columns", "The file's name of a column, as in first=model_a.", "OURS=THEIRS", multiple=True)
 @option("--shuffle", "Shuffle recorded duels whose order was lost.", "SEED", type=int)
 @command_options
 @output_options

@@ -38,7 +38,7 @@ COLUMNS = ("arm", "item", "value")
 )
 @column_options("arm", "item", "value")
 @option("--simulate", "Search the TABLE or LOGs as if each score had to be evaluated.")
-@option("--scorer", "Which scorer of the LOGs counts, if there are several.", "NAME")
+@option("--scorer", "The scorer that counts, if the LOGs have several.", "NAME")
 @option("--items", "The items to run commands on: lines of text, .jsonl or .csv.", "FILE")
 @option(
     "--command commands",
@@ -53,10 +53,10 @@ def evaluate(**given: Any) -> int:
     """Find the arm with the best mean on a list of items.
 
     TABLE is a CSV file with a row for each score (columns arm,item,value), or with a row for each item and a column for each arm.
-    A complete table is answered exactly, with what a search would have needed; one with gaps is what is known so far: it decides,
-    or says what to evaluate next. LOGs are what inspect_ai, lm-evaluation-harness
-    (--log_samples) or promptfoo wrote, or folders of it: the models are compared on the samples that all runs have. Without
-    files, each --command is an arm, run on the --items.
+    A complete table gives the exact answer, and how many evaluations a search would have needed; a table with gaps gives the
+    answer so far, and what to evaluate next. LOGs are files that inspect_ai, lm-evaluation-harness (--log_samples) or promptfoo
+    wrote, or folders of them: models are compared on the samples that all runs have. Without files, each --command is an arm,
+    run on the --items.
 
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """

@@ -64,7 +64,7 @@ ARMS = "give two files, BASELINE and CANDIDATE; or a TABLE (or --study NAME) wit
     type=click.IntRange(1),
 )
 @column_options("arm", "item", "value")
-@option("--scorer", "Which scorer of logs counts, if there are several.", "NAME")
+@option("--scorer", "The scorer that counts, if logs have several.", "NAME")
 @option("--ledger", "Remember all gates: of those that pass, a share of at most --delta is wrong.", "FILE|URL")
 @option("--show", "List the gates of the --ledger, and judge nothing.")
 @option("--flips", "Write the items that went from right to wrong or back, as CSV.", "FILE")

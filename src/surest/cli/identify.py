@@ -31,7 +31,7 @@ OF_FILES = (
     "NAME=COMMAND",
     multiple=True,
 )
-@option("--instance", "Which instance of a CSV file that holds several.", "NAME")
+@option("--instance", "The instance to use, if a CSV file holds several.", "NAME")
 @option("--resample", "Simulate: draw from the recorded rewards of SOURCE with replacement.")
 @click.option(
     "--shuffle",
@@ -48,7 +48,7 @@ OF_FILES = (
     "K",
     type=click.IntRange(1),
 )
-@option("--arm labels", "An arm of a file, recorded yet or not.", "NAME", multiple=True)
+@option("--arm labels", "An arm of the file, even one without rewards yet. Repeat for each arm.", "NAME", multiple=True)
 @column_options("arm", "value")
 @option("--successes-column", "In a table of totals: the column of successes.", "NAME")
 @option("--trials-column", "In a table of totals: the column of trials.", "NAME")

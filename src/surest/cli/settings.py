@@ -66,9 +66,11 @@ option_option = option(
     multiple=True,
 )
 decision_option = option(
-    "--decision", "Write the verdict with all that it rests on, for surest-verify: .jsonl or .jsonl.gz.", "FILE"
+    "--decision", "Write the verdict and everything it rests on, for surest-verify: .jsonl or .jsonl.gz.", "FILE"
 )
-storage_option = option("--storage", "Where it is.  [default: sqlite:///surest.db]", "URL", envvar="SUREST_STORAGE")
+storage_option = option(
+    "--storage", "Storage of the study.  [default: sqlite:///surest.db]", "URL", envvar="SUREST_STORAGE"
+)
 
 
 def column_options(*names: str) -> Callable[[Function], Function]:
@@ -91,11 +93,11 @@ def several(*options: Callable[[Function], Function]) -> Callable[[Function], Fu
 
 
 command_options = several(
-    option("--clip", "Count a number beyond the bounds as the nearer bound."),
-    option("--workers", "Commands run at a time.  [default: 1]", "K", type=click.IntRange(1)),
-    option("--timeout", "Seconds after which a command is ended and has failed.", "S", type=float),
+    option("--clip", "Count a number outside the bounds as the nearer bound."),
+    option("--workers", "Maximum number of commands at a time.  [default: 1]", "K", type=click.IntRange(1)),
+    option("--timeout", "Seconds after which a command is stopped and counts as failed.", "S", type=float),
     option("--retries", "Retries of a failed command.  [default: 3]", "K", type=click.IntRange(0)),
-    option("--on-failure", "The number recorded after the last retry fails.", "X", type=float),
+    option("--on-failure", "The number recorded after the last retry.", "X", type=float),
     option("--study", "Keep the rewards in a study; continue it if it exists.", "NAME"),
     storage_option,
 )
@@ -104,7 +106,7 @@ OF_COMMANDS = ("workers", "timeout", "retries", "on_failure")
 """Those that nothing else heeds."""
 output_options = several(
     option("--plot picture", "Draw the result: .png, .svg or .pdf.", "FILE"),
-    option("--report page", "Write a page on the result: .html, .md or .json.", "FILE"),
+    option("--report page", "Write a report on the result: .html, .md or .json.", "FILE"),
     decision_option,
     option("--json as_json", "Print one JSON object."),
     option("--quiet", "Show no progress."),

@@ -212,8 +212,10 @@ def fail(
 @study.command()
 @click.argument("name")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
-@option("--workers", "Commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True)
-@option("--timeout", "Seconds after which a command is ended, and has failed.", "T", type=float)
+@option(
+    "--workers", "Maximum number of commands at a time.", default=1, type=click.IntRange(1, 1000), show_default=True
+)
+@option("--timeout", "Seconds after which a command is stopped and counts as failed.", "T", type=float)
 @option("--retries", "Give up after this many failures of one evaluation.", "K", type=click.IntRange(0))
 @option("--clip", "Count a number outside the bounds as the nearer bound.")
 @algorithm_option
