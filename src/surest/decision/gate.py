@@ -80,11 +80,9 @@ def _decided(gate: Gate) -> list[list[float]]:
     if gate.features:
         told = Predictions(scores[:, 0], np.array(gate.features).reshape(len(scores), -1)).extend(apart)
     level = gate.delta if gate.level is None else gate.level
-    bets = (
-        [(1, -margin, level), (-1, -margin, level)]
-        if gate.passed
-        else [(-1, 0.0, gate.delta / (1 + same)), (1, 0.0, gate.delta / 2)]
-    )
+    bets = [(1, -margin, level), (-1, -margin, level)]
+    if gate.failed:
+        bets = [(-1, 0.0, gate.delta / (1 + same)), (1, 0.0, gate.delta / 2)]
     found = []
     for sign, mark, error in bets[: 1 + same]:
         seen = told if sign == 1 else mirrored(told)

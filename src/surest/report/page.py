@@ -140,15 +140,12 @@ def summary(report: Report) -> list[str]:
 def health(report: Report) -> list[str]:
     """Failures of evaluations, and their last error messages."""
     known = report.result.health
-    lines = [
-        f"{arm}: {', '.join(f'{n:,} {HEALTH.get(kind, kind)}' for kind, n in of.items())}."
-        for arm, of in (known or {}).items()
-    ]
-    well = "Every evaluation went well." if known is not None else "No evaluation was made here, so none could fail."
-    return [
-        *(lines or [well]),
-        *(f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()),
-    ]
+    if known is None:
+        lines = ["No evaluation was made here, so none could fail."]
+    else:
+        counts = {arm: [f"{n:,} {HEALTH.get(kind, kind)}" for kind, n in of.items()] for arm, of in known.items()}
+        lines = [f"{arm}: {', '.join(said)}." for arm, said in counts.items()] or ["Every evaluation went well."]
+    return lines + [f"{arm} failed last with: {' '.join(said.split())}" for arm, said in report.last_failures.items()]
 
 
 def settings_rows(report: Report) -> list[tuple[str, str]]:
@@ -169,11 +166,14 @@ def settings_rows(report: Report) -> list[tuple[str, str]]:
     said = {name: getattr(result.problem, name) for name in DEFAULTS if name not in named}
     unusual = {name: value for name, value in said.items() if value != DEFAULTS[name]}
     beyond = {**unusual, **{name: value for name, value in report.settings.items() if value not in (None, {})}}
-    shown = {
-        HANDLING.get(name, name.replace("_", " ")): v if isinstance(v, str) else json.dumps(v)
-        for name, v in beyond.items()
-    }
-    return [*rows, *shown.items()]
+    return [*rows, *((HANDLING.get(name, name.replace("_", " ")), _setting(value)) for name, value in beyond.items())]
+
+
+def _setting(value: Any) -> str:
+    """A setting as text; one per arm as a list."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_setting(of)}" for name, of in value.items())
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _number(value: float) -> str:
@@ -290,9 +290,7 @@ def _md_leads(report: Report) -> list[str]:
     leads, arms = leads_of(report.result) if report.result.certified else None, report.result.arms
     if leads is None:
         return []
-    rows = [
-        (str(arms.rows[i].label), f"{arms.number(low)} – {arms.number(high)}") for i, low, high in leads.rows[:MOST]
-    ]
+    rows = [(str(arms.rows[i].label), arms.interval(low, high)) for i, low, high in leads.rows[:MOST]]
     return [f"## {_m(leads.heading)}", _m(leads.note), _md_table(("arm", "lead"), rows)]
 
 

@@ -114,7 +114,7 @@ def intervals(arms: ArmTable, most: int = MOST) -> ArmPicture | None:
     rows = []
     for i in shown:
         arm = arms.rows[i]
-        bounds = "" if math.isnan(arm.low) else f", {arms.number(arm.low)} – {arms.number(arm.high)}"
+        bounds = "" if math.isnan(arm.low) else f", {arms.interval(arm.low, arm.high)}"
         rows.append(_row(arms, i, f"{arms.number(arm.mean)}{bounds}", arm.low, arm.high, arm.mean))
     # A line at the bar, or at the mean of the one arm that is chosen.
     line = arms.bar if arms.bar is not None else arms.rows[arms.chosen[0]].mean if len(arms.chosen) == 1 else math.nan
@@ -127,10 +127,10 @@ def intervals(arms: ArmTable, most: int = MOST) -> ArmPicture | None:
 
 def leads(arms: ArmTable, drawn: DrawnLeads, most: int = MOST) -> ArmPicture:
     """The lead over each arm, or of each over the control."""
-    rows = []
-    for i, low, high in drawn.rows[:most]:
-        said = f"{arms.number(low)} – {arms.number(high)}"
-        rows.append(_row(arms, i, said, low, high, low if low == high else math.nan))
+    rows = [
+        _row(arms, i, arms.interval(low, high), low, high, low if low == high else math.nan)
+        for i, low, high in drawn.rows[:most]
+    ]
     return ArmPicture(rows, 0.0, ["lead"])
 
 

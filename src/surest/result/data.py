@@ -282,29 +282,20 @@ class Result:
         columns = [values.tolist() for values in (self.pulls_per_arm, self.means, low, high)]
         rows = tuple(map(ArmRow, self.labels, *columns))
         left = None if self.certified or self.standing != "proven" else self.contender_indices
-        counted = "items" if self.listed is not None else "trials" if self.algorithm == TOTALS else "pulls"
-        counted = counted if self.duels is None else "duels"
+        trials = "trials" if self.algorithm == TOTALS else "pulls"
+        counted = "items" if self.listed is not None else "duels" if self.duels is not None else trials
         words = None if self.verdicts is None else verdict_words(self.problem, self.verdicts)
-        digits = decimals(*self.bounds, self._closest())
-        costs = (
-            None
-            if self.cost_by_arm is None
-            else tuple(money(c, self.problem.cost_unit) for c in self.cost_by_arm.tolist())
-        )
-        return ArmTable(
-            rows, self.indices, self.delta, digits, self.minimise, counted, left, words, self.problem.above, costs
-        )
+        digits, spent = decimals(*self.bounds, self._closest()), self.cost_by_arm
+        costs = None if spent is None else tuple(money(c, self.problem.cost_unit) for c in spent.tolist())
+        asked = self.delta, digits, self.minimise
+        return ArmTable(rows, self.indices, *asked, counted, left, words, self.problem.above, costs)
 
     def _closest(self) -> float:
         """The distance from the mean of a chosen arm to the nearest other mean: a table must show the difference."""
-        others = np.delete(self.means, self.indices)
-        apart = (
-            np.abs(self.means[list(self.indices)][:, None] - others[None, :])
-            if len(self.indices) < NAMED
-            else np.zeros(0)
-        )
-        real = apart[apart > 1e-9 * self.problem.scale.width]  # NaN is not
-        return float(real.min(initial=np.inf))
+        if len(self.indices) >= NAMED:
+            return np.inf
+        apart = np.abs(np.subtract.outer(self.means[list(self.indices)], np.delete(self.means, self.indices)))
+        return float(apart[apart > 1e-9 * self.problem.scale.width].min(initial=np.inf))  # NaN is not larger
 
     def to_pandas(self) -> "pd.DataFrame":
         """The table of arms as a data frame, labels as its index."""

@@ -160,9 +160,7 @@ class Gate:
 def line(gate: Gate) -> str:
     """The verdict and its numbers in one line, for a log."""
     lost, gained = map(len, gate.flips or ((), ()))
-    flipped = (
-        f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right." if gate.flips is not None else ""
-    )
+    flipped = "" if gate.flips is None else f" {counted(lost, 'item')} right → wrong, {count(gained)} wrong → right."
     return f"{gate.verdict.upper()}: {claim(gate)}. {measured(gate)}.{flipped}"
 
 

@@ -76,42 +76,38 @@ class ArmTable:
     def leading(self, most: int) -> list[int]:
         """The positions of the chosen arms, of the contenders and of the arms with the best means, at most `most` in all."""
         sign, contending = 1 if self.smallest else -1, set(self.contenders or ())
-        order = sorted(
-            range(len(self.rows)), key=lambda i: (i not in contending, _known(sign * self.rows[i].mean, math.inf))
-        )
+        means = [math.inf if math.isnan(row.mean) else sign * row.mean for row in self.rows]
         first = set(self.chosen)
-        return [*(i for i in order if i in first), *(i for i in order if i not in first)][:most]
+        return sorted(range(len(self.rows)), key=lambda i: (i not in first, i not in contending, means[i]))[:most]
 
     def number(self, value: float) -> str:
         """A mean or a bound as text."""
         return "–" if math.isnan(value) else f"{value:,.{self.decimals}f}"
 
+    def interval(self, low: float, high: float) -> str:
+        """An interval as text."""
+        return "–" if math.isnan(low) else f"{self.number(low)} – {self.number(high)}"
+
     def cells(self, most: int = SHOWN, longest: int | None = LONGEST) -> tuple[list[str], list[list[str]]]:
         """The headings and the rows of the leading arms as text, labels cut to at most `longest` characters."""
         exact = all(row.low == row.high for row in self.rows)  # all scores are known
-        bounded = any(not math.isnan(row.low) for row in self.rows) and not exact
-        notes = self._notes()
-        total = max(sum(row.pulls for row in self.rows), 1)
-        heads = [
-            "arm",
-            "mean" if exact else SO_FAR,
-            *([f"{percent(1 - self.delta)} interval"] if bounded else []),
-            self.counted,
-        ]
-        heads += [*([] if exact else ["share"]), *([] if self.costs is None else ["spent"])]
-        rows = []
-        for i in self.leading(most):
-            row = self.rows[i]
-            interval = "–" if math.isnan(row.low) else f"{self.number(row.low)} – {self.number(row.high)}"
-            shown = [
-                str(row.label) if longest is None else shortened(visible(row.label), longest),
-                self.number(row.mean),
-                *([interval] if bounded else []),
-            ]
-            shown += [count(row.pulls), *([] if exact else [f"{row.pulls / total:.1%}"])]
-            shown += [] if self.costs is None else [self.costs[i]]
-            rows.append([*shown, *([notes[i]] if notes is not None else [])])
-        return [*heads, *(["" if self.verdicts is None else "verdict"] if notes is not None else [])], rows
+        total, notes = max(sum(row.pulls for row in self.rows), 1), self._notes()
+        places = self.leading(most)
+        shown = [self.rows[i] for i in places]
+        columns = {
+            "arm": [str(row.label) if longest is None else shortened(visible(row.label), longest) for row in shown],
+            "mean" if exact else SO_FAR: [self.number(row.mean) for row in shown],
+        }
+        if not exact and any(not math.isnan(row.low) for row in self.rows):
+            columns[f"{percent(1 - self.delta)} interval"] = [self.interval(row.low, row.high) for row in shown]
+        columns[self.counted] = [count(row.pulls) for row in shown]
+        if not exact:
+            columns["share"] = [f"{row.pulls / total:.1%}" for row in shown]
+        if self.costs is not None:
+            columns["spent"] = [self.costs[i] for i in places]
+        if notes is not None:
+            columns["" if self.verdicts is None else "verdict"] = [notes[i] for i in places]
+        return [*columns], [[*row] for row in zip(*columns.values(), strict=True)]
 
     def _notes(self) -> Sequence[str] | None:
         """The last column: each arm's verdict, or whether it is a contender."""
@@ -151,7 +147,3 @@ def aligned(rows: Sequence[Sequence[str]], right: set[str] = frozenset()) -> lis
         ).rstrip()
         for row in rows
     ]
-
-
-def _known(value: float, otherwise: float) -> float:
-    return otherwise if math.isnan(value) else value
