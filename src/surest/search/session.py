@@ -261,8 +261,8 @@ class Session:
         return numbers
 
     def hear(self, ticket: int, reward: SupportsFloat, arm: int, cost: float | None = None) -> None:
-        """Take the reward of a ticket that has none, and its cost, without answering a request."""
-        self.tickets.put(ticket, self._value(ticket, reward))
+        """Take the reward of a ticket that was adopted and has none, and its cost, without answering a request."""
+        self.tickets.put(ticket, self.scale.to_unit(self.scale.number(reward, f"ticket {ticket}")))
         self.running.costs.add([arm], [nan if cost is None else cost])
 
     def answer(self) -> None:
