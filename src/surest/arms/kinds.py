@@ -12,7 +12,7 @@ from surest.arms.files import Columns, CsvFile, Frame, is_frame
 from surest.arms.finite import FiniteArms, recorded
 from surest.arms.recorded import InOrder, chosen, in_order, laws_in, open_files
 from surest.arms.tables import Table, table_in
-from surest.arms.totals import NEEDED, Totals, named_pair, totals_in, totals_of
+from surest.arms.totals import NEEDED, Totals, totals_in, totals_of
 from surest.core.problem import labels_of
 from surest.core.protocol import FloatArray
 from surest.core.scale import Scale
@@ -159,9 +159,8 @@ def read_source(
     if place.is_dir() and not resample:
         return in_order(open_files(place, growing), path, instance, columns, within)
     with CsvFile(place, growing) as file:
-        pair = named_pair(file.names, columns, str(path))
-        if pair is not None:
-            return totals_in(file, columns, pair, add=add)
+        if (totals := totals_in(file, columns, add=add)) is not None:
+            return totals
         if resample or (counts and (columns or {}).get("count", "count").strip().lower() in file.names):
             return chosen(laws_in(file, bounds, columns), instance, path)
         return in_order([file], path, instance, columns, within)
@@ -180,9 +179,8 @@ def read_law(path: str | Path, scale: Scale, columns: Columns | None = None) -> 
     ('terse', 'polite')
     """
     with CsvFile(Path(path)) as file:
-        pair = named_pair(file.names, columns, str(path))
-        if pair is not None:
-            return totals_in(file, columns, pair, add=False)
+        if (totals := totals_in(file, columns)) is not None:
+            return totals
         arm, item = ((columns or {}).get(name, name).strip().lower() for name in ("arm", "item"))
         if arm not in file.names or item in file.names:
             return table_in(file, columns)
@@ -209,9 +207,8 @@ def _read(table: Any, scale: Scale, resample: bool, columns: Columns | None) -> 
 
 def _in_frame(frame: Frame, columns: Columns | None) -> Totals | InOrder | None:
     """Totals, or a row for each reward; None for a column for each arm."""
-    pair = named_pair(frame.names, columns, str(frame.path))
-    if pair is not None:
-        return totals_in(frame, columns, pair, add=False)
+    if (totals := totals_in(frame, columns)) is not None:
+        return totals
     if columns or {"arm", "value"} <= set(frame.names):
         return in_order([frame], str(frame.path), columns=columns)
     if {"arm", "item"} & set(frame.names):

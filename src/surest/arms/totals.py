@@ -105,12 +105,15 @@ def named_pair(names: Sequence[str], columns: Columns | None, source: str) -> di
 _COLUMNS = "columns={'successes': …, 'trials': …} in Python"
 
 
-def totals_in(file: CsvFile, columns: Columns | None, pair: Columns | None, *, add: bool) -> Totals:
-    """Totals from an open file or a data frame, one row per arm; `pair` names the columns that hold them.
+def totals_in(file: CsvFile, columns: Columns | None, *, add: bool = False) -> Totals | None:
+    """Totals from an open file or a data frame, one row per arm; None if it holds something else.
 
     What is not a total is refused, naming its line. With `add`, rows of an arm are added up.
     """
-    mapping = {**(columns or {}), **(pair or {})}
+    pair = named_pair(file.names, columns, str(file.path))
+    if pair is None:
+        return None
+    mapping = {**(columns or {}), **pair}
     mapping.pop("value", None)
     found: dict[Any, tuple[int, int]] = {}
     places: dict[Any, str] = {}
