@@ -14,7 +14,19 @@ from surest.arms.instances import example1
 from surest.core.question import BEST, Question
 from surest.evidence.pulls.alike import kinds_of
 from surest.evidence.pulls.digest import Digests
-from surest.kernels import bets, certificates, crowds, differences, digests, lists, pairs, philox, sampling
+from surest.kernels import (
+    bets,
+    certificates,
+    constants,
+    crowds,
+    differences,
+    digests,
+    each,
+    lists,
+    pairs,
+    philox,
+    sampling,
+)
 from surest.kernels.constants import STEPS
 from surest.kernels.lab import divergence, rivals, rules
 from surest.kernels.lab.constants import ASKED
@@ -209,8 +221,15 @@ def main() -> None:
     for name, entry in REGISTRY.items():
         if entry.stepwise is not None:
             rule(name)
+    for function in (each.exp, each.log, each.log1p):
+        tell(function, np.random.default_rng(3).random((40, 30)) * 5)
+    print(constants.JOINT.tobytes().hex())
     search = surest.identify(example1(12), seed=1).to_dict()
     print(json.dumps({**search, "seconds": None}))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        duels = surest.duel([*"abcd"], judge=lambda a, b, rng=rng: float(rng.random() < 0.5 + (a < b) / 5), seed=seed)
+        print(json.dumps({**duels.to_dict(), "seconds": None}))
 
 
 if __name__ == "__main__":

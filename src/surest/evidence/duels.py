@@ -5,12 +5,13 @@ fixed by earlier duels. What λ is does not matter to any theorem, and neither d
 estimate of each player's strength.
 """
 
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
 from surest.core.protocol import BoolArray, FloatArray, IntArray
+from surest.kernels import each
 
 MOST = 0.9  # the largest part of a wealth that one duel can take
 FIRST_SHARE = 0.5  # the part of the error that the first nomination may spend; the k-th has so much of 1/(k(k − 1))
@@ -64,9 +65,9 @@ class Tournament:
         where: Any
         for a, b, of in ((first, second, score), (second, first, 1.0 - score)):
             where = run, a, b
-            np.add.at(self.beats, where, np.log1p(self.bet[run, a, b] * (of - 0.5 + self.epsilon)))
+            np.add.at(self.beats, where, each.log1p(self.bet[run, a, b] * (of - 0.5 + self.epsilon)))
             if self.ousts is not self.beats:
-                np.add.at(self.ousts, where, np.log1p(self.oust[run, a, b] * (of - 0.5 - self.epsilon)))
+                np.add.at(self.ousts, where, each.log1p(self.oust[run, a, b] * (of - 0.5 - self.epsilon)))
             np.add.at(self.games, where, 1.0)
             np.add.at(self.score, where, of)
         runs: Any = np.broadcast_to(run, np.shape(score))
@@ -107,7 +108,7 @@ class Tournament:
 
     def _lead(self) -> None:
         """Who seems to beat the others, and, where that is clear enough, their nomination."""
-        wins = ((self.seems >= 0.5) & self._other).sum(axis=2) + 0.01 * np.tanh(self.strength)
+        wins = ((self.seems >= 0.5) & self._other).sum(axis=2) + 0.02 * _logistic(2 * self.strength)
         wins = np.where(self.out, wins - self.n, wins)
         best = np.argsort(-wins, axis=1, kind="stable")[:, : self.top]
         self.leaders = np.zeros_like(self.out)
@@ -133,7 +134,7 @@ class Tournament:
         """Of each leader and each other player, whether it is told that the first beats the second, as far as a name needs it."""
         nominated = (self.leaders == self.named).all(axis=1)[:, None, None]
         with np.errstate(invalid="ignore"):
-            shown = nominated & (self.since + np.log(self.share)[:, None, None] >= self.name_at)
+            shown = nominated & (self.since + each.log(self.share)[:, None, None] >= self.name_at)
         if self.epsilon > 0:
             return np.asarray(shown)
         met = (self.games > 0) | (self.top > 1)
@@ -142,7 +143,7 @@ class Tournament:
     def proven(self) -> BoolArray:
         """Whether the leaders are shown to beat all others, without an "if there are any"."""
         with np.errstate(invalid="ignore"):
-            shown = self.since + np.log(self.share)[:, None, None] >= self.name_at
+            shown = self.since + each.log(self.share)[:, None, None] >= self.name_at
         same = (self.leaders == self.named).all(axis=1)
         return np.asarray(same & (shown | ~self.between).all(axis=(1, 2)))
 
@@ -165,7 +166,7 @@ class Tournament:
     def evidence(self) -> FloatArray:
         """Nats of evidence where the leaders' case is weakest; `name_at` decides."""
         with np.errstate(invalid="ignore"):
-            shown = np.where(self.between, self.since + np.log(self.share)[:, None, None], np.inf).min(axis=(1, 2))
+            shown = np.where(self.between, self.since + each.log(self.share)[:, None, None], np.inf).min(axis=(1, 2))
         same = (self.leaders == self.named).all(axis=1)
         shown = np.where(same & ~np.isnan(shown), shown, -np.inf)
         others = np.where(self.leaders, np.inf, self.against).min(axis=1) - log(self.top)
@@ -199,10 +200,10 @@ def side_interval(duels: float, score: float, delta: float) -> tuple[float, floa
     if duels == 0:
         return 0.0, 1.0
     variance = duels / 4 + RHO
-    wide = np.sqrt(variance * (np.log(variance / RHO) + 2 * np.log(1 / delta))) / duels
+    wide = sqrt(variance * (log(variance / RHO) + 2 * log(1 / delta))) / duels
     mean = score / duels
     return max(0.0, float(mean - wide)), min(1.0, float(mean + wide))
 
 
 def _logistic(x: FloatArray) -> FloatArray:
-    return 1.0 / (1.0 + np.exp(-x))
+    return 1.0 / (1.0 + each.exp(-x))
