@@ -16,6 +16,7 @@ from surest.evidence.pulls.apart import FEW_ARMS, FEW_CONTENDERS, lead_of, runne
 from surest.evidence.pulls.betting import confidence_sequence
 from surest.evidence.pulls.certificates import Evidence, pair_kinds, raise_alike
 from surest.evidence.pulls.digest import Digests
+from surest.kernels import each
 from surest.kernels.bets import wide_bets
 from surest.kernels.certificates import most_reached, raise_certificates, raise_weakest, smallest_epsilon
 from surest.kernels.constants import ALPHA, NARROWEST
@@ -374,7 +375,7 @@ class Ledger:
         ratio = leader_ratio(self.leader, closest, price, self.counts, self.empirical * self.counts, self.squares)
         rounds = math.ceil(min(max(size / (ratio + others), 1 / ratio), MOST_ROUNDS / max(ratio, 1.0)))
         planned = self.counts + pending
-        lacking = planned[self.leader] * np.exp(-DOUBT * self.apart) - planned
+        lacking = planned[self.leader] * each.exp(-DOUBT * self.apart) - planned
         times: IntArray = np.where(open_ones, rounds, np.clip(lacking, 0, rounds)).astype(np.int64)
         times[self.leader] = int(ratio * rounds + 0.5)
         return times

@@ -22,6 +22,7 @@ import numpy as np
 from surest.core.protocol import BoolArray, FloatArray, IntArray
 from surest.evidence.pulls.digest import Digests
 from surest.kernels import differences as kernels
+from surest.kernels import each
 
 LARGEST = 600.0  # Wealth is counted up to exp of this, so that sums of it stay finite. To count less is safe.
 
@@ -67,7 +68,7 @@ def share_needs(evidence: FloatArray, up: BoolArray, delta: float) -> FloatArray
         ranked = np.flatnonzero(up)[np.argsort(evidence[up], kind="stable")]
         wealth = (n - k + 2.0 * np.arange(1, k + 1) - 1) / (delta * k)
         wealth[0] -= np.minimum(wealth_of(evidence[~up]), 1 / (delta * k)).sum()
-        needs[ranked] = np.log(np.maximum(wealth, 1 / delta))
+        needs[ranked] = each.log(np.maximum(wealth, 1 / delta))
     return needs
 
 
@@ -85,7 +86,7 @@ def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: f
     wealth, inside = wealth_of(above), np.ones(n, np.bool_)
     while inside.any():
         ranked = -np.sort(-evidence[inside])
-        enough = np.flatnonzero(ranked >= np.log(n / (delta * np.arange(1, len(ranked) + 1))))
+        enough = np.flatnonzero(ranked >= each.log(n / (delta * np.arange(1, len(ranked) + 1))))
         if not len(enough):
             return np.zeros(n, np.int64)
         kept = inside & (evidence >= ranked[enough[-1]])
@@ -98,8 +99,7 @@ def share_verdicts(above: FloatArray, below: FloatArray, up: BoolArray, delta: f
 
 def wealth_of(evidence: FloatArray) -> FloatArray:
     """Wealth from evidence in nats, capped."""
-    result: FloatArray = np.exp(np.minimum(evidence, LARGEST))
-    return result
+    return each.exp(np.minimum(evidence, LARGEST))
 
 
 def _most_allowed(wealth: FloatArray, of: BoolArray, delta: float) -> BoolArray:
