@@ -23,7 +23,7 @@ from surest.cli.output import check_drawn, command_again, show_result
 from surest.cli.progress import Screen, exit_status
 from surest.cli.streams import say
 from surest.core.scale import Scale, checked_scale
-from surest.errors import SourceError, UsageError
+from surest.errors import SourceError
 from surest.result.data import Result
 from surest.result.words import assumed
 from surest.search.identify import identify as find_best
@@ -48,8 +48,8 @@ def load(source: str) -> Any:
     """The arms that a source names."""
     found = NAMES.fullmatch(source)
     assert found is not None
-    home = found["home"]
-    thing: Any = _file(home, source) if home.endswith(".py") else _module(home, source)
+    home, more = found["home"], f"; allowed: {FORMS}"
+    thing: Any = module_of_file(home, repr(source), more) if home.endswith(".py") else _module(home, source)
     for name in found["attribute"].split("."):
         if not hasattr(thing, name):
             near = get_close_matches(name, [n for n in dir(thing) if not n.startswith("_")], 1)
@@ -60,15 +60,8 @@ def load(source: str) -> Any:
         try:
             thing = thing()
         except Exception as error:
-            raise SourceError(f"{source!r}: the function raised {told(error)}; allowed: {FORMS}") from error
+            raise SourceError(f"{source!r}: the function raised {told(error)}{more}") from error
     return thing
-
-
-def _file(path: str, source: str) -> ModuleType:
-    try:
-        return module_of_file(path, repr(source), f"; allowed: {FORMS}")
-    except UsageError as error:
-        raise SourceError(str(error)) from error.__cause__
 
 
 def _module(name: str, source: str) -> ModuleType:
