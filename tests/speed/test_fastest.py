@@ -341,7 +341,9 @@ def test_a_signal_ends_the_command_and_tells_the_answer_so_far(tmp_path: Path, n
     assert process.returncode == expected, err
     data = json.loads(out)
     assert (data["certified"], data["reason"]) == (False, "interrupted")
-    assert [len(row["times"]) for row in data["commands"]] == [5, 5]
+    counted = [len(row["times"]) for row in data["commands"]]
+    left = (20 - data["uncounted_runs"]) // 2  # a pause of the machine may shorten the pilot
+    assert counted == [left, left]
     with pytest.raises(ProcessLookupError):
         os.kill(int(log.read_text().split()[-1]), 0)  # the command that ran was ended
 
