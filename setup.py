@@ -15,7 +15,7 @@ from setuptools.errors import CompileError
 FOLDER = Path("src/surest/kernels")
 SHARED = "surest.kernels._shared"
 # The same bits on every machine and as plain Python: no fused multiplications, nothing that reorders sums.
-FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off", "-g0"]
+FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-g0"]
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,  # types come from the .pxd files alone
