@@ -39,9 +39,7 @@ MOVED = {
         f"examples/cluster/{path.name}": f"examples/{path.stem}.md"
         for path in sorted((ROOT / "examples/cluster").iterdir())
     },
-    **{
-        f"src/{path.name}": path.name for path in sorted((ROOT / "src").glob("surest_verify*.py"))
-    },  # to be fetched as they are
+    "src/surest_verify.py": "surest_verify.py",  # to be fetched as it is
 }
 """Where files of the repository are in the site. What is in docs/ keeps its path, except for these."""
 

@@ -11,8 +11,7 @@ import numpy as np
 import surest
 import surest_verify
 from surest.decision.chain import Chain
-from surest.decision.champion import decision_of_challenge
-from surest.decision.gate import decision_of_gate
+from surest.decision.two import decision_of_challenge, decision_of_gate
 from surest.decision.write import decision_of
 
 Line = dict[str, Any]

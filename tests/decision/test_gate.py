@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import surest
-import surest_verify_lists as verifier
+import surest_verify as verifier
 from decision.decisions import known_gate, lines_of, refusal
 from statistical.test_gate import mutant
-from surest.decision.gate import decision_of_gate
+from surest.decision.two import decision_of_gate
 from surest.errors import UsageError
 from surest.evidence.lists.gate import bet_above
 from surest_verify import verify
@@ -49,7 +49,9 @@ def test_decisions_of_the_second_version_are_valid() -> None:
     """They had no predictions, and nothing of what the first line has had since."""
     for seed in range(3):
         lines = lines_of(known_gate(seed, predict=False, history=None))
-        lines[0] = {name: value for name, value in lines[0].items() if name not in verifier.THIRD} | {"version": 2}
+        lines[0] = {name: value for name, value in lines[0].items() if name not in verifier.KNOWN_BEFORE} | {
+            "version": 2
+        }
         assert refusal(lines) == ""
         lines[0]["version"] = 3
         assert "does not have the fields" in refusal(lines)
@@ -133,7 +135,7 @@ def test_what_is_certain_is_exact() -> None:
     lines = lines_of(gate)
     assert (gate.verdict, gate.exact, refusal(lines)) == ("fail", True, "")
     lines[-1]["claim"]["verdict"] = "pass"
-    lines[-1]["words"] = verifier.gate_sentence(lines[0], lines[-1]["claim"])
+    lines[-1]["words"] = verifier.sentence(lines[0], lines[-1]["claim"])
     assert "does not suffice" in refusal(lines)
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import surest
 import surest_verify
-import surest_verify_lists as verifier
+import surest_verify as verifier
 from decision.decisions import best_of_four, lines_of, refusal, search, table_of
-from surest.decision.lists import decision_on_items
+from surest.decision.write import decision_of
 from surest.errors import UsageError
 from surest.evidence.lists.race import Standings
 from surest.evidence.lists.scores import Pairs, Scores
@@ -32,7 +32,7 @@ def test_decisions_of_every_kind_are_valid(tmp_path: Path) -> None:
     kinds: Counter[tuple[str, str]] = Counter()
     for seed in range(60):
         result = search(seed)
-        decision_on_items(result).write(tmp_path / "decision.jsonl")
+        decision_of(result).write(tmp_path / "decision.jsonl")
         said = surest_verify.verify(str(tmp_path / "decision.jsonl"))
         if not result.listed.known:
             assert str(result.evaluations) in said[0]
@@ -48,7 +48,7 @@ def test_a_thousand_decisions_are_valid() -> None:
 def test_a_later_decision_begins_with_the_lines_of_an_earlier_one() -> None:
     table = table_of(0, 5, 80, np.random.default_rng(1))
     early, late = (
-        decision_on_items(surest.evaluate(table, seed=1, budget=budget, simulate=True)).lines for budget in (100, 200)
+        decision_of(surest.evaluate(table, seed=1, budget=budget, simulate=True)).lines for budget in (100, 200)
     )
     assert early[:-2] == late[: len(early) - 2]
 
@@ -64,7 +64,7 @@ def test_a_result_without_its_scores_is_refused() -> None:
     result = surest.evaluate(table_of(1, 3, 40, np.random.default_rng(2)), seed=1)
     without = replace(result, listed=replace(result.listed, values=np.full(len(result.listed.values), np.nan)))
     with pytest.raises(UsageError, match="where the search is run"):
-        decision_on_items(without)
+        decision_of(without)
 
 
 @pytest.mark.parametrize("entropy", [[0, 1], [5, 3], [2**64 - 1, 7], [2**40 + 3, 2], [2**127 + 9], [1, 2, 3, 2**70]])
@@ -207,14 +207,14 @@ def test_an_arm_that_can_still_tie_is_not_out(more: float) -> None:
         ({"group": [0, 0, 1, 1]}, "clusters"),
         ({"weights": [1.0, 1.0, 1.0, 2.0]}, "weights"),
         ({"reserve": 0.1}, "reserve"),
-        ({"above": 0.5}, "race-above"),
-        ({"control": 0}, "race-control"),
+        ({"above": 0.5}, "no checker for race-above"),
+        ({"control": 0}, "no checker for race-control"),
     ],
 )
 def test_what_the_verifier_does_not_know_is_refused(settings: dict[str, Any], message: str) -> None:
     result = surest.evaluate(np.array([[1.0, 1, 1, 0], [0, 0, 1, 0]]), seed=1, **settings)
     with pytest.raises(UsageError, match=message):
-        decision_on_items(result)
+        decision_of(result)
 
 
 # --- what failed ---------------------------------------------------------------------------------------------------------
@@ -262,4 +262,4 @@ def test_an_exact_tie_is_told() -> None:
 
 def test_items_that_are_written_alike_are_refused() -> None:
     with pytest.raises(UsageError, match="two items have the same name in the file"):
-        decision_on_items(surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1))
+        decision_of(surest.evaluate({"a": {1: 0.5, "1": 0.5}, "b": {1: 0.0, "1": 1.0}}, seed=1))

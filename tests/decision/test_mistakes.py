@@ -115,19 +115,19 @@ GROUPS: dict[str, Group] = {
     ),
     "a set": (
         test_list_questions_exact.MISTAKES,
-        at_users(top, "Sets", "surest.evidence.lists.top", "surest.decision.lists"),
+        at_users(top, "Sets", "surest.evidence.lists.top", "surest.decision.rounds"),
         partial(decided, 3, top=2),
     ),
     "closeness": (mistakes_of("pairs"), of_pairs, partial(decided, 12, epsilon=0.2)),
     "a spread": (
         mistakes_of("spread"),
-        at_users(verdict, "Verdict", "surest.algorithms.race", "surest.decision.lists"),
+        at_users(verdict, "Verdict", "surest.algorithms.race", "surest.decision.rounds"),
         partial(decided, 12, spread=0.5, epsilon=0.1),
     ),
     "a gate": (
         BETS | mistakes_of("gate, seen in a decision"),
         lambda changes: dict.fromkeys(
-            ("surest.evidence.lists.gate.bet_above", "surest.decision.gate.bet_above"), test_gate.mutant(*changes)
+            ("surest.evidence.lists.gate.bet_above", "surest.decision.two.bet_above"), test_gate.mutant(*changes)
         ),
         gates,
     ),

@@ -30,7 +30,6 @@ from decision.decisions import (
     refusal,
 )
 from decision.test_duels import CASES
-from surest_verify_lists import challenge_sentence, cheapest_sentence, gate_sentence
 
 
 def passing_gate() -> surest.Gate:
@@ -75,13 +74,6 @@ def raw_of(sample: str) -> list[bytes]:
 # --- lines that are changed, the hashes made to fit -----------------------------------------------------------------------
 
 
-def sentence_of(head: Line, claim: Line) -> str:
-    if head["algorithm"].endswith("cheapest"):
-        return cheapest_sentence(head, claim)
-    own = {"gate": gate_sentence, "champion": challenge_sentence}
-    return own.get(head["algorithm"], surest_verify.sentence)(head, claim)
-
-
 class Tampered:
     """The lines of a decision with fields for attributes, and what tampering.txt does to them."""
 
@@ -110,7 +102,7 @@ class Tampered:
         """Words that say what is claimed now."""
         labels = sum((line.labels for line in self.of("addition")), self.head.labels)
         plain = self.data()
-        self.end.words = sentence_of({**plain[0], "labels": labels}, plain[-1]["claim"])
+        self.end.words = surest_verify.sentence({**plain[0], "labels": labels}, plain[-1]["claim"])
 
     def told(self, place: int, event: Any) -> None:
         """An event before a line, which the claim and its words have, too."""

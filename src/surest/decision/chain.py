@@ -13,10 +13,7 @@ from surest.core.problem import Problem
 from surest.core.protocol import Pull
 from surest.errors import UsageError
 from surest.result.data import EvaluationEvent
-
-VERSION = 1
-Asked = tuple[float, float, tuple[float, float], bool]
-"""δ, ε, the bounds of rewards, and whether small ones are good."""
+from surest_verify import sentence
 
 
 class Chain:
@@ -30,7 +27,7 @@ class Chain:
     """
 
     def __init__(self, header: dict[str, Any] | None = None) -> None:
-        self.lines: list[bytes] = []
+        self.header, self.lines = header or {}, list[bytes]()
         self.hash = ""
         """The hash of the latest line."""
         self.known_by = ""
@@ -55,9 +52,9 @@ class Chain:
             found[what] += times
         return found
 
-    def conclude(self, words: str, **fields: Any) -> "Chain":
-        """Add the conclusion, in words and as data, and end."""
-        self.add("conclusion", words=words, **fields)
+    def conclude(self, **fields: Any) -> "Chain":
+        """Add the conclusion, with the claim in words, and end."""
+        self.add("conclusion", words=sentence(self.header, fields["claim"]), **fields)
         return self.end()
 
     def end(self) -> "Chain":
@@ -108,13 +105,12 @@ def checked_names(labels: Sequence[Any], what: str) -> list[str]:
 def header_of(problem: Problem, labels: list[str], **more: Any) -> dict[str, Any]:
     """The fields of the first line, and `more`; `labels` are those of the arms at the start."""
     asked = problem.delta, problem.epsilon, problem.bounds, problem.minimise
-    return first_line(problem.algorithm, labels, asked, str(problem.seed), problem.note, **more)
+    return first_line(problem.algorithm, labels, asked, str(problem.seed), note=problem.note, **more)
 
 
 def first_line(
-    algorithm: Any, labels: list[str], asked: Asked, seed: str, note: str = "", **more: Any
+    algorithm: Any, labels: list[str], asked: tuple[float, float, tuple[float, float], bool], seed: str, **more: Any
 ) -> dict[str, Any]:
-    """The fields that every first line has, and `more`."""
-    delta, epsilon, bounds, minimise = asked
-    own = {"delta": delta, "epsilon": epsilon, "bounds": list(bounds), "minimise": minimise, "seed": seed, "note": note}
-    return {"version": VERSION, "algorithm": algorithm, "labels": labels, **own, **more}
+    """The fields that every first line has, and `more`; `asked`: δ, ε, the bounds of rewards, whether small ones are good."""
+    own = dict(zip(("delta", "epsilon", "bounds", "minimise"), asked, strict=True))
+    return {"version": 1, "algorithm": algorithm, "labels": labels, **own, "seed": seed, "note": "", **more}

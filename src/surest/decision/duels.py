@@ -8,7 +8,6 @@ from surest.decision.chain import Chain, Events, checked_names, header_of
 from surest.evidence.duels import Tournament
 from surest.result.data import Result
 from surest.result.duels import NO_WINNER
-from surest_verify_duels import duels_sentence
 
 
 def decision_on_duels(result: Result) -> Chain:
@@ -46,4 +45,4 @@ def decision_on_duels(result: Result) -> Chain:
         "events": dict(sorted(events.total.items())),
     }
     games = duels.games.astype(float).tolist()
-    return chain.conclude(duels_sentence(header, claim), claim=claim, games=games)
+    return chain.conclude(claim=claim, games=games)

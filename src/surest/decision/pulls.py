@@ -24,7 +24,7 @@ from surest.kernels.bets import Rows, wide_bets
 from surest.kernels.certificates import Evidence, certificate, log_sum, log_value
 from surest.kernels.constants import ALPHA, JOINT, JOINT_BETS, LOWEST, RHO
 from surest.result.data import EvaluationEvent
-from surest_verify import convex_bound, sentence
+from surest_verify import convex_bound
 
 Found = dict[tuple[int, int], dict[str, Any]]
 """Witnesses, by the arm that they speak for (`ANY` if it does not matter) and the arm that is out."""
@@ -92,8 +92,7 @@ class _Writer:
         more = {"top": question.top} if self.sets is not None else {"reserve": reserve}
         if self.book.paired:
             more |= {"version": 3, "paired": PAIRED}
-        self.header = header_of(problem, self.labels[:start]) | more
-        self.chain = Chain(self.header)
+        self.chain = Chain(header_of(problem, self.labels[:start]) | more)
         self.chain.add("bets", **_bets())
 
     def grow(self, more: int) -> None:
@@ -103,6 +102,7 @@ class _Writer:
         self.before += [Counter[float]() for _ in range(more)]
         self.since += [Counter[float]() for _ in range(more)]
         self.chain.add("addition", labels=self.labels[known : known + more])
+        self.chain.header["labels"] = self.labels[: known + more]
         self.slot = None
 
     def stake(self, request: Pull) -> None:
@@ -224,7 +224,6 @@ class _Writer:
         }
         counted = [before + since for before, since in zip(self.before, self.since, strict=True)]
         return self.chain.conclude(
-            sentence({**self.header, "labels": self.labels[:known]}, claim),
             claim=claim,
             counted=[rewards.total() for rewards in counted],
             means=[self._mean(rewards) for rewards in counted],

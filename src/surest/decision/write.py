@@ -5,10 +5,9 @@ from typing import Any
 from surest.core.duels import DUELS
 from surest.core.problem import Problem
 from surest.decision.chain import Chain
-from surest.decision.cheapest import decision_on_cheapest
 from surest.decision.duels import decision_on_duels
-from surest.decision.lists import NOT_KNOWN, decision_on_items
 from surest.decision.pulls import decision_on_pulls
+from surest.decision.rounds import NOT_KNOWN, decision_by_rounds
 from surest.errors import UsageError
 from surest.result.data import LEFT_OVER, Result, algorithm_name
 
@@ -21,10 +20,8 @@ CHECKABLE = (*ON_PULLS, *ON_ITEMS, *CHEAPEST, DUELS)
 def decision_of(result: Result) -> Chain:
     """The lines of a decision, from the record that a search kept."""
     check_algorithm(result.problem.algorithm)
-    if result.problem.algorithm in ON_ITEMS:
-        return decision_on_items(result)
-    if result.problem.algorithm in CHEAPEST and result.listed is not None:
-        return decision_on_cheapest(result)
+    if result.listed is not None:
+        return decision_by_rounds(result)
     if result.reason == LEFT_OVER:
         raise UsageError(f"nothing is certified: {LEFT_OVER}; there is no decision to write")
     if result.transcript is None:
@@ -32,7 +29,7 @@ def decision_of(result: Result) -> Chain:
     if result.duels is not None:
         return decision_on_duels(result)
     if result.problem.algorithm in CHEAPEST:
-        return decision_on_cheapest(result)
+        return decision_by_rounds(result)
     return decision_on_pulls(result.problem, result.transcript, result.additions, result.events)
 
 

@@ -141,7 +141,7 @@ class Gate:
 
     def write_decision(self, path: "str | PathLike[str]") -> str:
         """Write the verdict and all its evidence to a file for ``surest-verify``, and return the hash of the decision."""
-        known: str = import_module("surest.decision.gate").decision_of_gate(self).write(path)
+        known: str = import_module("surest.decision.two").decision_of_gate(self).write(path)
         return known
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from surest.core.keywords import FUNCTION, SEED, Kind, check_keywords, number
 from surest.core.problem import problem_of
 from surest.core.scale import checked_scale
-from surest.decision.champion import Fought, decision_of_challenge
+from surest.decision.two import Fought, decision_of_challenge
 from surest.errors import UsageError
 from surest.evidence.lists.champion import Contest, fresh_order, order_key
 from surest.search.executor import IN_FLIGHT
