@@ -18,7 +18,8 @@ from mkdocs.structure.pages import Page
 
 from surest.algorithms import all_entries
 from surest.cli import cli
-from surest.server.api import ENDPOINTS, Endpoint
+from surest.server.api import ENDPOINTS
+from surest.server.endpoints import Endpoint
 from surest.server.openapi import plain_path
 
 sys.path.insert(0, str(Path(__file__).parent))

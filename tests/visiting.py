@@ -32,7 +32,7 @@ def serving(storage: str, tokens: Path | None = None, port: int = 0) -> Iterator
         until(lambda: server.started or not thread.is_alive(), "the service starts")
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        app.state.studies.closing.set()  # who watches is let go
+        app.studies.closing.set()  # who watches is let go
         server.should_exit = True
         thread.join()
         listening.close()

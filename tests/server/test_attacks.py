@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from serving_support import SOURCES, Service, raw
 from starlette.applications import Starlette
-from starlette.requests import Request
 
 import surest
 from calling import in_process, ran
 from surest.server.app import make_app
+from surest.server.endpoints import Asked
 from surest.server.events import Moment, watched
 from surest.server.guard import HEADERS
 from surest.server.limits import Limits
@@ -210,7 +210,7 @@ def test_requests_without_a_token_are_few(tmp_path: Path) -> None:
 
     async def flood() -> list[int]:
         app = make_app(f"sqlite:///{tmp_path}/s.db", tokens=tmp_path / "tokens.json", limits=Limits(stranger_rate=1e-9))
-        app.state.studies.store.prepare(create=True)
+        app.studies.store.prepare(create=True)
         headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
         asked = [("/healthz", {}), ("/login", {}), ("/healthz", {}), ("/api/studies", {"headers": headers})]
         return [(await answered(app, path, **more))[0] for path, more in asked]
@@ -237,18 +237,20 @@ def test_a_page_is_kept_for_its_own_address(tmp_path: Path) -> None:
 def test_who_comes_to_watch_at_the_same_moment_cannot_be_too_many(tmp_path: Path, limits: Limits) -> None:
     study = surest.open_study(f"sqlite:///{tmp_path}/s.db", "s", 2)
 
-    async def watching() -> list[Moment | None]:
+    async def watching() -> list[str | None]:
+        async def told(moment: Moment) -> str:
+            return str(moment.told)
+
         app = make_app(study.store, limits=limits)
-        request = Request({"type": "http", "app": app, "headers": []})
-        request.state.sender = "ann"
-        streams = [watched(request, "s") for _ in range(2)]  # both are let in: nobody watches yet
+        request = Asked({"type": "http", "app": app, "headers": [], "path_params": {"name": "s"}})
+        request.sender = "ann"
+        streams = [watched(request, told, "") for _ in range(2)]  # both are let in: nobody watches yet
+        assert [await anext(stream) for stream in streams] == ["retry: 2000\n\n"] * 2
         found = [await anext(stream, None) for stream in streams]
         await streams[0].aclose()
         return found
 
-    first, second = asyncio.run(watching())
-    assert first is not None
-    assert second is None
+    assert asyncio.run(watching()) == ["0", None]
 
 
 def test_a_study_made_anew_by_another_process_is_seen_at_every_address(service: Service) -> None:

@@ -222,8 +222,8 @@ def test_every_address_of_the_service(trap: Trap, name: str) -> None:
                 answer = post(endpoint.method, path, bodies.get(path.rpartition("/")[2], {}))
                 assert answer.status < 500, (path, answer.text)
             assert not trap.caught(), endpoint.path
-        for route in pages.routes():
-            path = getattr(route, "path", "").replace("{name:name}", name).replace("{number:name}", "1")
+        for page in pages.PAGES:
+            path = page.path.replace("{name:name}", name).replace("{number:name}", "1")
             if name in path:
                 answer = visitor.get(path)
                 assert answer.status < 500, (path, answer.text)

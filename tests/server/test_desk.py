@@ -52,8 +52,7 @@ def test_rewards_are_written_though_the_algorithm_fails(monkeypatch: pytest.Monk
     study.ask(2, "ann")
 
     async def work(studies: Studies) -> None:
-        served = await studies.study("s")
-        desk = studies.desk("s")
+        served, desk = await studies.of("s").opened(), studies.of("s").desk
         await desk.submit(Tell([0], [0.5]))
 
         def broken(*_: object) -> None:
@@ -73,15 +72,15 @@ def test_who_leaves_while_being_served_gives_its_tickets_back() -> None:
     store, study = opened(lease_seconds=3600)
 
     async def work(studies: Studies) -> None:
-        await studies.study("s")
-        asked = asyncio.ensure_future(studies.desk("s").ask(3, "gone"))
+        await studies.of("s").opened()
+        asked = asyncio.ensure_future(studies.of("s").desk.ask(3, "gone"))
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # it is being carried out
         asked.cancel()
-        handed = await studies.desk("s").ask(3, "bob")
+        handed = await studies.of("s").desk.ask(3, "bob")
         while [ticket.id for ticket in handed.tickets] != [0, 1, 2]:
             assert not {0, 1, 2} & {ticket.id for ticket in handed.tickets}
-            handed = await studies.desk("s").ask(3, "bob")
+            handed = await studies.of("s").desk.ask(3, "bob")
 
     run(store, work)
     assert {ticket[3] for ticket in study.export()["tickets"][:3]} == {"bob"}
@@ -92,8 +91,8 @@ def test_those_who_wait_are_let_go_when_the_service_ends() -> None:
     study.pause()
 
     async def work(studies: Studies) -> None:
-        asked = asyncio.ensure_future(studies.desk("s").ask(1, "ann", wait=600))
-        while not studies.desk("s").waiting:
+        asked = asyncio.ensure_future(studies.of("s").desk.ask(1, "ann", wait=600))
+        while not studies.of("s").desk.waiting:
             await asyncio.sleep(0.01)
         studies.close()
         handed = await asyncio.wait_for(asked, 30)
@@ -108,8 +107,7 @@ def test_names_that_there_are_not_take_no_memory() -> None:
     async def work(studies: Studies) -> None:
         for number in range(3 * studies.limits.studies):
             with pytest.raises(surest.SurestError):
-                await studies.desk(f"none {number}").ask(1, "ann")
-        assert len(studies.desks) <= studies.limits.studies + 1
-        assert len(studies._stirred) <= studies.limits.studies + 1
+                await studies.of(f"none {number}").desk.ask(1, "ann")
+        assert len(studies.served) <= 1
 
     run(store, work)

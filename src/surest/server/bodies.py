@@ -1,14 +1,17 @@
 """What requests and answers say, as JSON: each form with its types, checked as it is read, and described in OpenAPI."""
 
-import asyncio
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 
 from surest.core.costs import Scored
+from surest.server.auth import check_csrf
 from surest.server.errors import Refused
+
+if TYPE_CHECKING:
+    from surest.server.endpoints import Asked
 
 T = TypeVar("T")
 MOST_REASON = 10_000  # characters of the reason for which an evaluation failed
@@ -56,7 +59,6 @@ class TellForm(Form):
     cost: Annotated[float, _said("What the evaluation cost.", ge=0)] | None = None
     tickets: Annotated[list[Number], _said("Several tickets.", max_length=10_000)] = []
     rewards: Annotated[list[float], _said("Their rewards, in the same order.", max_length=10_000)] = []
-
     costs: Annotated[
         list[Annotated[float, msgspec.Meta(ge=0)] | None],
         _said("What they cost, in the same order.", max_length=10_000),
@@ -105,6 +107,10 @@ class HeldForm(Form):
     tickets: Annotated[list[Number], _said("Their numbers.", max_length=10_000)]
     worker: Worker | None = None
 
+    def answer(self, held: list[int]) -> HeldAnswer:
+        """Those that the worker held, and the others."""
+        return HeldAnswer(held, sorted(set(self.tickets).difference(held)))
+
 
 class ArmsForm(Form):
     """Arms to add."""
@@ -117,6 +123,10 @@ class ItemForm(Form):
 
     key: Name
     payload: Annotated[Any, _said("What its evaluations need to know.")] = None
+
+
+Document = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})]
+"""An export: decoded where it is put into the store, since it may be long."""
 
 
 class CreateForm(Form):
@@ -138,45 +148,28 @@ class CreateForm(Form):
     ] = {}
 
 
-async def read(request: Request, form: type[T], most: int | None = None) -> T:
-    """The body of a request, which must say that it is JSON, read as a form."""
-    limits = request.app.state.limits
+async def parsed(request: "Asked", form: Any) -> Any:
+    """The body of a request, read as a form: one of HTML that one of our own pages sent, or JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if form is FormData:
+        return await _filled_in(request, kind)
     if kind != "application/json":
         raise Refused(
             415, f"the body is {kind[:60] or 'of no stated type'!r}; send JSON, as 'Content-Type: application/json'"
         )
-    return decoded(await body_of(request, limits.body if most is None else most, limits.body_seconds), form)
+    return decoded(await request.body(), form)
 
 
-async def body_of(request: Request, most: int, seconds: float) -> bytes:
-    """The body of a request; raises if it is too large or too slow, without keeping more than is allowed."""
-    stated = request.headers.get("content-length", "0")
-    if stated.isdigit() and int(stated) > most:
-        raise too_large(most)
-    parts, size = [], 0
+async def _filled_in(request: "Asked", kind: str) -> FormData:
+    size = len(await request.body())
+    if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
+        raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
     try:
-        async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                size += len(part)
-                if size > most:
-                    raise too_large(most)
-                parts.append(part)
-    except TimeoutError:
-        raise Refused(408, f"the body did not arrive within {seconds:g} seconds") from None
-    except ClientDisconnect:
-        raise Refused(400, "the connection was closed before the whole body arrived") from None
-    return b"".join(parts)
-
-
-def too_large(most: int) -> Refused:
-    """The refusal of a body that is too large."""
-    return Refused(413, f"the request is larger than {most:,} bytes, the maximum")
-
-
-def json_response(found: Any, status: int = 200) -> Response:
-    """An answer as JSON. What may be large is written in a thread."""
-    return Response(msgspec.json.encode(found), status, media_type="application/json")
+        form = await request.form(max_files=1, max_fields=100, max_part_size=size + 1)
+    except (HTTPException, UnicodeDecodeError) as error:
+        raise Refused(400, f"the form cannot be read: {getattr(error, 'detail', error)}") from None
+    check_csrf(request, form.get("csrf"))
+    return form
 
 
 def decoded(data: bytes, form: type[T]) -> T:

@@ -114,9 +114,7 @@ def serve(
         )
     limits = Limits()
     app = make_app(storage, tokens=known, limits=limits)
-    in_thread(
-        lambda: app.state.studies.store.prepare(create=True)
-    )  # what is wrong is said here, not in the server's log
+    in_thread(lambda: app.studies.store.prepare(create=True))  # what is wrong is said here, not in the server's log
     listening = server.bound(host, port)
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"surest serves http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends it)")

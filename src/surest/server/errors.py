@@ -1,10 +1,14 @@
 """Errors as HTTP statuses, with the reason in JSON or on a page."""
 
+from typing import TYPE_CHECKING
+
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from surest.errors import RewardError, StorageError, SurestError, TicketError, UnknownStudyError, UsageError
+
+if TYPE_CHECKING:
+    from surest.server.endpoints import Asked
 
 
 class Refused(SurestError):
@@ -53,36 +57,19 @@ def reason_of(error: Exception) -> str:
     return str(error) if isinstance(error, SurestError) else "internal error of the service; see its log"
 
 
-def kind_of(error: Exception) -> str:
-    """The error's class, for clients that raise it again."""
-    return type(error).__name__ if isinstance(error, SurestError) else "SurestError"
-
-
-def headers_of(error: Exception) -> dict[str, str]:
-    """Headers that belong to a status."""
-    status = status_of(error)
-    found = dict(getattr(error, "headers", None) or {})
+def response_to(request: "Asked", error: Exception) -> Response:
+    """What went wrong, as JSON for programs and as a page for people."""
+    status, headers = status_of(error), dict(getattr(error, "headers", None) or {})
     if status == 401:
-        found["WWW-Authenticate"] = 'Bearer realm="surest"'
+        headers["WWW-Authenticate"] = 'Bearer realm="surest"'
     after = error.retry_after if isinstance(error, Refused) else RETRY_SECONDS if status == 503 else None
     if after is not None:
-        found["Retry-After"] = f"{max(1, round(after))}"
-    return found
-
-
-def wants_page(request: Request) -> bool:
-    """Whether the client is a browser that wants a page."""
-    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
-
-
-async def respond(request: Request, error: Exception) -> Response:
-    """What went wrong, as JSON for programs and as a page for people."""
-    status, headers = status_of(error), headers_of(error)
-    reason = reason_of(error).replace(
-        request.app.state.studies.store.shown, "this service"
-    )  # it is nobody's business where
-    if wants_page(request):
-        from surest.server.pages.show import error_page
+        headers["Retry-After"] = f"{max(1, round(after))}"
+    where = request.service.studies.store.shown  # which is nobody's business
+    reason = reason_of(error).replace(where, "this service")
+    if not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", ""):
+        from surest.server.pages.render import error_page
 
         return error_page(request, status, reason, headers)
-    return JSONResponse({"error": {"kind": kind_of(error), "message": reason}}, status, headers)
+    kind = type(error).__name__ if isinstance(error, SurestError) else "SurestError"  # for clients that raise it again
+    return JSONResponse({"error": {"kind": kind, "message": reason}}, status, headers)

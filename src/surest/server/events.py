@@ -1,21 +1,23 @@
 """What changes in a study, told to whoever watches: one look at the log for all of them, however many they are."""
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from surest.errors import SurestError, UnknownStudyError
-from surest.server.auth import is_known
+from surest.server.auth import token_of
+from surest.server.endpoints import Asked
 from surest.server.errors import Refused
-from surest.server.studies import Studies, within
 from surest.study.log import Facts, Log, times_told
 from surest.study.study import Study
+
+if TYPE_CHECKING:
+    from surest.server.studies import Served
 
 LOOK_SECONDS = 1.0  # how often the log is looked at for what other processes did
 LEAST_SECONDS = 0.25  # between two looks, however much happens here
@@ -54,11 +56,18 @@ def is_idle(log: Log, study: int, facts: Facts) -> bool:
     return max(times_told(log, study, facts, 20), default=0.0) < facts.now - IDLE_SECONDS
 
 
+async def within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event for at most this long."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+
+
 class Watch:
     """All who watch one study in this process. It looks at the log as long as there is somebody."""
 
-    def __init__(self, studies: Studies, name: str) -> None:
-        self.studies, self.name = studies, name
+    def __init__(self, study: "Served") -> None:
+        self.study = study
+        self.stirred = asyncio.Event()  # set whenever something happens to the study in this process
         self.listeners: set[asyncio.Queue[Moment | None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._last: Moment | None = None
@@ -75,7 +84,7 @@ class Watch:
                 queue.put_nowait(self._last)
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._look())
-            while not self.studies.closing.is_set():
+            while not self.study.studies.closing.is_set():
                 try:
                     moment = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
                 except TimeoutError:
@@ -89,19 +98,18 @@ class Watch:
 
     async def _look(self) -> None:
         """Look at the log now and then, at once when something happened here, until nobody watches any more."""
-        stirred = self.studies.stirred(self.name)
-        while self.listeners and not self.studies.closing.is_set():
+        while self.listeners and not self.study.studies.closing.is_set():
             began = time.monotonic()
-            stirred.clear()
+            self.stirred.clear()
             try:
-                moment = await self.studies.with_study(self.name, moment_of)
+                moment = await self.study.call(moment_of)
             except SurestError:  # it is gone, or the database is: browsers connect again by themselves
                 break
             if moment != self._last:
                 self._last = moment
                 self._publish(moment)
             await asyncio.sleep(max(0.0, LEAST_SECONDS - (time.monotonic() - began)))
-            await within(stirred, LOOK_SECONDS - LEAST_SECONDS)
+            await within(self.stirred, LOOK_SECONDS - LEAST_SECONDS)
         self._last = None
         self._publish(None)
 
@@ -112,68 +120,39 @@ class Watch:
             queue.put_nowait(moment)
 
 
-class Watches:
-    """Everybody who watches anything."""
-
-    def __init__(self, studies: Studies) -> None:
-        self.studies = studies
-        self.of_sender: Counter[str] = Counter()
-        self._by_name: dict[str, Watch] = {}
-
-    @property
-    def listeners(self) -> int:
-        """How many watch."""
-        return sum(len(watch.listeners) for watch in self._by_name.values())
-
-    def is_full(self, sender: str) -> bool:
-        """Whether as many watch as may: of all, or of one sender."""
-        limits = self.studies.limits
-        return self.listeners >= limits.listeners or self.of_sender[sender] >= limits.listeners_each
-
-    def of(self, name: str) -> Watch:
-        """Those who watch a study."""
-        for idle in [other for other, watch in self._by_name.items() if not watch.listeners and other != name]:
-            del self._by_name[idle]
-        return self._by_name.setdefault(name, Watch(self.studies, name))
-
-
-async def streamed(request: Request, told: Callable[[Moment], Awaitable[str]], beat: str) -> Response:
+async def streamed(request: Asked, told: Callable[[Moment], Awaitable[str]], beat: str) -> Response:
     """What changes in the study that an address names, as server-sent events: what is told of each change, and a beat."""
-    name = request.path_params["name"]
-    await request.app.state.studies.study(name)  # refused where there is none
-    if request.app.state.watches.is_full(request.state.sender):
+    await request.study.opened()  # refused where there is none
+    if _is_full(request):
         raise Refused(503, "too many browsers are watching this service; try again later", retry_after=30)
-    events = _events(request, name, told, beat)
+    events = watched(request, told, beat)
     return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _events(
-    request: Request, name: str, told: Callable[[Moment], Awaitable[str]], beat: str
-) -> AsyncIterator[str]:
+def _is_full(request: Asked) -> bool:
+    """Whether as many watch as may: of all, or of one sender."""
+    watching, limits = request.service.watching, request.service.limits
+    return watching.total() >= limits.listeners or watching[request.sender] >= limits.listeners_each
+
+
+async def watched(request: Asked, told: Callable[[Moment], Awaitable[str]], beat: str) -> AsyncGenerator[str, None]:
+    """The events for whoever sent a request: as long as there is room, and their token is not revoked."""
+    study, service = request.study, request.service
     yield "retry: 2000\n\n"
+    if _is_full(request):
+        return  # others came at the same moment
+    service.watching[request.sender] += 1
     try:
-        async with contextlib.aclosing(watched(request, name)) as changes:
+        async with aclosing(study.watch.changes()) as changes:
             async for moment in changes:
+                if service.tokens and service.tokens.identify(token_of(request)) is None:
+                    return
                 yield beat if moment is None else await told(moment)
-        await request.app.state.studies.with_study(name, moment_of)  # is the study gone, or only the database?
+        await study.call(moment_of)  # is the study gone, or only the database?
     except UnknownStudyError:
         yield "event: gone\ndata:\n\n"
     except SurestError:
         return  # the browser says that the connection is lost, and connects again
-
-
-async def watched(request: Request, name: str) -> AsyncGenerator[Moment | None, None]:
-    """What changes in a study, for whoever sent a request: as long as there is room, and their token is not revoked."""
-    watches, sender = request.app.state.watches, request.state.sender
-    if watches.is_full(sender):
-        return  # others came at the same moment
-    watches.of_sender[sender] += 1
-    try:
-        async with contextlib.aclosing(watches.of(name).changes()) as changes:
-            async for moment in changes:
-                if not is_known(request, request.app.state.tokens):
-                    return
-                yield moment
     finally:
-        watches.of_sender[sender] -= 1
-        watches.of_sender += Counter()  # forgets who watches nothing any more
+        service.watching[request.sender] -= 1
+        service.watching += Counter()  # forgets who watches nothing any more

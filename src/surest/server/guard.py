@@ -3,19 +3,20 @@
 import asyncio
 import logging
 import time
-from typing import cast
+from typing import TYPE_CHECKING
 
-from starlette.datastructures import State
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surest.errors import SurestError
-from surest.server.auth import EVERYBODY, LOCAL, count_wrong, host_of, identify, is_local
-from surest.server.errors import Refused, respond, status_of
-from surest.server.limits import Limits, Rate, left
-from surest.server.logs import Metrics, log
+from surest.server.auth import EVERYBODY, calls_it_local, identify, is_local
+from surest.server.endpoints import Asked
+from surest.server.errors import Refused, response_to, status_of
+from surest.server.limits import Rate
+from surest.server.logs import log
 from surest.server.openapi import plain_path
-from surest.server.tokens import Identity, Tokens
+
+if TYPE_CHECKING:
+    from surest.server.app import Service
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -42,51 +43,34 @@ METHODS = {"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"}
 
 
 class Guard:
-    """Stands before the application."""
+    """Stands before the routes of a service."""
 
-    def __init__(self, app: ASGIApp, state: State) -> None:
-        self.app, self.tokens, self.limits = app, cast(Tokens, state.tokens), cast(Limits, state.limits)
-        self.metrics, self.wrong = cast(Metrics, state.metrics), cast(Rate, state.wrong)
-        self._rate, self._strangers = Rate(self.limits.rate), Rate(self.limits.stranger_rate)
+    def __init__(self, routes: ASGIApp, service: "Service") -> None:
+        self.routes, self.service = routes, service
+        self._rate, self._strangers = Rate(service.limits.rate), Rate(service.limits.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
+                await self.routes(scope, receive, send)
             return
-        began, answer = time.monotonic(), _Answer(send, self.limits.send_seconds)
-        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")  # see `names`
-        request = Request(scope, receive)
-        request.state.who = None
-        self.metrics.running += 1
+        began, answer = time.monotonic(), _Answer(send, self.service.limits.send_seconds)
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")  # see `NameConvertor`
+        request = scope["asked"] = Asked(scope, receive)
+        self.service.metrics.running += 1
         try:
             self._admit(request)
-            await self._answered(scope, receive, answer)
+            await self.routes(scope, receive, answer.send)
         except asyncio.CancelledError:  # by the server, whose time is up
             await self._failed(request, Refused(503, "the service is shutting down; try again later"), answer)
         except Exception as error:
             await self._failed(request, error, answer)
         finally:
-            self.metrics.running -= 1
+            self.service.metrics.running -= 1
             self._count(request, answer, time.monotonic() - began)
 
-    async def _answered(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
-        """Let a handler answer. Reads are cancelled as soon as the client disconnects."""
-        if scope["method"] not in ("GET", "HEAD"):
-            return await self.app(scope, receive, answer.send)
-        leaving = asyncio.ensure_future(left(receive))
-        answering = asyncio.ensure_future(self.app(scope, _Heard(leaving).receive, answer.send))
-        try:
-            await asyncio.wait({leaving, answering}, return_when=asyncio.FIRST_COMPLETED)
-            if not answering.done() and not answer.complete:
-                raise Refused(499, "the client disconnected")
-            await answering
-        finally:
-            leaving.cancel()
-            answering.cancel()
-
-    def _admit(self, request: Request) -> None:
+    def _admit(self, request: Asked) -> None:
         """Check the limits, and find out who sends a request."""
         if len(request.scope["path"]) > LONGEST_PATH:
             raise Refused(414, f"the address is longer than {LONGEST_PATH} characters")
@@ -100,71 +84,47 @@ class Guard:
             )
         if names.count(b"host") > 1:
             raise Refused(400, "the request has more than one Host header")
-        client, guarded = request.client, bool(self.tokens)
-        address = "?" if client is None else client.host
-        near = guarded or (host_of(request) in LOCAL and (client is None or is_local(address)))
-        if not near or (not guarded and not FORWARDED.isdisjoint(names)):
+        guarded = bool(self.service.tokens)
+        near = calls_it_local(request) and (request.client is None or is_local(request.address))
+        if not guarded and not (near and FORWARDED.isdisjoint(names)):
             raise Refused(
                 421,
                 "without tokens, only requests from this machine to localhost are served; make a token with 'surest serve token'",
             )
         if request.scope["path"] not in OPEN:
-            request.state.who = self._identify(request) if guarded else EVERYBODY
-        who: Identity | None = request.state.who
-        request.state.sender = f"token {who.name}" if who is not None and guarded else address
+            request.who = identify(request) if guarded else EVERYBODY
+        request.sender = f"token {request.who.name}" if request.who is not None and guarded else request.address
         connection = getattr(request.state, "connection", None)
-        if who is not None and connection is not None and not connection.known(request.state.sender):
+        if request.who is not None and connection is not None and not connection.known(request.sender):
             raise Refused(429, "too many connections", retry_after=1, headers={"Connection": "close"})
-        rate = self._strangers if who is None else self._rate
-        if not rate.take(request.state.sender):
+        rate = self._strangers if request.who is None else self._rate
+        if not rate.take(request.sender):
             raise Refused(429, f"more than {rate.rate:g} requests per second; slow down", retry_after=1)
 
-    def _identify(self, request: Request) -> Identity | None:
-        try:
-            return identify(request, self.tokens)
-        except Refused:
-            count_wrong(request, self.wrong)
-            raise
-
-    async def _failed(self, request: Request, error: Exception, answer: "_Answer") -> None:
+    async def _failed(self, request: Asked, error: Exception, answer: "_Answer") -> None:
         """Send an error, if nothing was sent yet. Internal errors go to the log, with a traceback."""
         if status_of(error) == 500 and not isinstance(error, TimeoutError | ConnectionError):
             log("fault", level=logging.ERROR, error=error, path=request.scope["path"])
         if answer.status is None and status_of(error) != 499:
-            response = await respond(request, error)
+            response = response_to(request, error)
             await response(request.scope, request.receive, answer.send)
         elif not isinstance(error, SurestError | TimeoutError | ConnectionError):
             raise error  # the server ends the connection, so that nobody takes half an answer for all of it
 
-    def _count(self, request: Request, answer: "_Answer", seconds: float) -> None:
+    def _count(self, request: Asked, answer: "_Answer", seconds: float) -> None:
         route = plain_path(getattr(request.scope.get("route"), "path", None) or "other")
         method = request.method if request.method in METHODS else "other"
         status = answer.status or 499  # who asked has left
-        self.metrics.count(method, route, status, seconds)
-        who = request.state.who
+        self.service.metrics.count(method, route, status, seconds)
         log(
             "request",
             method=method,
             path=request.scope["path"][:500],
             status=status,
             ms=round(1000 * seconds, 1),
-            who=None if who is None else who.name,
+            who=None if request.who is None else request.who.name,
             client=None if request.client is None else request.client.host,
         )
-
-
-class _Heard:
-    """What a handler hears that has no body to read: that the client disconnected."""
-
-    def __init__(self, leaving: "asyncio.Future[None]") -> None:
-        self._leaving, self._read = leaving, False
-
-    async def receive(self) -> Message:
-        if not self._read:
-            self._read = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await asyncio.wait([self._leaving])
-        return {"type": "http.disconnect"}
 
 
 class _Answer:
@@ -173,14 +133,12 @@ class _Answer:
     def __init__(self, send: Send, seconds: float) -> None:
         self._send, self._seconds = send, seconds
         self.status: int | None = None
-        self.complete = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = {name for name, _ in message["headers"]}
             message["headers"] = [*message["headers"], *(header for header in ENCODED if header[0] not in own)]
-        self.complete = message["type"] == "http.response.body" and not message.get("more_body")
         if message.get("more_body") or len(message.get("body", b"")) > LARGE:
             async with asyncio.timeout(self._seconds):
                 await self._send(message)

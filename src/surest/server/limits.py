@@ -4,8 +4,6 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from starlette.types import Receive
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -31,12 +29,6 @@ class Limits:
     listeners_each: int = 100  # browsers of one token that watch at a time
     grace_seconds: float = 30.0  # in which the service ends after SIGTERM, whatever is running
     studies: int = 200  # studies that are kept in memory at a time
-
-
-async def left(receive: Receive) -> None:
-    """Wait until whoever sent a request has gone."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class Rate:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surest.server.events import Watches
-    from surest.server.studies import Studies
+    from surest.server.app import Service
 
 LOGGER = logging.getLogger("surest.server")
 MOST_LINES = 10_000  # that wait to be written; those beyond are dropped
@@ -109,9 +108,10 @@ class Metrics:
         if bucket is not None:
             self.buckets[route, bucket] += 1
 
-    def text(self, studies: "Studies", watches: "Watches") -> str:
+    def text(self, service: "Service") -> str:
         """All of it, in Prometheus' form."""
-        waiting = sum(desk.waiting for desk in studies.desks.values())
+        studies = service.studies
+        waiting = sum(study.desk.waiting for study in studies.served.values())
         requests = {
             f'{{method="{method}",route="{route}",status="{status}"}}': number
             for (method, route, status), number in sorted(self.requests.items())
@@ -119,8 +119,8 @@ class Metrics:
         families: list[tuple[str, str, str, float | dict[str, float]]] = [
             ("requests_running", "gauge", "Requests that are being answered.", self.running),
             ("asks_waiting", "gauge", "Workers that wait for a ticket.", waiting),
-            ("watching", "gauge", "Browsers that watch a study.", watches.listeners),
-            ("studies_open", "gauge", "Studies that are kept in memory.", studies.opened),
+            ("watching", "gauge", "Browsers that watch a study.", service.watching.total()),
+            ("studies_open", "gauge", "Studies that are kept in memory.", len(studies.served)),
             ("resident_bytes", "gauge", "Memory of this process.", resident_bytes()),
             ("tickets_handed_total", "counter", "Tickets that were handed out here.", studies.handed),
             ("rewards_told_total", "counter", "Rewards that were told here.", studies.told),

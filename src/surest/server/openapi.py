@@ -10,7 +10,7 @@ import msgspec
 from surest import __version__
 
 if TYPE_CHECKING:
-    from surest.server.api import Endpoint
+    from surest.server.endpoints import Endpoint
 
 REFUSALS = {
     400: "The body, or a setting in it, cannot be used.",

@@ -14,10 +14,10 @@ from typing import Any
 
 import h11
 import uvicorn
-from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from surest.errors import UsageError
+from surest.server.app import Service
 from surest.server.limits import Limits
 from surest.server.logs import log, set_up
 from surest.server.studies import Studies
@@ -200,7 +200,7 @@ class Server(uvicorn.Server):
 
 
 def run(
-    app: Starlette, listening: socket.socket, limits: Limits, *, quiet: bool = False, proxies: Sequence[str] = ()
+    app: Service, listening: socket.socket, limits: Limits, *, quiet: bool = False, proxies: Sequence[str] = ()
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, then finish what is in hand, as far as there is time.
 
@@ -225,10 +225,10 @@ def run(
         forwarded_allow_ips=list(proxies),
     )
     server = Server(config)
-    server.studies, server.grace_seconds = app.state.studies, limits.grace_seconds
+    server.studies, server.grace_seconds = app.studies, limits.grace_seconds
     host, port = listening.getsockname()[:2]
-    log("serving", host=host, port=port, store=app.state.studies.store.shown, tokens=len(app.state.tokens.all()))
+    log("serving", host=host, port=port, store=app.studies.store.shown, tokens=len(app.tokens.all()))
     server.run([listening])
-    if app.state.studies.is_busy:
+    if app.studies.is_busy:
         server._end_now()  # everybody is answered or gone, and threads that still work would keep the process
     log("ended", signal=server.signal)

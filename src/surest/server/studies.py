@@ -3,25 +3,23 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from surest.core.protocol import Point
 from surest.errors import UnknownStudyError, UsageError
+from surest.server.endpoints import ASKED, Kind
 from surest.server.errors import Refused
+from surest.server.events import Moment, Watch, moment_of, within
 from surest.server.limits import Limits
-from surest.server.names import check_name
 from surest.study.log import Store, store_of
 from surest.study.study import Study, delete_study, open_study
 from surest.study.telling import Ask, Call, Handed, Outcome, carry_out
 
 T = TypeVar("T")
-Kind = Literal["work", "look", "heavy"]
-ASKED: ContextVar[tuple[Kind, str]] = ContextVar("surest_asked", default=("work", ""))
-"""What kind of work the current request is, and who sent it."""
 
 
 @dataclass
@@ -66,19 +64,16 @@ class Lane:
 
         def ended(_: "Future[T]") -> None:
             with suppress(RuntimeError):  # the loop has ended before the thread
-                loop.call_soon_threadsafe(self._ended, sender)
+                loop.call_soon_threadsafe(self._left, sender, there.turns)
 
         running.add_done_callback(ended)
         return await asyncio.wrap_future(running)
 
-    def _ended(self, sender: str) -> None:
-        self._senders[sender].turns.release()
-        self._left(sender)
-
-    def _left(self, sender: str) -> None:
-        there = self._senders[sender]
-        there.calls -= 1
-        if not there.calls:
+    def _left(self, sender: str, turns: asyncio.Semaphore | None = None) -> None:
+        if turns is not None:
+            turns.release()
+        self._senders[sender].calls -= 1
+        if not self._senders[sender].calls:
             del self._senders[sender]
 
     def close(self) -> None:
@@ -91,21 +86,12 @@ LOOK_SECONDS = 1.0
 MOST = 500  # calls in one transaction
 
 
-async def within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event for at most this long; whether it came."""
-    try:
-        await asyncio.wait_for(event.wait(), seconds)
-    except TimeoutError:
-        return False
-    return True
-
-
 @dataclass
 class Pending:
     """A call whose answer is awaited."""
 
     call: Call
-    answer: "asyncio.Future[Outcome]"
+    answer: "asyncio.Future[Any]"
     deadline: float = 0.0
 
     def waits(self, outcome: Outcome, now: float) -> bool:
@@ -117,8 +103,8 @@ class Pending:
 class Desk:
     """One study's desk in this process."""
 
-    def __init__(self, studies: "Studies", name: str) -> None:
-        self.studies, self.name = studies, name
+    def __init__(self, study: "Served") -> None:
+        self.study = study
         self._inbox: list[Pending] = []
         self._waiting: list[Pending] = []
         self._wake = asyncio.Event()
@@ -130,7 +116,7 @@ class Desk:
         return len(self._waiting)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nobody is here."""
         return not self._inbox and not self._waiting and (self._task is None or self._task.done())
 
@@ -144,7 +130,7 @@ class Desk:
         """The outcome of a call. Rewards are on disk by then."""
         pending = Pending(call, asyncio.get_running_loop().create_future(), deadline)
         self._inbox.append(pending)
-        self._wake.set()
+        self.wake()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
         return pending.answer
@@ -167,25 +153,25 @@ class Desk:
                 await self._answer(batch)
 
     async def _answer(self, batch: list[Pending]) -> None:
-        outcomes = await self._carried_out([pending.call for pending in batch])
+        outcomes, studies = await self._carried_out([pending.call for pending in batch]), self.study.studies
         now = time.monotonic()
         for pending, outcome in zip(batch, outcomes, strict=True):
             if pending.answer.done():
                 await self._take_back(pending.call, outcome)
             elif isinstance(outcome, Exception):
                 pending.answer.set_exception(outcome)
-            elif pending.waits(outcome, now) and not self.studies.closing.is_set():
+            elif pending.waits(outcome, now) and not studies.closing.is_set():
                 self._waiting.append(pending)
             else:
-                self.studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
-                self.studies.told += outcome if isinstance(outcome, int) else 0
+                studies.handed += len(outcome.tickets) if isinstance(outcome, Handed) else 0
+                studies.told += outcome if isinstance(outcome, int) else 0
                 pending.answer.set_result(outcome)
         if any(not isinstance(pending.call, Ask) for pending in batch) or len(self._waiting) < len(batch):
-            self.studies.stirred(self.name).set()
+            self.study.watch.stirred.set()
 
     async def _carried_out(self, calls: list[Call]) -> Sequence[Outcome | Exception]:
         try:
-            return await self.studies.with_study(self.name, carry_out, calls)
+            return await self.study.call(carry_out, calls)
         except Exception as error:
             asks = [isinstance(call, Ask) for call in calls]
             if isinstance(error, UsageError) or not any(asks) or all(asks):
@@ -197,11 +183,92 @@ class Desk:
     async def _take_back(self, call: Call, outcome: Any) -> None:
         """Return the tickets of a worker that left while it was being served."""
         if isinstance(call, Ask) and isinstance(outcome, Handed) and outcome.tickets:
-            numbers = [ticket.id for ticket in outcome.tickets]
-            await self.studies.with_study(self.name, Study.give_back, numbers, call.worker)
+            await self.study.call(Study.give_back, [ticket.id for ticket in outcome.tickets], call.worker)
 
 
-OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, where there are many
+class Served:
+    """A study by its name, as this process serves it: opened once, with its desk, who watches it, and what pages show of it."""
+
+    def __init__(self, studies: "Studies", name: str) -> None:
+        self.studies, self.name = studies, name
+        self.used = time.monotonic()
+        self.desk, self.watch = Desk(self), Watch(self)
+        self.evidence: tuple[int, tuple[Point, ...]] | None = None  # over time, and of which study of this name
+        self._study: Study | None = None
+        self._made: dict[Hashable, tuple[Moment, asyncio.Future[Any]]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is here."""
+        return self.desk.is_idle and not self.watch.listeners
+
+    async def opened(self) -> Study:
+        """The study, whose session is kept in step with the log, so that no request replays all of it."""
+        if self._study is None:
+            try:
+                found = await self.studies.call(Study, self.studies.store, self.name)
+            except UnknownStudyError:
+                self.studies.forget(self)
+                raise
+            self._study = self._study or found  # others may have come at the same moment
+        return self._study
+
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function with the study as its first argument, in a thread. One made again meanwhile is reopened."""
+        known = self._study
+        try:
+            return await self.studies.call(function, known or await self.opened(), *arguments)
+        except UnknownStudyError:
+            if known is None:
+                raise
+            self._study = None
+            return await self.studies.call(function, await self.opened(), *arguments)
+
+    async def made(self, what: Hashable, make: Callable[[Study], T], at: Moment | None = None) -> T:
+        """What a function makes of the study as it is now: once for all who want it at the same moment."""
+        now = await self.call(moment_of) if at is None else at
+        moment, making = self._made.get(what, (None, None))
+        if making is None or moment != now or _failed(making):
+            making = asyncio.ensure_future(self.call(make))
+            self._made[what] = now, making
+        found: T = await asyncio.shield(making)
+        return found
+
+    async def there(self) -> Study:
+        """The study as it is now, with all its arms: another process may have made it again, or added some."""
+        return await self.call(_there)
+
+    async def add_arms(self, labels: list[str]) -> Study:
+        """Add arms while it runs."""
+        await self.call(Study.add_arms, labels)
+        self.stir()
+        return await self.opened()
+
+    async def pause(self, paused: bool) -> None:
+        """Stop handing out tickets, or go on."""
+        await self.call(Study.pause, paused)
+        self.stir()
+
+    async def give_back(self, tickets: list[int], worker: str) -> list[int]:
+        """Let tickets be handed out again; those that the worker held."""
+        held = await self.call(Study.give_back, tickets, worker)
+        self.stir()
+        return held
+
+    async def delete(self) -> None:
+        """Delete it and all its rewards."""
+        await self.studies.call(delete_study, self.studies.store, self.name)
+        self._study = None
+        self.stir()
+
+    def stir(self) -> None:
+        """Say that something happened to it."""
+        self.watch.stirred.set()
+        self.desk.wake()
+
+
+def _failed(making: "asyncio.Future[Any]") -> bool:
+    return making.done() and (making.cancelled() or making.exception() is not None)
 
 
 def _there(study: Study) -> Study:
@@ -210,9 +277,7 @@ def _there(study: Study) -> Study:
     return study
 
 
-def taken(name: str) -> Refused:
-    """The refusal of a name that another study has."""
-    return Refused(409, f"there is already a study {name!r:.100}; choose another name")
+OPEN_SECONDS = 60.0  # after which a study that nobody used may be forgotten, where there are many
 
 
 class Studies:
@@ -221,17 +286,14 @@ class Studies:
     def __init__(self, storage: str | Store, limits: Limits) -> None:
         self.store, self.limits = store_of(storage), limits
         self.closing = asyncio.Event()
+        self.served: OrderedDict[str, Served] = OrderedDict()  # those that were used last at the end
+        self.handed = self.told = 0
         self._lanes: dict[Kind, Lane] = {
             "work": Lane("work", limits.threads),
             "look": Lane("look", limits.look_threads, max(1, limits.look_threads // 2)),
             "heavy": Lane("heavy", limits.heavy_threads, max(1, limits.heavy_threads // 2), limits.heavy_calls),
         }
         self._health: asyncio.Task[list[str]] | None = None
-        self._open: OrderedDict[str, Study] = OrderedDict()
-        self._used: dict[str, float] = {}
-        self._stirred: dict[str, asyncio.Event] = {}
-        self.desks: dict[str, Desk] = {}
-        self.handed = self.told = 0
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in a thread of the lane that the current request belongs to."""
@@ -258,49 +320,53 @@ class Studies:
         done, _ = await asyncio.wait([self._health], timeout=seconds)
         return bool(done) and self._health.result() is not None
 
-    async def study(self, name: str) -> Study:
-        """A study, opened once: its session is kept in step with the log, so that no request replays all of it."""
-        found = self._open.get(name)
+    def of(self, name: str) -> Served:
+        """A study by its name, whether there is one or not."""
+        found = self.served.get(name)
         if found is None:
-            found = await self.call(Study, self.store, name)
-            found = self._open.setdefault(name, found)
+            found = self.served[name] = Served(self, name)
             self._forget_idle()
-        self._open.move_to_end(name)
-        self._used[name] = time.monotonic()
+        self.served.move_to_end(name)
+        found.used = time.monotonic()
         return found
 
-    async def with_study(self, name: str, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function with a study as its first argument, in a thread. One made again meanwhile is reopened."""
-        try:
-            return await self.call(function, await self.study(name), *arguments)
-        except UnknownStudyError:
-            if self._open.pop(name, None) is None:
-                raise
-            return await self.call(function, await self.study(name), *arguments)
-
-    async def there(self, name: str) -> Study:
-        """A study as it is now, with all its arms: another process may have made it again, or added some."""
-        return await self.with_study(name, _there)
+    def forget(self, study: Served) -> None:
+        """Keep nothing of a study that there is not."""
+        if self.served.get(study.name) is study:
+            del self.served[study.name]
 
     def _forget_idle(self) -> None:
         before = time.monotonic() - OPEN_SECONDS
-        for name in list(self._open):
-            if len(self._open) <= self.limits.studies or self._used[name] > before:
+        for study in list(self.served.values()):
+            if len(self.served) <= self.limits.studies or study.used > before:
                 return
-            del self._open[name], self._used[name]
-            self._stirred.pop(name, None)
+            if study.is_idle:
+                self.forget(study)
 
-    @property
-    def opened(self) -> int:
-        """How many studies are kept in memory."""
-        return len(self._open)
+    async def make(self, name: str, function: Callable[..., object], *arguments: Any) -> None:
+        """Make a study of a name that none has yet, by calling a function with the store and more."""
+        if name in (".", ".."):  # browsers and curl take them for folders, percent-encoded too
+            raise UsageError(f"a study of a service cannot be called {name!r}: no URL leads to it; choose another name")
+        taken = Refused(409, f"there is already a study {name!r:.100}; choose another name")
+        if name in await self.names():
+            raise taken
+        try:
+            await self.call(function, self.store, *arguments)
+        except UsageError:
+            if name in await self.names():  # somebody else was faster
+                raise taken from None
+            raise
 
-    def desk(self, name: str) -> Desk:
-        """The desk of a study."""
-        if len(self.desks) > self.limits.studies:
-            self.desks = {other: desk for other, desk in self.desks.items() if not desk.idle}
-            self._stirred = {other: event for other, event in self._stirred.items() if other in self.desks}
-        return self.desks.setdefault(name, Desk(self, name))
+    async def create(self, name: str, arms: int | list[str], /, **settings: Any) -> Study:
+        """Make a study; raises if the name is taken."""
+        await self.make(name, lambda store: open_study(store, name, arms, load_if_exists=False, **settings))
+        return await self.of(name).opened()
+
+    def close(self) -> None:
+        """Release those who wait: the service is ending."""
+        self.closing.set()
+        for study in self.served.values():
+            study.stir()
 
     def end(self) -> None:
         """Release those who wait, drop calls that have not begun, and close the store."""
@@ -308,49 +374,3 @@ class Studies:
         for lane in self._lanes.values():
             lane.close()
         self.store.close()
-
-    def close(self) -> None:
-        """Release those who wait: the service is ending."""
-        self.closing.set()
-        for name in {*self.desks, *self._stirred}:
-            self.stir(name)
-
-    async def create(self, name: str, arms: int | list[str], /, **settings: Any) -> Study:
-        """Make a study; raises if the name is taken."""
-        check_name(name)
-        if name in await self.names():
-            raise taken(name)
-        try:
-            await self.call(lambda: open_study(self.store, name, arms, load_if_exists=False, **settings))
-        except UsageError:
-            if name in await self.names():  # somebody else was faster
-                raise taken(name) from None
-            raise
-        return await self.study(name)
-
-    async def add_arms(self, name: str, labels: list[str]) -> Study:
-        """Add arms to a study that runs."""
-        await self.with_study(name, Study.add_arms, labels)
-        self.stir(name)
-        return await self.study(name)
-
-    async def pause(self, name: str, paused: bool) -> None:
-        """Stop handing out tickets, or go on."""
-        await self.with_study(name, Study.pause, paused)
-        self.stir(name)
-
-    async def delete(self, name: str) -> None:
-        """Delete a study and all its rewards."""
-        await self.call(delete_study, self.store, name)
-        self._open.pop(name, None)
-        self.stir(name)
-
-    def stirred(self, name: str) -> asyncio.Event:
-        """Set whenever something happens to a study in this process."""
-        return self._stirred.setdefault(name, asyncio.Event())
-
-    def stir(self, name: str) -> None:
-        """Say that something happened to a study."""
-        self.stirred(name).set()
-        if name in self.desks:
-            self.desks[name].wake()

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
-from starlette.requests import Request
+from starlette.datastructures import UploadFile
 
 from surest.arms.files import read_items
 from surest.core.costs import parse_costs
@@ -16,9 +14,6 @@ from surest.core.problem import ALGORITHMS, DEFAULTS, SETTINGS, TARGETS, Problem
 from surest.core.question import ERRORS
 from surest.errors import SurestError, UsageError
 from surest.search.tickets import RETRIES
-from surest.server.auth import check_csrf
-from surest.server.bodies import body_of
-from surest.server.errors import Refused
 from surest.study.settings import LEASE_SECONDS
 
 QUESTIONS = (
@@ -79,31 +74,6 @@ def fields() -> dict[str, Field]:
     for name, (hint, _) in HANDLING.items():
         found[name] = Field(name.replace("_", " ").capitalize(), hint, "")
     return found
-
-
-async def form_of(request: Request, most: int | None = None) -> FormData:
-    """What a form says, within the limits, and only if one of our own pages sent it."""
-    limits = request.app.state.limits
-    data = await body_of(request, limits.body if most is None else most, limits.body_seconds)
-
-    async def stream() -> Any:
-        yield data
-        yield b""
-
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind == "multipart/form-data":
-            form = await MultiPartParser(
-                request.headers, stream(), max_files=1, max_fields=100, max_part_size=len(data) + 1
-            ).parse()
-        elif kind == "application/x-www-form-urlencoded":
-            form = await FormParser(request.headers, stream(), max_fields=100, max_part_size=len(data) + 1).parse()
-        else:
-            raise Refused(415, f"the body is {kind[:60]!r}; this address accepts forms")
-    except (MultiPartException, UnicodeDecodeError, KeyError) as error:
-        raise Refused(400, f"the form cannot be read: {error}") from None
-    check_csrf(request, form.get("csrf"))
-    return form
 
 
 def text_of(form: Mapping[str, Any], name: str) -> str:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 
 from jinja2 import ChoiceLoader, PackageLoader
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from surest import __version__
 from surest.report.pictures import TEMPLATES as REPORTS
 from surest.server.auth import COOKIE, csrf_of, log_out, visited
-from surest.server.names import quoted
+from surest.server.endpoints import Asked, quoted
 from surest.study.study import Study
 from surest.text import count, counted, shell_line, shortened, visible
 
@@ -28,18 +28,13 @@ def moment(at: float) -> str:
         return "–"
 
 
-def short(text: object) -> str:
-    """A label that fits into the head of a column."""
-    return shortened(visible(str(text)), 24)
-
-
-def clipped(text: object) -> str:
+def clipped(text: object, most: int = 100) -> str:
     """Text of users in a row of a table: what is long is cut in the middle.
 
     >>> len(clipped("a" * 500))
     100
     """
-    return shortened(visible(str(text)), 100)
+    return shortened(visible(str(text)), most)
 
 
 def opening(text: object) -> str:
@@ -52,51 +47,28 @@ def opening(text: object) -> str:
     return said if len(said) <= 200 else f"{said[:199].rstrip()}…"
 
 
-def lines(text: object) -> str:
-    """Text of several lines."""
-    return visible(str(text), keep="\n\t")
-
-
 TEMPLATES = REPORTS.overlay(loader=ChoiceLoader([PackageLoader("surest.server"), PackageLoader("surest.report")]))
-TEMPLATES.filters |= {"shown_lines": lines, "shortened": short, "moment": moment}
-TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted}
+TEMPLATES.filters |= {"shown_lines": partial(visible, keep="\n\t"), "shortened": partial(clipped, most=24)}
+TEMPLATES.filters |= {"clipped": clipped, "opening": opening, "counted": count, "number_of": counted, "moment": moment}
 
 
-def root_of(request: Request) -> str:
-    """What stands before every path, where a proxy puts the service below one."""
-    return str(request.scope.get("root_path", "")).rstrip("/")
-
-
-def path_of(request: Request, name: str) -> str:
-    """The path of a study's page."""
-    return f"{root_of(request)}/studies/{quoted(name)}"
-
-
-def page(
-    request: Request, template: str, /, status: int = 200, study: Study | None = None, **values: object
-) -> Response:
+def page(request: Asked, template: str, /, status: int = 200, study: Study | None = None, **values: object) -> Response:
     """A page, with what every page needs, and what every page about a study needs."""
-    app = request.scope.get("app")  # not there yet where a request is refused at the door
     text = TEMPLATES.get_template(template).render(
-        who=request.state.who,
+        who=request.who,
         csrf=csrf_of(request),
-        root=root_of(request),
+        root=request.root,
         version=__version__,
-        has_tokens=app is not None and bool(app.state.tokens),
-        study_path=lambda name: path_of(request, name),
+        has_tokens=bool(request.service.tokens),
+        study_path=request.path_of,
         study=study,
-        path=None if study is None else path_of(request, study.name),
+        path=None if study is None else request.path_of(study.name),
         **values,
     )
     return visited(request, HTMLResponse(text, status))
 
 
-def service_of(request: Request) -> str:
-    """The address of the service, as whoever asks calls it."""
-    return str(request.base_url).rstrip("/")
-
-
-def error_page(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
+def error_page(request: Asked, status: int, reason: str, headers: Mapping[str, str]) -> Response:
     """What went wrong, for people."""
     words = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     query = request.url.query

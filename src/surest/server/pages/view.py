@@ -1,57 +1,55 @@
-"""What the page of a study shows, as data: one look at its log, and what can be said of it. Templates make it HTML."""
+"""What pages show of a study, as data: one look at its log, and what can be said of it. Templates make it HTML."""
 
+import json
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from surest.core.procedure import Running
 from surest.core.protocol import Answer, Point
-from surest.report.page import Report, arm_cells, state
-from surest.report.pictures import has_begun
+from surest.report.page import Report, arm_cells, health, state, summary
+from surest.report.pictures import has_begun, pictures_of
 from surest.result.data import Result
 from surest.result.differences import leads_of
 from surest.result.questions import question
 from surest.result.words import verdict
 from surest.search.cells import further
 from surest.server.events import is_idle
-from surest.server.pages.render import clipped
+from surest.server.pages.render import TEMPLATES, clipped
+from surest.server.studies import Served
 from surest.study.following import later_arms
 from surest.study.log import StoredTicket, times_told
 from surest.study.outcome import Progress, last_failures_of, progress_of
 from surest.study.study import Study
-from surest.text import at_most, percent
+from surest.text import at_most, guessed, percent, seconds_words, visible
 
 MOST_REPLAYED = 20_000  # rewards up to which evidence over time is taken from a replay when a study is first looked at
 MOST_POINTS = 400  # points of a curve: more cannot be seen
-KEPT = 200  # studies whose curves are kept
 LOOKS = 40  # points of a curve that is taken from the cells of a list
+RECENT = 500  # tickets of the end of a log from which a page tells who works and what came last
+LAST = 12  # rows of the log, and items of a list, on the page of a study; all of them are on pages of their own
+PAGE = 100  # rows on a page of the log or of the table of cells
+PARTS = ("verdict", "facts", "pictures", "arms", "cells", "work")  # of a study's page, as the template has them
 
 
-class Curves:
-    """Evidence over time of the studies that were looked at: replayed once, from then on a point at each look."""
+# Evidence over time
 
-    def __init__(self) -> None:
-        self._points: dict[int, list[Point]] = {}
-        self._lock = threading.Lock()
 
-    def seen(self, study: Study, told: int, now: Point | None) -> tuple[Point, ...]:
-        """The points up to now."""
-        with self._lock:
-            points = self._points.get(study.id)
-        if points is None:
-            earlier = replayed(study) if told <= MOST_REPLAYED else ()
-            with self._lock:
-                points = self._points.setdefault(study.id, list(earlier))
-                if len(self._points) > KEPT:
-                    del self._points[next(iter(self._points))]
-        with self._lock:
-            if now is not None and (not points or now.pulls > points[-1].pulls):
-                points.append(now)
-            if len(points) > MOST_POINTS:
-                points[:] = [*points[:-1:2], points[-1]]
-            return tuple(points)
+def evidence_of(served: Served, study: Study, told: int, now: Point | None) -> tuple[Point, ...]:
+    """Evidence over time of a study that was looked at: replayed once, from then on a point at each look."""
+    known = served.evidence
+    points = (
+        known[1] if known is not None and known[0] == study.id else replayed(study) if told <= MOST_REPLAYED else ()
+    )
+    if now is not None and (not points or now.pulls > points[-1].pulls):
+        points = (*points, now)
+    if len(points) > MOST_POINTS:
+        points = (*points[:-1:2], points[-1])
+    served.evidence = study.id, points
+    return points
 
 
 def replayed(study: Study) -> tuple[Point, ...]:
@@ -86,9 +84,7 @@ def point_of(running: Running[Answer]) -> Point | None:
     return Point(running.pulls, status.evidence, status.threshold)
 
 
-RECENT = 500  # tickets of the end of a log from which a page tells who works and what came last
-LAST = 12  # rows of the log, and items of a list, on the page of a study; all of them are on pages of their own
-PAGE = 100  # rows on a page of the log or of the table of cells
+# The page of a study
 
 
 class WorkerRow(NamedTuple):
@@ -118,69 +114,80 @@ class CellTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StudyLine:
-    """A study in the list of all."""
-
-    name: str
-    note: str
-    question: str
-    state: str
-    kind: str  # running, paused, decided or ended: what a filter asks for
-    verdict: str
-    leads: str
-    level: str  # the error level so far against the one that was asked for
-    share: float | None  # how much of the evidence that a decision needs is there
-    told: int
-    last: float | None
-    arms: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A study at one moment."""
+class Shown:
+    """The page of a study at one moment: its parts, by id, and what is said of the study in a sentence."""
 
     study: Study
     progress: Progress
-    report: Report
-    paused: bool
-    now: float
-    out: list[StoredTicket]
-    recent: list[StoredTicket]
-    workers: list[WorkerRow]
-    idle: bool  # whether no reward came lately
+    parts: dict[str, Markup]
+    says: str  # short, and changed only when something happened: a screen reader speaks it
+    title: str
+
+    def event(self) -> str:
+        """As a server-sent event."""
+        data = {"parts": self.parts, "says": self.says, "title": self.title, "told": self.progress.told}
+        return f"event: parts\ndata: {json.dumps(data)}\n\n"
 
 
-def look(study: Study, curves: Curves) -> Seen:
-    """Look at a study.
-
-    Examples
-    --------
-    >>> import surest
-    >>> study = surest.open_study("memory:doc", "demo", ["a", "b"], 0.1)
-    >>> look(study, Curves()).progress.told
-    0
-    """
+def shown(study: Study, served: Served, path: str, may_work: bool) -> Shown:
+    """Look at a study, and make all parts of its page that may change."""
     with study.at_one_moment(check=False) as (log, follower, facts):
         progress = progress_of(study, log, follower.look(log), facts)
+        is_long = progress.told > MOST_REPLAYED
+        point = None if progress.finished and is_long else point_of(follower.catch_up(log).running)
         out = log.read_tickets(study.id, open_by=math.inf)
         recent = log.read_tickets(study.id, max(facts.tickets - RECENT, 0))
-        idle, said = is_idle(log, study.id, facts), last_failures_of(log, study.id, study.labels)
-    point = None if progress.finished and progress.told > MOST_REPLAYED else point_of(study.running)
-    history = curves.seen(study, progress.told, point)
-    result = replace(named(progress.result, study), history=history, health=progress.health)
-    result = further(result) if progress.told <= MOST_REPLAYED else result
-    return Seen(
-        study=study, progress=replace(progress, result=result), report=Report(result, study.name, last_failures=said),
-        paused=facts.paused, now=facts.now, out=out, recent=recent[::-1][:LAST],
-        workers=workers_of(recent, [ticket for ticket in out if ticket.lease > facts.now]), idle=idle,
-    )  # fmt: skip
+        idle, failures = is_idle(log, study.id, facts), last_failures_of(log, study.id, study.labels)
+    history = evidence_of(served, study, progress.told, point)
+    result = replace(progress.result, history=history, health=progress.health)
+    result = result if is_long else further(result)
+    progress = replace(progress, result=result)
+    says, said = state_words(progress, facts.paused), verdict(result)
+    report = Report(replace(result, forecast=None), study.name, last_failures=failures)  # which is among the facts
+    values: dict[str, Any] = {
+        "study": study,
+        "result": result,
+        "progress": progress,
+        "path": path,
+        "may_work": may_work,
+        "paused": facts.paused,
+        "now": facts.now,
+        "tickets": out,
+        "recent": recent[::-1][:LAST],
+        "workers": workers_of(recent, [ticket for ticket in out if ticket.lease > facts.now]),
+        "state": says if result.certified else f"Not decided: {says[:1].lower()}{says[1:]}",
+        "says": said.replace(f"Not decided ({result.reason}). ", ""),
+        "summary": summary(report),
+        "sure": level_of(result),
+        "per_second": 0.0 if idle else progress.per_second or 0.0,
+        "forecast": forecast(progress, idle),
+        "drawn": pictures_of(result, live=True) if has_begun(result) else None,
+        "arm_lines": arm_lines(report),
+        "table": cell_table(study, result),
+        "paged": False,
+        "health": health(report),
+    }
+    template: Any = TEMPLATES.get_template("parts.html").make_module(values)
+    parts = {f"part-{name}": getattr(template, name)() for name in PARTS}
+    short = said if progress.finished else in_short(result)
+    return Shown(study, progress, parts, f"{says}. {short}", f"{visible(study.name)}: {says} – surest")
 
 
-def named(result: Result, study: Study) -> Result:
-    """A result whose items have their keys."""
-    if result.listed is None:
-        return result
-    return replace(result, listed=replace(result.listed, items=tuple(item.key for item in study.items)))
+def forecast(progress: Progress, idle: bool) -> str:
+    """A guess at how many rewards are still needed, and at how long that takes."""
+    if progress.result.forecast is None:
+        return "not known yet"
+    left = None if idle else progress.seconds_left
+    return guessed(progress.result.forecast) + ("" if left is None else f", {guessed(left, seconds_words)}")
+
+
+def in_short(result: Result) -> str:
+    """What of the answer so far changes seldom."""
+    if not has_begun(result):
+        return "Nothing has been counted yet."
+    if result.problem.question.each_arm:
+        return f"Arms with a verdict: {' of '.join(map(str, arms_with_verdict(result)))}."
+    return f"{leaders(result, None)} {'leads' if len(result.chosen) == 1 else 'lead'}."
 
 
 def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> list[WorkerRow]:
@@ -192,46 +199,6 @@ def workers_of(rows: Sequence[StoredTicket], held: Sequence[StoredTicket]) -> li
         out = sum(ticket.worker == name for ticket in held)
         found.append(WorkerRow(name, out, len(told), max(told, default=None)))
     return sorted(found, key=lambda worker: (-(worker.last or math.inf), worker.name))
-
-
-def line_of(study: Study) -> StudyLine:
-    """A study in the list of all."""
-    with study.at_one_moment(check=False) as (log, follower, facts):
-        progress = progress_of(study, log, follower.look(log), facts)
-        last, paused = max(times_told(log, study.id, facts, 20), default=None), facts.paused
-    result = named(progress.result, study)
-    problem = result.problem
-    level, share = level_of(result)
-    return StudyLine(
-        name=study.name, note=problem.note, question=question(problem), state=state_words(progress, paused),
-        kind=state_kind(progress, paused), verdict=verdict(result), leads=leaders(result, progress.in_play),
-        level=level, share=share, told=progress.told, last=last, arms=study.labels,
-    )  # fmt: skip
-
-
-def state_kind(progress: Progress, paused: bool) -> str:
-    """What a filter asks for."""
-    if progress.finished:
-        return "decided" if progress.result.certified else "ended"
-    return "paused" if paused else "running"
-
-
-def state_words(progress: Progress, paused: bool) -> str:
-    """The state of a study in a word or two."""
-    if progress.finished:
-        return state(progress.result)
-    return "Paused" if paused else "Running"
-
-
-def leaders(result: Result, in_play: int | None) -> str:
-    """Who leads, or who may still be the answer."""
-    if not has_begun(result):
-        return "–"
-    chosen = ", ".join(clipped(label) for label in result.chosen[:5]) or "none"
-    more = f" and {len(result.chosen) - 5:,} more" if len(result.chosen) > 5 else ""
-    if result.certified or not in_play or in_play <= len(result.chosen):
-        return chosen + more
-    return f"{chosen}{more} ({in_play:,} of {len(result.labels):,} in play)"
 
 
 def level_of(result: Result) -> tuple[str, float | None]:
@@ -258,35 +225,93 @@ def arms_with_verdict(result: Result) -> tuple[int, int]:
     return sum(map(bool, result.verdicts or ())), result.problem.question.judged(len(result.labels))
 
 
-def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int]:
-    """The table of arms with differences: its head, its rows, and how many arms are left out."""
+def arm_lines(report: Report) -> tuple[list[str], list[ArmLine], int, bool]:
+    """The table of arms: its head, its rows, how many arms are left out, and whether it has leads."""
     head, rows, rest = arm_cells(report)
     result, arms, leads = report.result, report.result.arms, leads_of(report.result)
     ends = {row.arm: f"{arms.number(row.low)} – {arms.number(row.high)}" for row in (leads.rows if leads else ())}
     begun = has_begun(result)
     lines = [ArmLine(cells, begun and place in result.indices, ends.get(place, "")) for place, cells in rows]
-    return head, lines, rest
+    return head, lines, rest, leads is not None
 
 
-def cell_table(result: Result, *, page: int | None = None) -> CellTable | None:
+def cell_table(study: Study, result: Result, page: int | None = None) -> CellTable | None:
     """The cells seen so far; without a page, those of the items that came last."""
     if result.listed is None:
         return None
     listed, arms = result.listed, result.arms
-    shown = arms.leading(20)
+    columns = arms.leading(20)
     seen = list(dict.fromkeys(listed.places.tolist()[::-1]))
     chosen = seen[:LAST] if page is None else sorted(seen)[(page - 1) * PAGE : page * PAGE]
     wanted = set(chosen)
-    values = {
-        (arm, place): value
-        for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True)
-        if place in wanted
-    }
-    rows = [
-        (str(listed.items[place]), [f"{values[i, place]:g}" if (i, place) in values else "" for i in shown])
-        for place in chosen
-    ]
-    return CellTable([str(arms.rows[i].label) for i in shown], rows, len(seen), len(listed.items))
+    cells = zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True)
+    values = {(arm, place): f"{value:g}" for arm, place, value in cells if place in wanted}
+    rows = [(study.items[place].key, [values.get((arm, place), "") for arm in columns]) for place in chosen]
+    return CellTable([str(arms.rows[arm].label) for arm in columns], rows, len(seen), len(study.items))
+
+
+# The list of all studies
+
+
+@dataclass(frozen=True)
+class StudyLine:
+    """A study in the list of all."""
+
+    name: str
+    note: str
+    question: str
+    state: str
+    kind: str  # running, paused, decided or ended: what a filter asks for
+    leads: str
+    sure: tuple[str, float | None]  # as `level_of` has it
+    told: int
+    last: float | None
+    arms: Sequence[str]
+
+    def fits(self, wanted: str, kind: str) -> bool:
+        """Whether its name, its note or one of its arms has the words, and it is of the kind, where one is asked for."""
+        text = wanted.strip().casefold()
+        found = any(text in part.casefold() for part in (self.name, self.note, *self.arms))
+        return found and kind in (self.kind, "")
+
+
+def line_of(study: Study) -> StudyLine:
+    """A study in the list of all."""
+    with study.at_one_moment(check=False) as (log, follower, facts):
+        progress = progress_of(study, log, follower.look(log), facts)
+        last = max(times_told(log, study.id, facts, 20), default=None)
+    result, ended = progress.result, "decided" if progress.result.certified else "ended"
+    return StudyLine(
+        name=study.name,
+        note=result.problem.note,
+        question=question(result.problem),
+        state=state_words(progress, facts.paused),
+        kind=ended if progress.finished else "paused" if facts.paused else "running",
+        leads=leaders(result, progress.in_play),
+        sure=level_of(result),
+        told=progress.told,
+        last=last,
+        arms=study.labels,
+    )
+
+
+def state_words(progress: Progress, paused: bool) -> str:
+    """The state of a study in a word or two."""
+    return state(progress.result) if progress.finished else "Paused" if paused else "Running"
+
+
+def leaders(result: Result, in_play: int | None) -> str:
+    """Who leads, or who may still be the answer."""
+    if not has_begun(result):
+        return "–"
+    chosen = ", ".join(clipped(label) for label in result.chosen[:5]) or "none"
+    more = f" and {len(result.chosen) - 5:,} more" if len(result.chosen) > 5 else ""
+    if result.certified or not in_play or in_play <= len(result.chosen):
+        return chosen + more
+    return f"{chosen}{more} ({in_play:,} of {len(result.labels):,} in play)"
+
+
+# The log
 
 
 def log_page(study: Study, page: int, show: str) -> tuple[list[Any], int]:
