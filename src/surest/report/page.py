@@ -5,9 +5,8 @@ A page is self-contained: there is no script, nothing is fetched, and labels are
 
 import json
 import math
-import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +17,10 @@ from surest.report import pictures
 from surest.report.pictures import evaluated, evidence_text, share_of, share_text
 from surest.result.data import Result
 from surest.result.differences import leads_of, overlap_note
-from surest.result.duels import score_text, wins_note, wins_of
+from surest.result.duels import wins_note, wins_rows
 from surest.result.questions import leading, question
 from surest.result.words import after_verdict, verdict
 from surest.text import capital, count, counted, guessed, ordinal, seconds_words
-from surest.text import in_markdown as _m
 
 LONG = 280
 """Characters of a command that fit on three lines; a longer one is folded."""
@@ -218,98 +216,47 @@ def arm_cells(report: Report) -> tuple[list[str], list[tuple[int, list[str]]], i
 
 def to_html(report: Report) -> str:
     """The page as a single HTML file."""
-    heading, *first = opening(report.result)
-    head, rows, rest = arm_cells(report)
-    return pictures.rendered(
-        "report.html",
-        title=short_answer(report.result) if report.study is None else f"Study {report.study}",
-        state=state(report.result),
-        certified=report.result.certified,
-        heading=heading,
-        lines=[*first, *summary(report)],
-        facts=facts(report),
-        pictures=pictures.pictures_of(report.result),
-        health=health(report),
-        settings=settings_rows(report),
-        head=head,
-        rows=[(place in report.result.indices, cells) for place, cells in rows],
-        rest=rest,
-        again=reproduction(report),
-        long=LONG,
-        version=__version__,
-    )
-
-
-# Markdown
+    return pictures.rendered("report.html", pictures=pictures.pictures_of(report.result), **_contents(report))
 
 
 def to_markdown(report: Report) -> str:
     """The page as Markdown: the same words and tables, without pictures."""
-    head, rows, rest = arm_cells(report)
-    heading, *first = opening(report.result)
-    parts = [
-        f"# {_m(heading)}",
-        *map(_m, [*first, *summary(report)]),
-        "\n".join(f"- {name}: {_m(value)}" for name, value in facts(report)),
-        *_md_leads(report),
-        *_md_duels(report.result),
-        "## Intervals by arm, and allocation",
-        *filter(None, [_m(overlap_note(report.result))]),
-        _md_table(head, (cells for _, cells in rows)) + (f"\n\n… {rest:,} more arms" if rest else ""),
-        *(_md_evidence(report) if report.result.history else []),
-        "## Health",
-        *map(_m, health(report)),
-        "## Settings",
-        _md_table(("setting", "value"), settings_rows(report)),
-        "## Do it again",
-        *(_md_command(why, command) for why, command in reproduction(report)),
-        f"surest {__version__}",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _md_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    names = list(head)
-    lines = [names, ["---", *("---:" for _ in names[1:])], *([_m(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _md_duels(result: Result) -> list[str]:
-    if result.duels is None:
-        return []
-    labels, cells = wins_of(result)
-    rows = [
-        [f"{i + 1} {label}", *("" if i == j else score_text(s) for j, (s, _) in enumerate(row))]
-        for i, (label, row) in enumerate(zip(labels, cells, strict=True))
-    ]
-    table = _md_table(["score of", *(str(i + 1) for i in range(len(labels)))], rows)
-    return ["## Who beats whom", _m(wins_note(result)), table]
-
-
-def _md_leads(report: Report) -> list[str]:
-    leads, arms = leads_of(report.result) if report.result.certified else None, report.result.arms
-    if leads is None:
-        return []
-    rows = [(str(arms.rows[i].label), arms.interval(low, high)) for i, low, high in leads.rows[:MOST]]
-    return [f"## {_m(leads.heading)}", _m(leads.note), _md_table(("arm", "lead"), rows)]
-
-
-def _md_evidence(report: Report) -> list[str]:
-    history = report.result.history
+    result, history = report.result, report.result.history
+    leads, number = leads_of(result) if result.certified else None, result.arms.interval
     step = max(math.ceil(len(history) / POINTS), 1)
-    some = [*history[:-1:step], history[-1]]
-    rows = ((count(p.pulls), share_text(share_of(p))) for p in some)
-    table = _md_table((evaluated(report.result), "evidence, share of what a decision needs"), rows)
-    return ["## Evidence over time", _m(evidence_text(report.result)), table]
+    page = pictures.rendered(
+        "report.md",
+        **_contents(report),
+        leads=leads,
+        lead_rows=[(result.labels[i], number(low, high)) for i, low, high in leads.rows[:MOST]] if leads else [],
+        wins=wins_rows(result) if result.duels is not None else [],
+        wins_note=wins_note(result) if result.duels is not None else "",
+        overlap=overlap_note(result),
+        evaluated=evaluated(result),
+        evidence=evidence_text(result),
+        history=[(count(p.pulls), share_text(share_of(p))) for p in (*history[:-1:step], *history[-1:])],
+    )
+    return f"{page}\n"
 
 
-def _md_command(why: str, command: str) -> str:
-    if len(command) <= LONG:
-        return f"{_m(why)}:\n\n{_fenced(command)}"
-    return f"<details><summary>{_m(why)} (a long command)</summary>\n\n{_fenced(command)}\n\n</details>"
-
-
-def _fenced(text: str) -> str:
-    """A code block with a fence longer than any in the text."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}sh\n{text}\n{fence}"
+def _contents(report: Report) -> dict[str, Any]:
+    """What the page shows in either form."""
+    result = report.result
+    heading, *first = opening(result)
+    head, rows, rest = arm_cells(report)
+    return {
+        "title": short_answer(result) if report.study is None else f"Study {report.study}",
+        "state": state(result),
+        "certified": result.certified,
+        "heading": heading,
+        "lines": [*first, *summary(report)],
+        "facts": facts(report),
+        "health": health(report),
+        "settings": settings_rows(report),
+        "head": head,
+        "rows": [(place in result.indices, cells) for place, cells in rows],
+        "rest": rest,
+        "again": reproduction(report),
+        "long": LONG,
+        "version": __version__,
+    }

@@ -4,12 +4,13 @@ Templates draw them, without another package; `surest.report.plots` draws the sa
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from surest.core.protocol import Point
 from surest.result.data import Result
@@ -18,7 +19,7 @@ from surest.result.duels import Score, score_text, wins_note, wins_of
 from surest.result.questions import names
 from surest.result.table import ArmTable
 from surest.result.words import KNOWN
-from surest.text import count, counted, percent, shortened, visible
+from surest.text import count, counted, in_markdown, percent, shortened, visible
 
 MOST = 12
 """Arms in a picture, so that it fits a screen or a page; a line counts the rest."""
@@ -322,13 +323,20 @@ def pictures_of(result: Result, *, live: bool = False) -> list[Picture]:
     return found
 
 
+def fenced(text: str) -> str:
+    """A block of code in Markdown, with a fence longer than any in the text."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}sh\n{text}\n{fence}"
+
+
 TEMPLATES = Environment(
-    loader=PackageLoader("surest.report"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-)
+    loader=PackageLoader("surest.report"), autoescape=select_autoescape(), trim_blocks=True,
+    undefined=StrictUndefined,
+)  # fmt: skip
 TEMPLATES.filters["shown"] = lambda text: visible(text)
 """Labels of users: templates escape them, and invisible characters are marked."""
 TEMPLATES.filters["short"] = lambda label, bold: shortened(label, LONGEST - 2 * bold)
-TEMPLATES.filters["score"] = score_text
+TEMPLATES.filters |= {"score": score_text, "markdown": in_markdown, "fenced": fenced}
 
 
 def rendered(template: str, **values: object) -> str:

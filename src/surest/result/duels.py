@@ -139,6 +139,13 @@ def wins_of(result: "Result") -> tuple[list[str], list[list[Score]]]:
     return labels, [[score(a, b) for b in shown] for a in shown]
 
 
+def wins_rows(result: "Result") -> list[list[str]]:
+    """The same as text: a row for each player, with its place and its scores in percent."""
+    labels, cells = wins_of(result)
+    scores = [["" if i == j else score_text(share) for j, (share, _) in enumerate(row)] for i, row in enumerate(cells)]
+    return [[f"{i + 1} {label}", *row] for i, (label, row) in enumerate(zip(labels, scores, strict=True))]
+
+
 def score_text(score: float | None) -> str:
     """A score in percent; a dot where two never met."""
     return "·" if score is None else f"{100 * score:.0f}"
