@@ -92,7 +92,7 @@ class Result:
     intervals: tuple[FloatArray, FloatArray] | None = None
     """Confidence bounds of each arm's mean at 1 − δ: they hold at any time, for each arm by itself."""
     known_differences: tuple[FloatArray, FloatArray] | None = None
-    """On fresh pulls: the bounds of `differences`, if the algorithm reports them, or as read from JSON."""
+    """The bounds of `differences`, if the algorithm reports them, or as read from JSON."""
     lead_bounds: Leads | None = field(default=None, repr=False)
     """Computes the bounds of `lead`, and of the lead over other arms, on [0, 1], if the algorithm reports them."""
     known_lead: Lead | None = None

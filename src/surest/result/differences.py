@@ -61,17 +61,12 @@ def differences_of(result: "Result") -> Differences | None:
     base = base_of(result)
     if base is None:
         return None
-    both = stored_bounds(result)
+    both = result.known_differences
     if both is None and result.lead_bounds is not None:
         both = _from_leads(result, base)
     if both is None:
         return None
     return Differences(result.labels, result.labels[base], *both, decimals=result.arms.decimals)
-
-
-def stored_bounds(result: "Result") -> tuple[FloatArray, FloatArray] | None:
-    """The bounds of differences that a result has without computing them."""
-    return result.known_differences if result.listed is None else result.listed.differences
 
 
 def base_of(result: "Result") -> int | None:

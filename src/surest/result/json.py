@@ -166,8 +166,8 @@ def to_dict(result: Result) -> dict[str, Any]:
 def _in_other_form(result: Result) -> dict[str, Any]:
     """What JSON has in another form than a result: arms by their labels, and each bound by itself."""
     low, high = result.intervals or (None, None)
-    settled = result.certified or result.known_differences is not None
-    apart = result.differences if settled and result.listed is None else None
+    settled = result.certified and result.listed is None
+    less, more = (result.differences if settled else result.known_differences) or (None, None)
     one = result.problem.question.best and len(result.indices) > 0
     words = None if result.verdicts is None else verdict_words(result.problem, result.verdicts)
     return {
@@ -185,8 +185,8 @@ def _in_other_form(result: Result) -> dict[str, Any]:
         "means": result.means,
         "low": low,
         "high": high,
-        "differences_low": apart and apart.low,
-        "differences_high": apart and apart.high,
+        "differences_low": less,
+        "differences_high": more,
         "lead": result.lead and {**result.lead._asdict(), "arm": str(result.lead.arm), "over": str(result.lead.over)},
         "estimated": result.estimated,
         "resampled": result.resampled or None,
@@ -201,7 +201,6 @@ def _in_other_form(result: Result) -> dict[str, Any]:
 
 def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
     """What the JSON of a result on a list of items has beside."""
-    low, high = listed.differences or (None, None)
     gaps = listed.gaps and {
         "missing": listed.gaps.missing,
         "out": [str(result.labels[arm]) for arm in listed.gaps.out],
@@ -214,8 +213,6 @@ def _of_list(result: Result, listed: Listed) -> dict[str, Any]:
         "items_used": listed.items_used,
         "evaluations_per_arm": result.pulls_per_arm,
         "target": result.problem.target,
-        "differences_low": low,
-        "differences_high": high,
         "needed": listed.needed,
         "needed_cost": listed.needed_cost,
         "needed_wrong": listed.misled or None,
@@ -282,7 +279,6 @@ def from_json(raw: Any, source: str) -> Result:
 def _result(data: Document, problem: Problem, listed: bool) -> Result:
     """The result of a document; ValueError where its parts do not fit together."""
     _check_columns(data, problem)
-    apart = _arrays(data.differences_low, data.differences_high)
     cells = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
     return Result(
         **{name: getattr(data, name) for name in SAME},
@@ -297,11 +293,11 @@ def _result(data: Document, problem: Problem, listed: bool) -> Result:
         contender_indices=None if data.contenders is None else _places(data.labels, data.contenders),
         known_lead=None if data.lead is None else _lead_of(data.lead),
         intervals=_arrays(data.low, data.high),
-        known_differences=None if listed else apart,
+        known_differences=_arrays(data.differences_low, data.differences_high),
         cost_by_arm=None if data.cost_by_arm is None else np.array(data.cost_by_arm),
         estimated=data.estimated and Estimate(*data.estimated),
         history=tuple(Point(at, -math.inf if e is None else e, needed) for at, e, needed in data.history),
-        listed=Listed(range(data.items), data.items_used, *cells, apart) if listed else None,
+        listed=Listed(range(data.items), data.items_used, *cells) if listed else None,
     )
 
 
@@ -395,8 +391,9 @@ def _claimed(result: Result, data: Claim | None, target: str) -> Result | None:
         contender_indices=None if data.contenders is None else _places(labels, data.contenders),
         achieved_delta=0.0 if data.reason.startswith("exact") else None,
         intervals=None,
+        known_differences=None,
         known_lead=None,
-        listed=replace(result.listed, items=range(data.items), differences=None, needed=None),
+        listed=replace(result.listed, items=range(data.items), needed=None),
     )
 
 

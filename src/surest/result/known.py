@@ -136,7 +136,8 @@ def known(problem: Problem, items: Sequence[Any], values: FloatArray) -> Result:
         epsilon_certified=0.0,
         intervals=(means, means),
         evaluations=n * count,
-        listed=Listed(items, count, arms, places, values.ravel(), (apart, apart), known=True),
+        known_differences=(apart, apart),
+        listed=Listed(items, count, arms, places, values.ravel(), known=True),
     )
 
 
@@ -197,19 +198,19 @@ def with_gaps(found: Result, values: FloatArray) -> Result:
     arms, places = np.nonzero(there)
     listed = replace(listed, arms=arms, places=places, values=values[there], gaps=gaps)
     found = replace(found, listed=listed, means=means, pulls=int(there.sum()), pulls_per_arm=there.sum(axis=1))
-    return found if problem.target == "population" else _narrowed(found, listed, sure, low, high)
+    return found if problem.target == "population" else _narrowed(found, sure, low, high)
 
 
-def _narrowed(found: Result, listed: Listed, sure: Certain, low: FloatArray, high: FloatArray) -> Result:
+def _narrowed(found: Result, sure: Certain, low: FloatArray, high: FloatArray) -> Result:
     """The result with what is certain, whatever the missing scores are."""
     before, found = base_of(found.problem, found.indices), _decided(found, sure)
     base = base_of(found.problem, found.indices)
     less, more = low - high[base], high - low[base]
-    if base == before and listed.differences is not None:  # bounds from bets are from the arm that led by itself
-        less, more = _inside(listed.differences, less, more)
+    if base == before and found.known_differences is not None:  # bounds from bets are from the arm that led by itself
+        less, more = _inside(found.known_differences, less, more)
     less[base] = more[base] = 0.0
     ends = None if found.intervals is None else _inside(found.intervals, low, high)
-    return replace(found, intervals=ends, listed=replace(listed, differences=(less, more)))
+    return replace(found, intervals=ends, known_differences=(less, more))
 
 
 def _decided(found: Result, sure: Certain) -> Result:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from surest.result.differences import stored_bounds
 from surest.text import percent, visible
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ def lead_of(result: "Result") -> Lead | None:
     if np.isnan(better).all():
         return None
     other = int(np.nanargmax(better))
-    low, high = sorted(sign * end for end in _bounds(result, other))
+    bounds = result.known_differences or (np.full(len(better), np.nan),) * 2
+    low, high = sorted(sign * float(ends[other]) for ends in bounds)
     apart = float(better[other])
     return _lead(result, other, base, apart, low, high) if control else _lead(result, base, other, -apart, -high, -low)
 
@@ -58,11 +58,6 @@ def _lead(result: "Result", arm: int, over: int, apart: float, low: float, high:
     if not math.isnan(apart + low):
         low, high = min(low, apart), max(high, apart)
     return Lead(result.labels[arm], result.labels[over], apart, low, high)
-
-
-def _bounds(result: "Result", arm: int) -> tuple[float, float]:
-    both = stored_bounds(result)
-    return (math.nan, math.nan) if both is None else (float(both[0][arm]), float(both[1][arm]))
 
 
 def lead_words(result: "Result") -> str:

@@ -33,8 +33,6 @@ class Listed:
     places: IntArray
     values: FloatArray
     """Of each evaluated cell: the arm, the item and the value."""
-    differences: tuple[FloatArray, FloatArray] | None = None
-    """Bounds of each arm's mean minus the chosen arm's, for all pairs of arms at once, at 1 − δ."""
     known: bool = False
     """Whether the table is complete."""
     needed: int | None = None

@@ -74,7 +74,7 @@ def result_of(
         nominees=tuple(labels[i] for i in status.nominees),
         forecast=status.forecast,
         intervals=status.intervals,
-        known_differences=status.differences if problem.items is None else None,
+        known_differences=status.differences,
         lead_bounds=status.lead,
         duels=duels,
         transcript=running.transcript,
@@ -90,13 +90,9 @@ def result_of(
     )
 
 
-def listed_of(
-    running: Running[Answer], problem: Problem, items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]
-) -> Listed:
+def listed_of(running: Running[Answer], items: Sequence[Any], cells: tuple[IntArray, IntArray, FloatArray]) -> Listed:
     """The part of a result about its list of items; `cells` has the arms, items and values of the evaluated cells."""
-    status = running.status
-    differences = None if status is None else problem.scale.status(status).differences
-    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells, differences)
+    return Listed(tuple(items), int(running.pulls_per_arm.max(initial=0)), *cells)
 
 
 def bounds_too_wide(scale: Scale, least: float, most: float, pulls: int) -> str | None:

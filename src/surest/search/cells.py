@@ -82,7 +82,7 @@ def searched(
     if running.request is not None and stopped is None:
         stopped = "more cells needed"
     arms, places = np.nonzero(used)
-    listed = listed_of(running, problem, table.items, (arms, places, table.values[used]))
+    listed = listed_of(running, table.items, (arms, places, table.values[used]))
     standing = lookup(problem.algorithm).standing
     found = result_of(
         running, problem, standing=standing, history=() if looks is None else tuple(looks.points), stopped=stopped,

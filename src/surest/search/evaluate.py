@@ -232,8 +232,7 @@ def _from_table(
     if table.complete and problem.target == "population":
         exact = known(msgspec.structs.replace(problem, target="items"), table.items, table.values)
         needed = found.evaluations if found.certified else None
-        apart = _listed(found).differences
-        listed = _listed(exact, items_used=found.items_used, differences=apart, needed=needed, beside=exact)
+        listed = _listed(exact, items_used=found.items_used, needed=needed, beside=exact)
         all_: dict[str, Any] = {"means": exact.means, "pulls": exact.pulls, "pulls_per_arm": exact.pulls_per_arm}
         return replace(found, **all_, evaluations=exact.pulls, listed=listed)
     if not table.complete:

@@ -361,7 +361,7 @@ class Session:
         places = np.array(list(known), np.int64).reshape(-1, 2)
         values = self.scale.from_unit(np.fromiter(known.values(), float, len(known)))
         cells = places[:, 0], places[:, 1], values
-        return replace(found, listed=listed_of(self.running, self.problem, names, cells))
+        return replace(found, listed=listed_of(self.running, names, cells))
 
     def _move_on(self) -> None:
         """Answer the procedure's requests as long as all their rewards are there."""
