@@ -63,7 +63,7 @@ def kind_of_arms(
     """
     if isinstance(arms, Records | Totals):
         return arms
-    is_table = isinstance(arms, str | Path) or is_frame(arms)
+    is_table = isinstance(arms, str | Path) or (not isinstance(arms, Mapping | list) and is_frame(arms))
     if columns and not is_table:
         raise UsageError(f"columns={dict(columns)!r} applies to a file or a DataFrame, not to {_short(arms)}")
     column = None

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping
+from inspect import signature
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from surest.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Kind(NamedTuple):
@@ -92,6 +95,19 @@ def check_keywords(given: Mapping[str, Any], **others: Kind) -> None:
     for name, value in given.items():
         if name in kinds and not kinds[name].fits(value):
             raise UsageError(f"{name} is {value!r:.60}; give {kinds[name].wanted}")
+
+
+def shown_like(door: Callable[..., Any], *but: str) -> Callable[[F], F]:
+    """Show the keywords of another door in the signature of one that passes them on: help and completion see them."""
+
+    def decorated(function: F) -> F:
+        own = signature(function)
+        known = {**own.parameters, **signature(door).parameters, **own.parameters}
+        shown = sorted((p for name, p in known.items() if name not in (*but, "how")), key=lambda p: p.kind)
+        setattr(function, "__signature__", own.replace(parameters=shown))  # noqa: B010
+        return function
+
+    return decorated
 
 
 def check_columns(columns: Mapping[str, str] | None, *sources: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from surest.arms.tables import Table, table_of
 from surest.core.costs import Scored, parted
-from surest.core.keywords import FUNCTION, check_keywords
+from surest.core.keywords import FUNCTION, check_keywords, shown_like
 from surest.core.problem import check_spread, labels_of, problem_of, takes_items_settings
 from surest.core.scale import Scale, checked_scale
 from surest.errors import Interrupted, UsageError
@@ -65,40 +65,25 @@ def evaluate(
         the `control` may be its scores on the items, known beforehand: it is not evaluated, others are predicted from it.
     items : sequence, optional
         The items: questions, instances, folds, seeds. Duplicates count twice.
-    delta : float
-        The allowed probability of a wrong answer.
     score : callable, optional
         ``score(arm, item)``, for arms that are labels.
-    epsilon : float
-        How far from the best an answer may be, in the units of the scores. 0 asks for the best itself.
-    budget : int, optional
-        Maximum number of cells to evaluate. If they do not suffice, the answer so far is returned, with its contenders.
-    cost : float or mapping, optional
-        As for `identify`, and so `budget_cost` and `cost_unit`. A table may have a column cost. The result then says what all
-        cells would cost.
     target : {"items", "population"}
         Whether the verdict is about the mean on these items, or about what they are a random sample of.
     repeats : int
         Evaluations per cell; their mean counts.
-    bounds : (float, float)
-        The lowest and the highest possible score.
     spread : float, optional
         Maximum difference of two arms on any item, as `race` uses it: fewer cells if arms are alike. It must hold on
         items that are never evaluated, too; docs/items.md says when to state one.
-    minimise : bool
-        Scores are costs, times or losses: the smallest mean is the best.
     seed : int, optional
         Seed of the order of the items; fresh, and reported, by default. For a table it is then made from the names of its arms
         and items, so that the order stays the same while it is filled. Choosing the best of several seeds voids the claim.
     columns : mapping, optional
         Other names of a table's columns: ``{"arm": "model", "item": "question", "value": "score"}``.
+    delta, epsilon, budget, bounds, minimise, cost, budget_cost, cost_unit, storage, name, progress
+        As for `identify`; `budget` is the maximum number of cells to evaluate. A table may have a column cost. The result then
+        says what all cells would cost. A complete table is not searched, so that nothing is shown.
     executor, in_flight, retries, on_failure
         As for `identify`. Idle workers evaluate ahead; the transcript is that of a single worker.
-    storage, name : str, optional
-        Keep the evaluations in a study: the same call resumes it.
-    progress : bool or callable, optional
-        Show the search while it runs, where standard error is a terminal, and in a notebook. False shows nothing; a function is
-        called instead with the state of the run before each item, and may raise `surest.Stop`. A complete table is not searched.
     simulate : bool
         Search a table as if each score had to be evaluated, instead of saying what all of them say.
     history : bool
@@ -126,54 +111,37 @@ def evaluate(
     ('kind', True, True)
     """
     check_keywords(locals(), score=FUNCTION)
-    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    kept = {"retries": retries, "on_failure": on_failure, "storage": storage, "name": name}
     if items is None:
-        looks = history_hook() if history else None
-        _refuse(
-            score=score, executor=executor, retries=retries, on_failure=on_failure, storage=storage, name=name,
-            repeats=settings.get("repeats"),
-        )  # fmt: skip
+        given = {"score": score, "executor": executor, **kept, "repeats": settings.get("repeats")}
+        for unused in (option for option, value in given.items() if value is not None):
+            raise UsageError(f"{unused} applies to functions and items only; a table is read as it is")
         table = table_of(arms, columns)
         for note in table.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
-        given = {"delta": delta, "seed": table_seed(table) if seed is None else seed, **resolved(settings)}
-        watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
-        with watch:
-            found = _from_table(table, given, watch, simulate, looks)
-        found = replace(found, seconds=time.perf_counter() - began)
-        if watch.interrupted and not found.certified:
-            raise Interrupted(found)
-        return found
+        seed = table_seed(table) if seed is None else seed
+        return _of_table(table, {"delta": delta, "seed": seed, **resolved(settings)}, progress, simulate, history)
     if simulate or columns is not None:
         raise UsageError(f"{'simulate' if simulate else 'columns'} requires a table of scores; functions are evaluated")
-    arms, settings = _known_control(arms, items, settings, scale)
-    labels, functions = _functions(arms, score, asynchronous=False)
-    watch = watching(labels, scale, progress, items=True, ticks=executor is None)
     in_flight = 1 if executor is None else in_flight
-    with Run.begun(
-        labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
-        storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
-    ) as run:  # fmt: skip
+    how = {"in_flight": in_flight, "seed": seed, "history": history, "delta": delta, **kept, **settings}
+    run, functions = _begun(arms, items, score, progress, how, ticks=executor is None)
+    with run:
         drive(run.desk, _work(functions, run, mean_of), executor, in_flight)
     return further(run.found())
 
 
-@takes_items_settings
+@shown_like(evaluate, "columns", "executor", "simulate")
 async def aevaluate(
     arms: Any,
     items: Sequence[Any],
     delta: float = 0.05,
     *,
     score: Callable[..., Any] | None = None,
-    seed: int | None = None,
     in_flight: int = IN_FLIGHT,
-    retries: int | None = None,
-    on_failure: float | None = None,
-    storage: Any = None,
-    name: str | None = None,
     progress: Hook | bool | None = None,
     history: bool = True,
-    **settings: Any,
+    **how: Any,
 ) -> Result:
     """`evaluate` for async functions: up to `in_flight` of them are awaited at a time.
 
@@ -186,21 +154,34 @@ async def aevaluate(
     >>> result.best, result.certified
     ('kind', True)
     """
-    check_keywords(locals(), score=FUNCTION)
-    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
-    arms, settings = _known_control(arms, items, settings, scale)
-    labels, functions = _functions(arms, score, asynchronous=True)
-    watch = watching(labels, scale, progress, items=True)
-    with Run.begun(
-        labels, {"delta": delta, **settings}, watch, in_flight=in_flight, seed=seed, items=_checked_list(items),
-        storage=storage, name=name, retries=retries, on_failure=on_failure, history=history,
-    ) as run:  # fmt: skip
+    check_keywords({**locals(), **how}, score=FUNCTION)
+    how |= {"in_flight": in_flight, "history": history, "delta": delta}
+    run, functions = _begun(arms, items, score, progress, how, asynchronous=True)
+    with run:
         await run.await_all(_work(functions, run, amean_of), in_flight)
     return further(run.found())
 
 
+def _begun(
+    arms: Any, items: Any, score: Any, progress: Hook | bool | None, how: dict[str, Any], *, asynchronous: bool = False,
+    ticks: bool = False,
+) -> tuple[Run, list[Callable[..., Any]]]:  # fmt: skip
+    """A search on a list, and its arms as functions of an item."""
+    scale = checked_scale(how.get("bounds", (0.0, 1.0)), how.get("minimise", False))
+    listed = _checked_list(items)
+    arms, how = _known_control(arms, listed, how, scale)
+    labels, functions = _functions(arms, score, asynchronous=asynchronous)
+    watch = watching(labels, scale, progress, items=True, ticks=ticks)
+    return Run.begun(labels, watch, items=listed, **how), functions
+
+
+def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
+    """The mean of several evaluations of one cell, and what they cost together."""
+    return _mean([function(item) for _ in range(repeats)])
+
+
 async def amean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
-    """The mean of several awaited evaluations of one cell, and what they cost together."""
+    """`mean_of` for a function that is awaited."""
     return _mean([await function(item) for _ in range(repeats)])
 
 
@@ -210,9 +191,22 @@ def table_seed(table: Table) -> int:
     return int.from_bytes(sha256(names.encode(errors="replace")).digest()[:4], "big")
 
 
-def _from_table(
-    table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None
+def _of_table(
+    table: Table, given: Mapping[str, Any], progress: Hook | bool | None, simulate: bool, history: bool
 ) -> Result:
+    """`_told` by a table, watched meanwhile."""
+    scale = checked_scale(given.get("bounds", (0.0, 1.0)), given.get("minimise", False))
+    looks = history_hook() if history else None
+    watch, began = watching(table.labels, scale, progress, looks, items=True), time.perf_counter()
+    with watch:
+        found = _told(table, given, watch, simulate, looks)
+    found = replace(found, seconds=time.perf_counter() - began)
+    if watch.interrupted and not found.certified:
+        raise Interrupted(found)
+    return found
+
+
+def _told(table: Table, given: Mapping[str, Any], hook: Hook | None, simulate: bool, looks: Looks | None) -> Result:
     """What a table says: of a complete one all that there is to know, unless a search on it is to be simulated."""
     if table.costs is not None and given.get("cost") is None:
         costs = dict(zip(map(str, table.labels), table.costs, strict=True))
@@ -264,16 +258,14 @@ def _functions(arms: Any, score: Any, *, asynchronous: bool) -> tuple[tuple[Any,
         functions = scored(score, labels)
     else:
         raise UsageError("give arms as {label: function of an item}, or labels and score=function(arm, item)")
+    use = "not an async function; use surest." if asynchronous else "an async function; use await surest.a"
     for label, function in zip(labels, functions, strict=True):
         if not callable(function):
             raise UsageError(
                 f"arm {label!r} is {function!r:.60}; give a function of an item, or leave out items for a table"
             )
-        inner = getattr(function, "func", function)
-        if inspect.iscoroutinefunction(inner) != asynchronous:
-            hint = "await surest.aevaluate(…)" if not asynchronous else "surest.evaluate(…)"
-            kind = "not an async function" if asynchronous else "an async function"
-            raise UsageError(f"arm {label!r} is {kind}; use {hint} instead")
+        if inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous:
+            raise UsageError(f"arm {label!r} is {use}evaluate(…) instead")
         _check_takes(function, "an arm and an item" if score is not None else "an item")
     return labels, functions
 
@@ -299,11 +291,10 @@ def _known_control(
     row = arms.get(label) if isinstance(arms, Mapping) else None
     if row is None or callable(row):
         return arms, settings
-    listed = _checked_list(items)
-    values = [row.get(item) for item in listed] if isinstance(row, Mapping) else list(row)
-    if len(values) != len(listed) or None in values:
+    values = [row.get(item) for item in items] if isinstance(row, Mapping) else list(row)
+    if len(values) != len(items) or None in values:
         raise UsageError(
-            f"the control {label!r} has no score for some of the {len(listed)} items; give it all, or a function"
+            f"the control {label!r} has no score for some of the {len(items)} items; give it all, or a function"
         )
     units = [[scale.to_unit(scale.number(x, f"control {label!r}")) for x in values]]
     units += [[scale.to_unit(scale.number(x, "a score in older")) for x in old] for old in settings.get("older", ())]
@@ -315,11 +306,6 @@ def _work(functions: Sequence[Callable[..., Any]], run: Run, mean: Callable[...,
     repeats = run.problem.repeats
     several = functions if repeats == 1 else [partial(mean, function, repeats) for function in functions]
     return work_of(several, 0, items=run.items)
-
-
-def mean_of(function: Callable[..., Any], repeats: int, item: Any) -> Scored:
-    """The mean of several evaluations of one cell, and what they cost together."""
-    return _mean([function(item) for _ in range(repeats)])
 
 
 def _mean(rewards: list[Any]) -> Scored:
@@ -338,10 +324,3 @@ def _checked_list(items: Any) -> list[Any]:
     if not listed:
         raise UsageError("there are no items; give at least one")
     return listed
-
-
-def _refuse(**given: Any) -> None:
-    """Refuse keywords that a table does not use."""
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(f"{name} applies to functions and items only; a table is read as it is")

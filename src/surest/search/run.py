@@ -6,7 +6,7 @@ functions that are called and functions that are awaited differ in one line betw
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from types import TracebackType
@@ -44,7 +44,7 @@ class Run:
     when it began). `calls` are the functions that answer a `Running`: not all of what they gave may count yet.
 
     >>> from surest.search.executor import drive
-    >>> with Run.begun(["a", "b"], {"delta": 0.1}, Watch()) as run:
+    >>> with Run.begun(["a", "b"], Watch(), delta=0.1) as run:
     ...     drive(run.desk, lambda ticket: (float, ticket.label == "b"), None, in_flight=1)
     >>> run.found().best
     'b'
@@ -69,10 +69,10 @@ class Run:
 
     @classmethod
     def begun(
-        cls, labels: Sequence[Any], settings: Mapping[str, Any], watch: Watch, *, in_flight: int = 1,
-        seed: int | None = None, fresh: int | None = None, items: Sequence[Any] | None = None, storage: Any = None,
-        name: str | None = None, record: bool = False, retries: int | None = None, on_failure: float | None = None,
-        history: bool = False,
+        cls, labels: Sequence[Any], watch: Watch, *, in_flight: int = 1, seed: int | None = None,
+        fresh: int | None = None, items: Sequence[Any] | None = None, storage: Any = None, name: str | None = None,
+        record: bool = False, retries: int | None = None, on_failure: float | None = None, history: bool = False,
+        **settings: Any,
     ) -> "Run":  # fmt: skip
         """A run on a new session or, where `storage` is named, on a study, made if it is not there.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surest.core.costs import Spent, parted
+from surest.core.costs import parted
 from surest.core.problem import Problem
 from surest.core.procedure import Running, check_size, statistic_of
 from surest.core.protocol import Bandit, FloatArray, Procedure, Pull, R, Reply
@@ -52,37 +52,36 @@ class Calls:
     """Functions that answer requests, one call after the other, in this thread.
 
     A function is called without arguments for each reward; `seeded`, with a seed; or, `vectorised`, with a count for so many
-    of them. `look` is called between calls where they are slow; `name` is the algorithm's, for messages.
+    of them. `look` is called with the run between calls where they are slow.
 
+    >>> from surest.algorithms import start_on
     >>> from surest.core.problem import problem_of
     >>> from surest.core.protocol import Statistic
-    >>> calls = Calls(problem_of(["a", "b"]), [lambda: 1, lambda: 0.5])
+    >>> problem = problem_of(["a", "b"])
+    >>> calls = Calls(problem, [lambda: 1, lambda: 0.5], Running(start_on(problem), 2))
     >>> calls.answer(Pull([0, 1], [2, 1], Statistic.REWARDS)), calls.made
     (array([1. , 1. , 0.5]), 3)
     """
 
     def __init__(
-        self, problem: Problem, functions: Sequence[Callable[..., Any]], *, vectorised: bool = False,
-        seeded: bool = False, look: Callable[[], None] | None = None, name: str = "this",
-        spent: Spent | None = None,
+        self, problem: Problem, functions: Sequence[Callable[..., Any]], running: Running[R], look: Hook[R] | None = None,
+        *, vectorised: bool = False, seeded: bool = False,
     ) -> None:  # fmt: skip
-        self.problem, self.labels, self.functions, self.look = problem, problem.labels, functions, look
-        self.vectorised, self.seeded, self.name = vectorised, seeded, name
-        self.spent = problem.spending(told=True) if spent is None else spent
-        """What the calls cost."""
+        self.problem, self.functions, self.running, self.look = problem, functions, running, look
+        self.vectorised, self.seeded = vectorised, seeded
         self.made = 0
         """Rewards so far, of requests that are answered or not."""
 
     def answer(self, request: Pull) -> Reply:
         """The rewards that a request asks for."""
-        check_size(request, self.name)
+        check_size(request, self.running.name)
         rewards, first = np.empty(request.total), self.made
         looked = time.perf_counter()
         for arm, times in zip(request.arms.tolist(), request.times.tolist(), strict=True):
             end = self.made + times
             while self.made < end:
                 if self.look is not None and time.perf_counter() - looked > BRIEF:
-                    self.look()
+                    self.look(self.running)
                     looked = time.perf_counter()
                 given = self._called(arm, min(end - self.made, PORTION))
                 rewards[self.made - first : self.made - first + len(given)] = given
@@ -91,7 +90,7 @@ class Calls:
 
     def _called(self, arm: int, most: int) -> list[float] | FloatArray:
         """What a call gives, on [0, 1]: one reward, or `most` of them."""
-        label, scale = self.labels[arm], self.problem.scale
+        label, scale = self.problem.labels[arm], self.problem.scale
         arguments = (most,) if self.vectorised else (ticket_seed(self.problem.seed, self.made),) if self.seeded else ()
         try:
             given = self.functions[arm](*arguments)
@@ -110,9 +109,9 @@ class Calls:
         if not self.vectorised and isinstance(given, tuple):
             each = parted(given, f"arm {label!r}")
             rewards = [each.value]
-            self.spent.add([arm], [np.nan if each.cost is None else each.cost])
+            self.running.costs.add([arm], [np.nan if each.cost is None else each.cost])
         elif self.problem.cost is not None:
-            self.spent.add([arm], [np.nan], len(rewards))
+            self.running.costs.add([arm], [np.nan], len(rewards))
         if isinstance(rewards, np.ndarray) and rewards.dtype.kind in "fiub":
             numbers = rewards.astype(float)
             if ((scale.low <= numbers) & (numbers <= scale.high)).all():
