@@ -19,7 +19,8 @@ from surest.algorithms import start
 from surest.errors import EvaluationError, UsageError
 from surest.result.data import Result
 from surest.result.json import from_json
-from surest.search.duel import work_of_duels
+from surest.search.call import work_of
+from surest.search.duel import pairs_of
 from surest.search.tickets import Ticket
 
 STRENGTH = {"a": 0.5, "b": 0.2, "c": 0.1, "d": 0.1}
@@ -112,8 +113,8 @@ def test_a_judge_that_fails_is_retried_then_counted_or_the_end(bad) -> None:
 
 def test_items_are_drawn_anew_for_each_duel() -> None:
     """A seeded mistake, one item for all duels of a request, would make neighbours equal."""
-    work = work_of_duels(print, NAMES, 3, range(10))
-    drawn = [work(Ticket(number, number % 12, ""))[3] for number in range(6000)]
+    work = work_of(pairs_of(print, NAMES), 3, items=range(10), drawn=True)
+    drawn = [work(Ticket(number, number % 12, ""))[1] for number in range(6000)]
     assert max(Counter(drawn).values()) < 700
     assert min(Counter(drawn).values()) > 500
     assert sum(x == y for x, y in itertools.pairwise(drawn)) < 700

@@ -2,24 +2,13 @@
 
 import shlex
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from random import Random
 from typing import Any
 
 import click
 
 from surest.cli.output import asked, check_drawn, show_result
-from surest.cli.progress import Screen, exit_status
-from surest.cli.settings import (
-    OF_COMMANDS,
-    command_options,
-    option,
-    output_options,
-    refuse,
-    some_options,
-)
-from surest.core.duels import DUELS
+from surest.cli.settings import OF_COMMANDS, option, problem_options, refuse, search_options
+from surest.core.duels import DUELS, pair_labels
 from surest.core.scale import Scale
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "seed", "note")
@@ -28,7 +17,7 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 
 @click.command()
 @click.argument("source", required=False, metavar="[DUELS]")
-@some_options(SETTINGS)
+@problem_options(*SETTINGS, own=False)
 @option("--strict", "Also show that an arm beats all others.")
 @option("--rank", "Tell every pair apart: a full ranking.")
 @option("--arm labels", "An arm. Repeat for each arm.", "LABEL", multiple=True)
@@ -41,8 +30,7 @@ COLUMNS = ("first", "second", "score", "winner", "item")
 @option("--items", "Items to judge on, one drawn for each duel: lines of text, .jsonl or .csv.", "FILE")
 @option("--column columns", "The file's name of a column, as in first=model_a.", "OURS=THEIRS", multiple=True)
 @option("--shuffle", "Shuffle recorded duels whose order was lost.", "SEED", type=int)
-@command_options
-@output_options
+@search_options
 def duel(**given: Any) -> int:
     """Find who beats all others head to head.
 
@@ -53,17 +41,17 @@ def duel(**given: Any) -> int:
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     settings, scale = asked(given, algorithm=DUELS)
-    flags = {name: True for name in ("strict", "rank") if given.pop(name)}
+    settings |= {name: True for name in ("strict", "rank") if given.pop(name)}
     if given["source"] is not None:
         refuse("a file of duels", "judge", "labels", "items", *OF_COMMANDS, "clip", "study", "storage")
-        return _recorded(given, settings, flags)
+        return _recorded(given, settings)
     if given["judge"] is None or len(given["labels"]) < 2:
         raise click.UsageError("give a file of DUELS, or --judge COMMAND and at least two --arm LABEL")
     refuse("--judge", "columns", "shuffle", only="a file of duels")
-    return _judged(given, settings, flags, scale)
+    return _judged(given, settings, scale)
 
 
-def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
+def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any]) -> int:
     from surest.search.duel import duel as search
 
     wrong = next((text for text in given["columns"] if text.partition("=")[0] not in COLUMNS or "=" not in text), None)
@@ -73,19 +61,15 @@ def _recorded(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapp
     record, history = given["decision"] is not None, check_drawn(given)
     result = search(
         given["source"], columns=columns, shuffle=given["shuffle"], record=record, history=history, progress=False,
-        **settings, **flags,
+        **settings,
     )  # fmt: skip
-    show_result(result, given)
-    return exit_status(result, None)
+    return show_result(result, given)
 
 
-def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mapping[str, Any], scale: Scale) -> int:
-    from surest.cli.searches import item_texts, searched
-    from surest.search.call import Work, seed_of
-    from surest.search.commands import Command, Runner, checked_command
-    from surest.search.tickets import Ticket
+def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
+    from surest.cli.searches import run_commands
+    from surest.search.commands import Command, checked_command
 
-    workers = given["workers"] or 1
     try:
         words = tuple(shlex.split(given["judge"]))
     except ValueError as error:
@@ -93,17 +77,5 @@ def _judged(given: Mapping[str, Any], settings: Mapping[str, Any], flags: Mappin
     if not any("{first}" in word for word in words) or not any("{second}" in word for word in words):
         raise click.UsageError("--judge must contain {first} and {second}, or all duels would be the same")
     checked_command(Command("judge", words))
-    texts, runner = item_texts(given["items"]), Runner(scale, given["timeout"])
-    screen = Screen(tuple(given["labels"]), scale, quiet=given["quiet"], kept=True)
-
-    def with_seed(seed: int) -> Work:
-        def work(ticket: Ticket) -> tuple[Any, ...]:
-            own = seed_of(seed, ticket)
-            item = () if texts is None else (Random(own).choice(texts),)
-            return screen.counted(partial(runner.run, Command(ticket.label, words))), own, *item
-
-        return work
-
-    with ThreadPoolExecutor(workers) as pool:
-        asked = {**settings, **flags, "algorithm": DUELS}
-        return searched(given, asked, scale, screen, with_seed, pool, workers, runner, "a duel of {}")
+    pairs = [Command(pair, words) for pair in pair_labels(given["labels"])]
+    return run_commands(given, {**settings, "algorithm": DUELS}, scale, pairs, players=given["labels"])

@@ -12,13 +12,14 @@ from surest.cli.output import asked
 from surest.cli.settings import (
     OF_COMMANDS,
     column_options,
-    command_options,
-    item_problem_options,
+    columns_given,
     option,
-    output_options,
+    problem_options,
     refuse,
+    search_options,
 )
 from surest.cli.streams import say
+from surest.core.problem import ALGORITHMS, SETTINGS
 from surest.core.scale import Scale
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ COLUMNS = ("arm", "item", "value")
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[TABLE | LOG...]")
-@item_problem_options
+@problem_options(*(name for name in SETTINGS if name != "repeats"), algorithm=ALGORITHMS["best"][True])
 @option(
     "--suggest",
     "Print the next K cells to evaluate, as CSV, and nothing else; with --json, as a key.",
@@ -47,8 +48,7 @@ COLUMNS = ("arm", "item", "value")
     "NAME=COMMAND",
     multiple=True,
 )
-@command_options
-@output_options
+@search_options
 def evaluate(**given: Any) -> int:
     """Find the arm with the best mean on a list of items.
 
@@ -61,6 +61,7 @@ def evaluate(**given: Any) -> int:
     Exit status: 0 decided, 3 not decided, 2 invalid input.
     """
     from surest.cli import searches
+    from surest.search.commands import parse_commands
 
     settings, scale = asked(given, items=1)
     if not given["files"]:
@@ -69,7 +70,7 @@ def evaluate(**given: Any) -> int:
         refuse(
             "commands", "simulate", "suggest", "scorer", *(f"{name}_column" for name in COLUMNS), only="a TABLE or LOGs"
         )
-        return searches.run_commands(given, settings, scale)
+        return searches.run_commands(given, settings, scale, parse_commands(given["commands"]))
     refuse("TABLE", "items", "commands", *OF_COMMANDS, "study", "storage")
     return _table(given, settings, scale)
 
@@ -92,28 +93,23 @@ def _table(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) 
             say("surest: decided; no further cell is needed. Without --suggest the verdict is shown.", err=True)
         cells = [] if result.certified else result.wanted_cells[: given["suggest"]]
         if given["as_json"]:
-            show_result(result, given, {"suggestions": [{"arm": str(arm), "item": str(item)} for arm, item in cells]})
-        else:
-            say(as_csv(COLUMNS[:2], cells).rstrip("\n"))
+            suggestions = [{"arm": str(arm), "item": str(item)} for arm, item in cells]
+            return show_result(result, given, {"suggestions": suggestions})
+        say(as_csv(COLUMNS[:2], cells).rstrip("\n"))
         return 0 if result.certified else 3
-    more = len(result.wanted_cells)
-    lines = (
-        [f"Next: {result.wanted_cells[0][0]} on {result.wanted_cells[0][1]}; --suggest K lists more."] if more else []
-    )
-    show_result(result, given, lines=lines)
-    return 0 if result.certified else 3
+    lines = [f"Next: {arm} on {item}; --suggest K lists more." for arm, item in result.wanted_cells[:1]]
+    return show_result(result, given, lines=lines)
 
 
 def _read(given: Mapping[str, Any]) -> "Table":
     from surest.arms.tables import table_of
 
     files = given["files"]
-    columns = {name: given[f"{name}_column"] for name in COLUMNS if given[f"{name}_column"] is not None}
     if len(files) > 1 and all(name.lower().endswith(".csv") for name in files):
         raise click.UsageError(
             "give one TABLE (arm,item,value); 'surest gate' compares two files of scores (item,value)"
         )
-    return table_of(list(files), columns or None, scorer=given["scorer"])
+    return table_of(list(files), columns_given(given) or None, scorer=given["scorer"])
 
 
 def as_csv(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -5,15 +5,7 @@ from typing import Any
 import click
 
 from surest.cli.output import asked
-from surest.cli.settings import (
-    OF_COMMANDS,
-    column_options,
-    command_options,
-    option,
-    output_options,
-    problem_options,
-    refuse,
-)
+from surest.cli.settings import FRESH, OF_COMMANDS, column_options, option, problem_options, refuse, search_options
 from surest.cli.sources import is_python, load
 
 OF_FILES = (
@@ -24,7 +16,7 @@ OF_FILES = (
 
 @click.command()
 @click.argument("source", required=False)
-@problem_options
+@problem_options(*FRESH)
 @option(
     "--command commands",
     "An arm: a command whose last line of output is its reward; {seed} is replaced by a number. Repeat for each arm.",
@@ -55,8 +47,7 @@ OF_FILES = (
 @option("--sum-rows", "In a table of totals: add up the rows of an arm, such as days.")
 @option("--follow", "Wait for new rows of SOURCE until they decide.")
 @option("--finished", "SOURCE gets no more rows: continue when an arm runs out of them.")
-@command_options
-@output_options
+@search_options
 def identify(**given: Any) -> int:
     """Find the best arm of SOURCE.
 
@@ -80,8 +71,9 @@ def identify(**given: Any) -> int:
     if given["commands"]:
         refuse("--command", "source", "suggest", "labels", "vectorised", "resample", "instance", *OF_FILES)
         from surest.cli import searches
+        from surest.search.commands import parse_commands
 
-        return searches.run_commands(given, settings, scale)
+        return searches.run_commands(given, settings, scale, parse_commands(given["commands"]))
     refuse("a SOURCE", *OF_COMMANDS, only="--command")
     if is_python(source):
         refuse("Python arms", "suggest", "labels", "resample", "clip", "instance", *OF_FILES)
@@ -91,7 +83,7 @@ def identify(**given: Any) -> int:
             from surest.cli import searches
 
             return searches.run_python(given, settings, scale, arms)
-        return sources.identify_python(given, settings, arms)
+        return sources.identify_python(given, settings, scale, arms)
     if source.endswith(".py"):
         raise click.UsageError(f"{source} is Python; say what in it holds the arms, as in {source}:arms")
     refuse("files and simulated arms", "study", "vectorised")

@@ -7,6 +7,7 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
+from surest.cli import SIGNALLED
 from surest.cli.console import Output
 from surest.cli.decision import check_decision, write_decision
 from surest.cli.settings import refuse, settings_given
@@ -48,10 +49,15 @@ def asked(given: dict[str, Any], **more: Any) -> tuple[dict[str, Any], Scale]:
 
 
 def show_result(
-    result: Result, given: Mapping[str, Any], facts: Mapping[str, Any] = {}, lines: Sequence[str] | None = None, *,
-    suggestions: Sequence[Mapping[str, Any]] = (),
-) -> None:  # fmt: skip
-    """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included."""
+    result: Result, given: Mapping[str, Any], facts: Mapping[str, Any] = {}, lines: Sequence[str] = (), *,
+    suggestions: Sequence[Mapping[str, Any]] = (), stopped_by: int | None = None,
+) -> int:  # fmt: skip
+    """The verdict, what it cost and the leading arms; with ``--json`` all of it as data, `facts` included.
+
+    Returns the exit status: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise.
+    """
+    undecided = 3 if stopped_by is None or result.reason != "interrupted" else SIGNALLED + stopped_by
+    status = 0 if result.certified else undecided
     if given["picture"] is not None:
         from surest.report import plots
 
@@ -66,14 +72,14 @@ def show_result(
     if given["as_json"]:
         facts = facts if decision is None else {**facts, "decision": decision}
         print_json({**result.to_dict(), **facts, "command": again})
-        return
+        return status
     console = Output(highlight=False)
     console.print(emphasised(result))
     for line in after_verdict(result):
         if "rows" not in facts or line != cost(result):
             console.print(Text(line))
     warn(console, result)
-    for line in lines or ():
+    for line in lines:
         console.print(Text(line))
     if suggestions:
         console.print(next_table(suggestions, len(result.wanted)))
@@ -90,6 +96,7 @@ def show_result(
         console.print(Text(f"\nOpen {given['page']} to look at it."), soft_wrap=True)
     if decision is not None:
         console.print(Text(f"\nCheck this yourself: {decision['check']}"), soft_wrap=True)
+    return status
 
 
 LEFT_OUT = ("as_json", "quiet", "picture", "page", "decision", "study", "storage", "follow")
@@ -101,16 +108,13 @@ def command_again(context: click.Context, seed: int | None, **more: str) -> str:
 
     >>> @click.command("identify")
     ... @click.argument("source")
-    ... @click.option("--delta", default=0.05)
     ... @click.option("--arm", multiple=True)
     ... @click.option("-r", "--runs")
-    ... @click.option("--minimise", is_flag=True)
     ... @click.option("--csv", "form", flag_value="csv")
-    ... @click.option("--markdown", "form", flag_value="markdown")
     ... def identify(**given):
     ...     print(command_again(click.get_current_context(), 7))
-    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "-r", "8", "--minimise", "--csv"], standalone_mode=False)
-    surest identify 'my file.csv' --arm=a --arm=b --runs=8 --minimise --csv --seed=7
+    >>> identify.main(["my file.csv", "--arm", "a", "--arm", "b", "-r", "8", "--csv"], standalone_mode=False)
+    surest identify 'my file.csv' --arm=a --arm=b --runs=8 --csv --seed=7
     """
     words = ["surest", str(context.command.name)]
     for parameter in context.command.params:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from rich.live import Live
 
-from surest.cli import SIGNALLED, Terminated
+from surest.cli import Terminated
 from surest.cli.console import Output
 from surest.cli.streams import say
 from surest.core.procedure import Running
@@ -20,20 +20,12 @@ from surest.core.protocol import Answer, Status
 from surest.core.scale import Scale
 from surest.errors import Stop, UsageError
 from surest.report.terminal import EVERY, TICKS, View
-from surest.result.data import Result
 from surest.search.watching import Looks, handled_by
 
 EVERY_LINE = 2.0
 """Minimum number of seconds between two plain lines."""
 SLOWER = 0.02
 """Plain lines come less often in a long run: no sooner than this part of its time after the one before."""
-
-
-def exit_status(result: Result, stopped_by: int | None) -> int:
-    """The exit status of a search: 0 decided, 130 or 143 stopped by a signal, as shells have it, 3 not decided otherwise."""
-    if result.certified:
-        return 0
-    return 3 if stopped_by is None or result.reason != "interrupted" else SIGNALLED + stopped_by
 
 
 class Screen:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import msgspec
 from surest.arms.files import read_items
 from surest.arms.kinds import Functions, kind_of_arms
 from surest.cli.output import check_drawn, command_again, show_result
-from surest.cli.progress import Screen, exit_status
+from surest.cli.progress import Screen
 from surest.cli.streams import say
 from surest.core.duels import DUELS
 from surest.core.problem import SETTINGS, default_algorithm
@@ -26,7 +27,7 @@ from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.masking import masked
 from surest.search.call import Work, seed_of, work_of
-from surest.search.commands import PLACES, Command, Runner, parse_commands
+from surest.search.commands import PLACES, Command, Runner
 from surest.search.desk import failing
 from surest.search.executor import drive, keep_busy
 from surest.search.run import Run, item_keys
@@ -49,22 +50,19 @@ def kept(given: Mapping[str, Any], labels: Sequence[str], workers: int, settings
 
     What ends unfinished is kept, and the command that goes on with it is printed.
     """
-    folder = (
-        Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())
-    )  # where there is room for passing things
-    own = folder / f"surest-{click.get_current_context().command.name}-{secrets.token_hex(4)}.db"
-    scratch = None if given["study"] is not None else own
-    storage = given["storage"] or STORAGE if scratch is None else f"sqlite:///{scratch}"
-    name = str(click.get_current_context().command.name) if scratch is not None else given["study"]
-    resumed = scratch is None and SCRATCH.fullmatch(storage) is not None and name in storage
+    command, named = str(click.get_current_context().command.name), given["study"] is not None
+    room = Path() if os.access(".", os.W_OK) else Path(tempfile.gettempdir())  # for passing things
+    own = f"sqlite:///{room / f'surest-{command}-{secrets.token_hex(4)}.db'}"
+    storage, name = (given["storage"] or STORAGE, given["study"]) if named else (own, command)
+    passing = not named or (SCRATCH.fullmatch(storage) is not None and name in storage)
     study = _opened(storage, name, labels, workers, settings)
     try:
         yield study
     finally:
         told = 0 if study.finished else study.status().told
-        if told or (scratch is None and not study.finished):
+        if told or (named and not study.finished):
             _tell_how_to_go_on(study, storage, told)
-        elif scratch is not None or resumed:
+        elif passing:
             study.close()
             for end in ("", "-wal", "-shm"):
                 Path(f"{storage.removeprefix('sqlite:///')}{end}").unlink(missing_ok=True)
@@ -114,15 +112,8 @@ def check_words(study: Study, words: Sequence[str]) -> None:
 
 def _say_once() -> Callable[[], None]:
     """Says, once, that nothing can be done until others have told their rewards."""
-    said = False
-
-    def say_it() -> None:
-        nonlocal said
-        if not said:
-            say("surest: waiting for rewards of other workers (surest study status shows how many)", err=True)
-        said = True
-
-    return say_it
+    line = "surest: waiting for rewards of other workers (surest study status shows how many)"
+    return cache(lambda: say(line, err=True))
 
 
 def run_worker(
@@ -144,17 +135,20 @@ def run_worker(
             runner.stop()
 
 
-def run_commands(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale) -> int:
-    """Run commands, several at a time; on the items of a file, where one is given."""
+def run_commands(
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, commands: Sequence[Command],
+    players: Sequence[str] = (),
+) -> int:  # fmt: skip
+    """Run commands, several at a time; on the items of a file, where one is given, drawn for each duel of `players`."""
     runner, workers, items = Runner(scale, given["timeout"]), given["workers"] or 1, item_texts(given.get("items"))
-    arms = {command.label: runner.arm(command) for command in parse_commands(given["commands"])}
-    screen = Screen(tuple(arms), scale, quiet=given["quiet"], kept=True, items=items is not None)
-    functions = [screen.counted(arm) for arm in arms.values()]
+    labels, listed = tuple(players or [command.label for command in commands]), items is not None and not players
+    screen = Screen(labels, scale, quiet=given["quiet"], kept=True, items=listed)
+    functions = [screen.counted(runner.arm(command)) for command in commands]
     asked = {"bounds": (scale.low, scale.high), "minimise": scale.minimise, **settings}
-    if items is not None:
+    if items is not None and listed:
         asked["items"] = item_keys(items)
     with ThreadPoolExecutor(workers) as pool:
-        work = lambda seed: work_of(functions, seed, seeded=True, items=items)  # noqa: E731
+        work = lambda seed: work_of(functions, seed, seeded=True, items=items, drawn=bool(players))  # noqa: E731
         return searched(given, asked, scale, screen, work, pool, workers, runner)
 
 
@@ -177,7 +171,7 @@ def run_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Sca
 
 def searched(
     given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, screen: Screen, work: Callable[[int], Work],
-    pool: Executor | None, workers: int = 1, runner: Runner | None = None, failed: str = "a run of arm {!r}",
+    pool: Executor | None, workers: int = 1, runner: Runner | None = None,
 ) -> int:  # fmt: skip
     """Let a driver do the `work` that a seed makes, on the study that keeps its rewards, and show what was found."""
     labels, history, record = screen.view.labels, check_drawn(given), given["decision"] is not None
@@ -196,7 +190,8 @@ def searched(
         result = run.found()
         last = {} if runner is None else runner.said
         said = {**{label: last[label] for label in labels if label in last}, **last}
-        show_result(result, given, {"last_failures": said})
+        status = show_result(result, given, {"last_failures": said}, stopped_by=screen.stopped_by)
     for label, why in said.items():
-        say(f"surest: {failed.format(label)} failed: {why}", err=True)
-    return exit_status(result, screen.stopped_by)
+        what = f"duel of {label}" if result.duels is not None else f"run of arm {label!r}"
+        say(f"surest: a {what} failed: {why}", err=True)
+    return status

@@ -15,14 +15,14 @@ import numpy as np
 
 from surest.arms.finite import FiniteArms
 from surest.arms.instances import KINDS, is_path
-from surest.arms.kinds import Functions, Records, kind_of_arms
+from surest.arms.kinds import Functions, kind_of_arms
 from surest.arms.recorded import ABOUT_ITEMS, InOrder
 from surest.arms.totals import Totals
-from surest.cli.following import follow_rewards, follow_totals, labels_in, rewards_of
+from surest.cli.following import follow_rewards, follow_totals, records_in
 from surest.cli.output import check_drawn, command_again, show_result
-from surest.cli.progress import Screen, exit_status
+from surest.cli.progress import Screen
 from surest.cli.streams import say
-from surest.core.scale import Scale, checked_scale
+from surest.core.scale import Scale
 from surest.errors import SourceError
 from surest.result.data import Result
 from surest.result.words import assumed
@@ -88,8 +88,7 @@ def identify_totals(given: Mapping[str, Any], settings: Mapping[str, Any], scale
     if given["follow"]:
         totals, stopped_by = follow_totals(given, settings, scale, totals)
     result = _ended(find_best(totals, **settings), stopped_by)
-    show_result(result, given, {"about": assumed(result)})
-    return exit_status(result, stopped_by)
+    return show_result(result, given, {"about": assumed(result)}, stopped_by=stopped_by)
 
 
 def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, recorded: InOrder) -> int:
@@ -97,18 +96,16 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
     stopped_by = None
     if given["follow"]:
         recorded, stopped_by = follow_rewards(given, settings, scale, recorded)
-    labels = labels_in(recorded, given["labels"], given["source"])
-    rewards = Records(labels, [rewards_of(recorded, label, scale) for label in labels])
+    rewards = records_in(recorded, given["labels"], given["source"], scale)
     # The next call, on a longer file, must continue the same run: so the seed is 0 by default.
-    record = given["decision"] is not None
-    how = {"record": record, "shuffle": given["shuffle"], "finished": given["finished"]}
+    how = {"record": given["decision"] is not None, "shuffle": given["shuffle"], "finished": given["finished"]}
     result = _ended(find_best(rewards, **{"seed": 0, **settings}, **how), stopped_by)
     used, rows = result.evaluations, sum(map(len, recorded.numbers.values()))
     next_ = [{"arm": label, "times": times} for label, times in result.wanted.items()][: given["suggest"] or SUGGESTED]
     facts = {"rows": rows, "unused": rows - used, "suggestions": next_}
     spare = f"; {count(rows - used)} of them were not {'needed' if result.certified else 'used'}" if rows > used else ""
     lines = [f"{count(rows)} {'row' if rows == 1 else 'rows'}{spare}."]
-    show_result(result, given, facts, lines, suggestions=next_)
+    status = show_result(result, given, facts, lines, suggestions=next_, stopped_by=stopped_by)
     for file in recorded.unfinished:
         say(f"surest: the last line of {file} has no end yet; it was left for later", err=True)
     column = recorded.column
@@ -117,34 +114,29 @@ def identify_recorded(given: Mapping[str, Any], settings: Mapping[str, Any], sca
         options = [word for option, name in named.items() if name not in (None, "item") for word in (option, name)]
         command = shell_line(["surest", "evaluate", given["source"], *options])
         say(f"surest: {ABOUT_ITEMS.format(visible(column))}: {command}", err=True)
-    return exit_status(result, stopped_by)
+    return status
 
 
 def identify_simulated(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: FiniteArms) -> int:
     """Draw from laws."""
-    result, screen = _searched(given, settings, arms, arms.labels)
+    result, stopped_by = _searched(given, settings, scale, arms, arms.labels)
     if is_path(given["source"]):
         result = replace(result, resampled=True)
     comparison = importlib.import_module("surest.lab.characteristic").comparison  # nobody else needs it
-    show_result(result, given, {}, comparison(result, arms.mirrored() if scale.minimise else arms))
-    _again(screen, result, given, "")
-    return exit_status(result, screen.stopped_by)
+    lines = comparison(result, arms.mirrored() if scale.minimise else arms)
+    return _shown(result, given, stopped_by, "", lines)
 
 
-def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any) -> int:
+def identify_python(given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any) -> int:
     """Call Python functions, one after the other, or take whatever else Python code gives."""
     wants = "a count" if given["vectorised"] else ""
     several = arms.values() if isinstance(arms, Mapping) else arms if isinstance(arms, Sequence) else ()
     source = kind_of_arms(arms, Scale(), wants=wants) if any(map(callable, several)) else None
     labels = source.labels if source is not None else tuple(getattr(arms, "labels", ()))
     if isinstance(source, Functions):
-        functions = dict(zip(source.labels, source.functions, strict=True))
-        result, screen = _searched(given, settings, functions, labels, guard=True)
-    else:
-        result, screen = _searched(given, settings, arms, labels)
-    show_result(result, given)
-    _again(screen, result, given, "rewards are not kept without --study NAME. ")
-    return exit_status(result, screen.stopped_by)
+        arms = dict(zip(labels, source.functions, strict=True))
+    result, stopped_by = _searched(given, settings, scale, arms, labels, guard=isinstance(source, Functions))
+    return _shown(result, given, stopped_by, "rewards are not kept without --study NAME. ")
 
 
 def _ended(result: Result, stopped_by: int | None) -> Result:
@@ -153,19 +145,24 @@ def _ended(result: Result, stopped_by: int | None) -> Result:
 
 
 def _searched(
-    given: Mapping[str, Any], settings: Mapping[str, Any], arms: Any, labels: tuple[Any, ...], *, guard: bool = False
-) -> tuple[Result, Screen]:
-    scale = checked_scale(settings.get("bounds", (0.0, 1.0)), settings.get("minimise", False))
+    given: Mapping[str, Any], settings: Mapping[str, Any], scale: Scale, arms: Any, labels: tuple[Any, ...], *,
+    guard: bool = False,
+) -> tuple[Result, int | None]:  # fmt: skip
+    """What was found, and the signal that ended it. Functions are guarded: Ctrl-C may interrupt them."""
     with Screen(labels, scale, quiet=given["quiet"]) as screen:
         result = find_best(
             {label: screen.arm(str(label), arm) for label, arm in arms.items()} if guard else arms, **settings,
             vectorised=given["vectorised"], on_request=screen, progress=False, history=check_drawn(given),
             record=given["decision"] is not None,
         )  # fmt: skip
-    return result, screen
+    return result, screen.stopped_by
 
 
-def _again(screen: Screen, result: Result, given: Mapping[str, Any], kept: str) -> None:
-    if screen.stopped_by is not None:
-        line = command_again(click.get_current_context(), result.seed)
-        say(f"surest: {kept}To do it again:\n  {line}", err=True)
+def _shown(
+    result: Result, given: Mapping[str, Any], stopped_by: int | None, kept: str, lines: Sequence[str] = ()
+) -> int:
+    """Show what was found and, where a signal ended it, the command that does it again."""
+    status = show_result(result, given, {}, lines, stopped_by=stopped_by)
+    if stopped_by is not None:
+        say(f"surest: {kept}To do it again:\n  {command_again(click.get_current_context(), result.seed)}", err=True)
+    return status

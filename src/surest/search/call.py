@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import Random
 from typing import Any
 
 from surest.errors import UsageError
@@ -12,9 +13,12 @@ Work = Callable[[Ticket], tuple[Any, ...]]
 
 
 def work_of(
-    functions: Sequence[Callable[..., Any]], seed: int, *, seeded: bool = False, items: Sequence[Any] | None = None
-) -> Work:
+    functions: Sequence[Callable[..., Any]], seed: int, *, seeded: bool = False, items: Sequence[Any] | None = None,
+    drawn: bool = False,
+) -> Work:  # fmt: skip
     """Each arm's function, without arguments; with the ticket's item, if it has one; `seeded`, with a number that is its alone.
+
+    Where no ticket has an item, one can be `drawn` by the ticket's own seed.
 
     >>> work = work_of([float, abs], 7, items=["1", "2"])
     >>> from surest.search.session import Ticket
@@ -24,6 +28,8 @@ def work_of(
 
     def work(ticket: Ticket) -> tuple[Any, ...]:
         item = () if items is None or ticket.item is None else (items[ticket.item],)
+        if items is not None and drawn:
+            item = (Random(seed_of(seed, ticket)).choice(items),)
         number = (seed_of(seed, ticket),) if seeded else ()
         return functions[ticket.arm], *item, *number
 

@@ -4,29 +4,28 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
-from random import Random
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from surest.arms.files import Columns
 from surest.arms.games import Games, games_of, score_of
-from surest.core.duels import DUELS, players_of
-from surest.core.keywords import check_columns, check_keywords
+from surest.core.duels import DUELS
+from surest.core.keywords import check_columns, check_keywords, shown_like
 from surest.core.problem import labels_of
 from surest.core.scale import Scale
 from surest.errors import UsageError
 from surest.result.data import Result
-from surest.search.call import Work, seed_of
+from surest.search.call import work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.recorded import feed
 from surest.search.run import Run
-from surest.search.tickets import Ticket
 from surest.search.watching import Hook, watching
 
 SETTINGS = ("delta", "epsilon", "top", "budget", "note", "batch")
 """What may be asked of duels, apart from how they are run."""
+KEPT = ("seed", "retries", "on_failure", "storage", "name", "history", "record")
+"""How they are run, as far as a `Run` knows by itself."""
 
 
 def duel(
@@ -99,27 +98,27 @@ def duel(
     ('kind', True)
     """
     check_keywords(locals())
-    asked = _asked(settings, delta, strict, rank)
+    asked = {**_asked(settings, delta, strict, rank), "seed": seed, "history": history, "record": record}
+    kept = {"retries": retries, "on_failure": on_failure, "storage": storage, "name": name}
     if judge is None:
-        if any(given is not None for given in (items, executor, retries, on_failure, storage, name)):
+        if any(given is not None for given in (items, executor, *kept.values())):
             raise UsageError(
                 "recorded duels need no items, executor, retries, on_failure, storage or name; leave them out"
             )
         check_columns(columns, arms)
-        return _recorded(games_of(arms, columns, shuffle), asked, seed, progress, on_request, history, record)
+        return _recorded(games_of(arms, columns, shuffle), asked, progress, on_request)
     if iscoroutinefunction(judge):
         raise UsageError("the judge is an async function: await surest.aduel")
     if columns is not None or shuffle is not None:
         raise UsageError("columns and shuffle require recorded duels; leave them out, or leave out the judge")
-    with _begun(
-        arms, asked, progress, on_request, in_flight=1 if executor is None else in_flight, seed=seed, storage=storage,
-        name=name, retries=retries, on_failure=on_failure, history=history, record=record,
-    ) as run:  # fmt: skip
-        drive(run.desk, work_of_duels(partial(_judged, judge), labels_of(arms), run.problem.seed, items), executor,
-              1 if executor is None else in_flight)  # fmt: skip
+    in_flight = 1 if executor is None else in_flight
+    with _begun(arms, progress, on_request, in_flight=in_flight, **kept, **asked) as run:
+        pairs = pairs_of(partial(_judged, judge), labels_of(arms))
+        drive(run.desk, work_of(pairs, run.problem.seed, items=items, drawn=True), executor, in_flight)
     return _found(run, arms)
 
 
+@shown_like(duel, "columns", "shuffle", "executor")
 async def aduel(
     arms: Sequence[Any],
     judge: Callable[..., Awaitable[Any]],
@@ -131,14 +130,7 @@ async def aduel(
     in_flight: int = IN_FLIGHT,
     on_request: Hook | None = None,
     progress: Hook | bool | None = None,
-    seed: int | None = None,
-    retries: int | None = None,
-    on_failure: float | None = None,
-    storage: Any = None,
-    name: str | None = None,
-    history: bool = False,
-    record: bool = False,
-    **settings: Any,
+    **how: Any,
 ) -> Result:
     """`duel` for an async judge: up to `in_flight` duels are awaited at a time.
 
@@ -152,33 +144,22 @@ async def aduel(
     >>> asyncio.run(aduel(["a", "b"], judge, in_flight=4)).best
     'b'
     """
-    check_keywords(locals())
-    asked = _asked(settings, delta, strict, rank)
-    with _begun(
-        arms, asked, progress, on_request, in_flight=in_flight, seed=seed, storage=storage, name=name, retries=retries,
-        on_failure=on_failure, history=history, record=record,
-    ) as run:  # fmt: skip
-        work = work_of_duels(partial(_ajudged, judge), labels_of(arms), run.problem.seed, items)
-        await run.await_all(work, in_flight)
+    check_keywords({**locals(), **how})
+    kept = {name: how.pop(name) for name in KEPT if name in how}
+    asked = _asked(how, delta, strict, rank)
+    with _begun(arms, progress, on_request, in_flight=in_flight, **kept, **asked) as run:
+        pairs = pairs_of(partial(_ajudged, judge), labels_of(arms))
+        await run.await_all(work_of(pairs, run.problem.seed, items=items, drawn=True), in_flight)
     return _found(run, arms)
 
 
-def work_of_duels(
-    judge: Callable[..., Any], players: Sequence[Any], seed: int, items: Sequence[Any] | None = None
-) -> Work:
-    """From a ticket to the call of the judge: the two players, and an item that is drawn by the ticket's own seed.
+def pairs_of(judge: Callable[..., Any], players: Sequence[Any]) -> list[Callable[..., Any]]:
+    """A function of an item for each ordered pair of players, as `surest.core.duels` numbers them.
 
-    >>> work_of_duels(print, ["a", "b"], 7, ["q1", "q2"])(Ticket(0, 1, "b vs a"))
-    (<built-in function print>, 'b', 'a', 'q2')
+    >>> [pair.args for pair in pairs_of(print, ["a", "b"])]
+    [('a', 'b'), ('b', 'a')]
     """
-    n = len(players)
-
-    def work(ticket: Ticket) -> tuple[Any, ...]:
-        first, second = (int(place) for place in players_of(np.int64(ticket.arm), n))  # type: ignore[arg-type]
-        drawn = () if items is None else (Random(seed_of(seed, ticket)).choice(items),)
-        return judge, players[first], players[second], *drawn
-
-    return work
+    return [partial(judge, a, b) for i, a in enumerate(players) for j, b in enumerate(players) if i != j]
 
 
 def _judged(judge: Callable[..., Any], first: Any, second: Any, *item: Any) -> Any:
@@ -200,12 +181,12 @@ def _asked(settings: Mapping[str, Any], delta: float, strict: bool, rank: bool) 
     return {"delta": delta, **settings, **flags, "algorithm": DUELS}
 
 
-def _begun(arms: Any, asked: dict[str, Any], progress: Any, on_request: Any, **how: Any) -> Run:
+def _begun(arms: Any, progress: Any, on_request: Any, **how: Any) -> Run:
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence):
         raise UsageError(f"arms are {arms!r:.60}; give a list of at least two labels, and a judge")
     players = labels_of(arms)
     watch = watching(players, Scale(), progress, on_request)
-    return Run.begun([str(player) for player in players], asked, watch, **how)
+    return Run.begun([str(player) for player in players], watch, **how)
 
 
 def _found(run: Run, arms: Sequence[Any]) -> Result:
@@ -214,13 +195,9 @@ def _found(run: Run, arms: Sequence[Any]) -> Result:
     return replace(found, problem=msgspec.structs.replace(found.problem, labels=labels_of(arms)))
 
 
-def _recorded(
-    games: Games, asked: dict[str, Any], seed: int | None, progress: Any, on_request: Any, history: bool, record: bool
-) -> Result:
+def _recorded(games: Games, asked: Mapping[str, Any], progress: Any, on_request: Any) -> Result:
     """What recorded duels say: those that the search asks for, each once and in order."""
-    watch = watching(games.players, Scale(), progress, on_request)
-    asked = {"batch": 10, **asked, "rows": games.rows}
-    run = Run.begun(list(games.players), asked, watch, seed=seed or 0, history=history, record=record)
-    with run:
+    asked = {"batch": 10, **asked, "rows": games.rows, "seed": asked["seed"] or 0}
+    with _begun(list(games.players), progress, on_request, **asked) as run:
         feed(run.session, games.scores)
     return replace(_found(run, games.players), health=None, warnings=games.notes)
