@@ -193,14 +193,10 @@ class Champion:
                 for cell in cells:
                     run.tell(cell, self.score(*run.call(cell)))
             else:
-                futures = [self._executor.submit(self.score, *run.call(cell)) for cell in cells]
+                futures = {self._executor.submit(self.score, *run.call(cell)): cell for cell in cells}
                 wait(futures)
-                failed = [future for future in futures if future.exception() is not None]
-                for cell, future in zip(cells, futures, strict=True):
-                    if future not in failed:  # what was measured is kept
-                        run.tell(cell, future.result())
-                for future in failed:
-                    future.result()
+                for future in sorted(futures, key=lambda it: it.exception() is not None):  # what was measured is kept
+                    run.tell(futures[future], future.result())
         return run.found
 
     async def achallenge(self, candidate: Any) -> Challenge:

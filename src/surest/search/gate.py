@@ -9,9 +9,9 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
-from itertools import islice
-from math import fsum, inf, isnan, nan
+from math import fsum, inf, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from surest.evidence.lists.gate import UNKNOWN, Found, Predictions, directions, 
 from surest.evidence.lists.units import in_random_order
 from surest.kernels.constants import PLAIN
 from surest.result.gate import Gate, Verdict
-from surest.search.call import work_of
+from surest.search.call import Work, work_of
 from surest.search.executor import IN_FLIGHT, Workers, drive
 from surest.search.run import Run
 from surest.search.watching import Hook, watching
@@ -53,6 +53,9 @@ MOST_WANTED = 10_000
 """Maximum number of cells to evaluate next that a result lists."""
 ROUNDED = 2.0**-50
 """What rounding can make of a mean difference on [-1, 1]: sums are exact, differences and the margin are rounded once."""
+
+Sides = tuple[Any, Any]
+"""The functions to call; None for scores that are there."""
 
 
 def gate(
@@ -79,12 +82,11 @@ def gate(
         file, say that an item is not evaluated yet. Or the log of an evaluation by inspect_ai, lm-evaluation-harness or
         promptfoo. A function of an item is called on the items in their order, until it is decided.
         With `table`, the labels of two arms.
-    margin : float
-        How much worse the candidate may be, in the units of the scores.
+    margin, equivalent : float
+        How much worse the candidate may be, in the units of the scores; or ask whether both are equal within ± `equivalent`:
+        `fail` then says that they differ.
     delta : float
         The allowed probability of a wrong verdict.
-    equivalent : float, optional
-        Ask whether both are equal within ± this, instead of a margin: `fail` then says that they differ.
     history : table, or list of files, optional
         Scores of older versions on the same items: the candidate's are predicted from them and the baseline's. Better
         predictions need fewer items; bad ones never make a verdict wrong.
@@ -99,20 +101,16 @@ def gate(
         baseline (those of the table or study).
     target : {"items", "population"}
         Whether the claim is about the mean on the list, or about what the items are an independent random sample of.
-    bounds : (float, float), optional
-        The lowest and the highest possible score; default (0, 1).
-    minimise : bool
-        Scores are costs, times or losses: larger is worse.
+    bounds, minimise
+        As for `evaluate`: the lowest and the highest possible score, and whether larger is worse.
     seed : int or str, optional
         Draws, with the number of items, the order in which they count. If not given, it is fresh for functions and otherwise 0,
         so that it stays the same while scores come in. Where the same items serve many changes, give each change its own,
         such as its commit.
     shuffled : bool
         The list stands in a random order already, drawn before anything was evaluated, and counts in that order.
-    common : bool
-        The list is what both sides have: items that only one of them has are left out.
-    strict : bool
-        Refuse items that only one side has.
+    common, strict : bool
+        Items that only one side has are left out of the list, or refused.
     columns : mapping, optional
         Other names of the columns of files and tables: ``{"item": "question", "value": "score"}``.
     scorer : str, optional
@@ -143,7 +141,7 @@ def gate(
             raise UsageError("executor applies to functions only; these are scores")
         return asked.judged()
     in_flight = 1 if executor is None else in_flight
-    with asked.run(functions, in_flight, asynchronous=False, **run) as running:
+    with asked.run(functions, in_flight, **run) as running:
         drive(running.desk, asked.work(functions), executor, in_flight)
     return asked.found(running)
 
@@ -194,31 +192,29 @@ class Asked:
         complete = self.share < 1 and not self.pair.unnamed and not np.isnan(row).any()
         return row if complete else None
 
-    def work(self, functions: tuple[Any, Any], asynchronous: bool = False) -> Any:
+    def work(self, functions: Sides, asynchronous: bool = False) -> Work:
         """What to call for a ticket: the score that is there, where a side is not a function."""
 
+        async def waited(scores: Mapping[Hashable, float], item: Any) -> float:
+            return scores[item]
+
         def there(scores: Mapping[Hashable, float]) -> Callable[[Any], Any]:
-            async def waited(item: Any) -> float:
-                return scores[item]
+            return partial(waited, scores) if asynchronous else scores.__getitem__
 
-            return waited if asynchronous else scores.__getitem__
-
-        sides = [f if f is not None else there(scores) for f, scores in zip(functions, self.pair.scores, strict=True)]
+        sides = [there(scores) if f is None else f for f, scores in zip(functions, self.pair.scores, strict=True)]
         return work_of(sides, 0, items=self.pair.items)
 
     def run(
-        self, functions: tuple[Any, Any], in_flight: int, *, asynchronous: bool, progress: Hook | bool | None = None,
+        self, functions: Sides, in_flight: int, *, asynchronous: bool = False, progress: Hook | bool | None = None,
         **how: Any,
     ) -> Run:  # fmt: skip
         """The search: both arms go through the items in their order, until it is decided or a score is not there."""
-        for function in functions:
-            if (
-                function is not None
-                and inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous
-            ):
-                raise UsageError(f"{function!r:.60}: use {'surest.gate' if asynchronous else 'await surest.agate'}(…)")
-        if not any(functions):
+        given = [function for function in functions if function is not None]
+        if not given:
             raise UsageError("neither side is a function; use surest.gate(…)")
+        for function in given:
+            if inspect.iscoroutinefunction(getattr(function, "func", function)) != asynchronous:
+                raise UsageError(f"{function!r:.60}: use {'surest.gate' if asynchronous else 'await surest.agate'}(…)")
         pair, known, scale = self.pair, self.known, self.scale
         settings: dict[str, Any] = {
             "algorithm": "gate", "control": pair.names[1], "margin": self.margin, "delta": self.delta, "shuffled": True,
@@ -227,26 +223,20 @@ class Asked:
         }  # fmt: skip
         if known is not None:
             settings |= {"known": known.tolist(), "older": self.older.tolist()}
-        gaps = [
-            next((k for k, item in enumerate(pair.items) if not has_value(scores, item)), inf)
-            for function, scores in zip(functions, pair.scores, strict=True)
-            if function is None
-        ]
-        if min(gaps, default=inf) < inf:
-            settings["budget"] = int(min(gaps)) * (1 if known is not None else 2)
+        there = [scores for function, scores in zip(functions, pair.scores, strict=True) if function is None]
+        gap = next((k for k, item in enumerate(pair.items) if not all(has_value(row, item) for row in there)), None)
+        if gap is not None:
+            settings["budget"] = gap * (1 if known is not None else 2)
         watch = watching(pair.names, scale, progress, items=True, ticks=in_flight == 1)
-        return Run.begun(pair.names, settings, watch, in_flight=in_flight, fresh=0, items=pair.items, **how)
+        return Run.begun(pair.names, watch, in_flight=in_flight, fresh=0, items=pair.items, **how, **settings)
 
     def found(self, run: Run) -> Gate:
         """What came of a search."""
         result = run.found()
         assert result.listed is not None
         items, sides = self.pair.items, [dict(scores) for scores in self.pair.scores]
-        cells = zip(
-            *(column.tolist() for column in (result.listed.arms, result.listed.places, result.listed.values)),
-            strict=True,
-        )
-        for arm, place, value in cells:
+        listed = result.listed
+        for arm, place, value in zip(listed.arms.tolist(), listed.places.tolist(), listed.values.tolist(), strict=True):
             sides[arm][items[place]] = value
         events = tuple((what, arm, items[item]) for what, _, arm, item in result.events if item is not None)
         return replace(self, pair=replace(self.pair, scores=(sides[0], sides[1]), events=events)).judged()
@@ -264,8 +254,9 @@ class Asked:
         if row is not None:
             features = directions(row, self.older)
             told = Predictions(row, features).extend(apart[:used])
-        asked: dict[str, Any] = {"equivalent": self.equivalent, "level": self.level}
-        found = judge(apart[:used], total, margin, self.delta, told, self.share, **asked)
+        found = judge(
+            apart[:used], total, margin, self.delta, told, self.share, equivalent=self.equivalent, level=self.level
+        )
         difference = fsum(apart[:used].tolist()) / used if used else nan
         verdict, exact = _verdict(found, apart[known], total, margin, self.equivalent)
         if fact is not None:
@@ -282,12 +273,7 @@ class Asked:
             further = replace(self, target="population", share=1.0, level=None, entry=None).judged(fact=verdict)
             beside = {"needed": after, "needed_verdict": early, "population": further}
         open_ = verdict == "undecided"
-        gaps = (
-            (pair.names[side], pair.items[at])
-            for at in range(used, len(pair.items))
-            for side in (0, 1)
-            if isnan(values[side, at])
-        )
+        gaps = np.argwhere(np.isnan(values[:, used:]).T)[:MOST_WANTED].tolist() if verdict == "undecided" else []
         imputed = Counter(side for what, side, _ in events if what == "imputed")
         notes = [*pair.notes, *_notes(pair, values, used, int(known.sum()), open_, imputed)]
         if self.share < 1 and row is None and open_:
@@ -311,7 +297,7 @@ class Asked:
             items_counted=used,
             decided_after={"pass": found.passed, "fail": found.failed}.get(verdict),
             seed=self.seed,
-            wanted=tuple(islice(gaps, MOST_WANTED)) if open_ else (),
+            wanted=tuple((pair.names[side], pair.items[used + at]) for at, side in gaps),
             notes=tuple(notes),
             bounds=(scale.low, scale.high),
             equivalent=self.equivalent,
@@ -336,7 +322,7 @@ def _asked(
     bounds: tuple[float, float] | None = None, minimise: bool = False, seed: int | str | None = None,
     shuffled: bool = False, common: bool = False, strict: bool = False, columns: Mapping[str, str] | None = None,
     scorer: str | None = None, **run: Any,
-) -> tuple[Asked, tuple[Any, Any], dict[str, Any]]:  # fmt: skip
+) -> tuple[Asked, Sides, dict[str, Any]]:  # fmt: skip
     """What is asked, the functions to call (None for scores that are there), and how to run these."""
     unknown = next((name for name in run if name not in RUN), None)
     if unknown is not None:
@@ -349,28 +335,27 @@ def _asked(
         raise UsageError("a study has its list of items; leave out items and columns")
     scale = study.settings.problem.scale if study is not None else checked_scale(bounds or (0.0, 1.0), minimise)
     problem_of(2, items=1, delta=delta, target=target)  # refuses what they cannot be
-    if equivalent is not None:
-        if margin:
-            raise UsageError("margin and equivalent are mutually exclusive")
-        margin = equivalent
     width = scale.width
     end = f"and below {width:g}, the width of the bounds"
     check_keywords(
-        {"margin": margin} if equivalent is None else {"equivalent": equivalent},
+        {"margin": margin, "equivalent": equivalent},
         margin=number(f"a number at least 0 {end}", lambda x: 0 <= x < width, optional=False),
         equivalent=number(f"a number above 0 {end}", lambda x: 0 < x < width),
     )
+    if equivalent is not None and margin:
+        raise UsageError("margin and equivalent are mutually exclusive")
+    margin = margin if equivalent is None else equivalent
     if study is not None:
         pair = _of_study(study, baseline, candidate)
     else:
         check_columns(columns, baseline, candidate, table, *(history if isinstance(history, list) else [history]))
         pair = _given(baseline, candidate, table, columns, items, scorer)
-    alone = {side: pair.only_in(side) for side in (0, 1) if strict}
-    for side, only in alone.items():
+    for side, name in enumerate(pair.names) if strict else ():
+        only = pair.only_in(side)
         if only:
             raise UsageError(
-                f"{counted(len(only), 'item')} with a value in {pair.names[side]} and none in {pair.names[1 - side]}, such as "
-                f"{only[0]!r}; evaluate both on the same items, or leave out strict"
+                f"{counted(len(only), 'item')} with a value in {name} and none in {pair.names[1 - side]}, such as {only[0]!r}; "
+                "evaluate both on the same items, or leave out strict"
             )
     pair = in_both(pair) if common else pair
     _check_list(pair, shuffled, target)

@@ -1,14 +1,15 @@
 """Python files of users: algorithms as ``file.py:function``, as the command line and stored studies name them, and arms."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache, wraps
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from surest.algorithms import Algorithm, lookup
 from surest.algorithms.entry import Entry
@@ -16,7 +17,7 @@ from surest.errors import SurestError, UsageError
 from surest.text import shell_line
 
 
-def is_in_file(algorithm: Algorithm) -> bool:
+def is_in_file(algorithm: Algorithm | None) -> TypeGuard[str]:
     """Whether it is written as ``file.py:function``.
 
     >>> is_in_file("mine.py:race"), is_in_file("lucb")
@@ -69,7 +70,7 @@ def told(error: BaseException, file: Path | None = None) -> str:
 
 def entry_of(algorithm: Algorithm) -> Entry:
     """The entry of a name, of a function, or of ``file.py:function``."""
-    if isinstance(algorithm, str) and is_in_file(algorithm):
+    if is_in_file(algorithm):
         return Entry.of_function(load_algorithm(algorithm), algorithm)
     return lookup(algorithm)
 
@@ -101,35 +102,30 @@ file, give --algorithm mine.py:race (in Python algorithm='mine.py:race')
 def resolved(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings in which an algorithm in a file is its entry; all else as it is."""
     algorithm = settings.get("algorithm")
-    return {
-        **settings,
-        **({"algorithm": entry_of(algorithm)} if algorithm is not None and is_in_file(algorithm) else {}),
-    }
+    return {**settings, "algorithm": entry_of(algorithm)} if is_in_file(algorithm) else dict(settings)
 
 
 def _telling(function: Callable[..., Any], text: str) -> Callable[..., Any]:
     """An algorithm whose errors name it: whoever runs a command sees no traceback."""
     file = Path(text.rpartition(":")[0]).resolve()
 
-    def mistake(error: Exception) -> UsageError:
-        return UsageError(f"algorithm {text} raised {told(error, file)}")
-
-    def going_on(procedure: Any) -> Any:
+    @contextmanager
+    def naming() -> Iterator[None]:
         try:
-            return (yield from procedure)
+            yield
         except SurestError:
             raise
         except Exception as error:
-            raise mistake(error) from error
+            raise UsageError(f"algorithm {text} raised {told(error, file)}") from error
+
+    def going_on(procedure: Any) -> Any:
+        with naming():
+            return (yield from procedure)
 
     @wraps(function)
     def begin(*arguments: Any, **options: Any) -> Any:
-        try:
+        with naming():
             procedure = function(*arguments, **options)
-        except SurestError:
-            raise
-        except Exception as error:
-            raise mistake(error) from error
         return going_on(procedure) if hasattr(procedure, "send") else procedure
 
     return begin

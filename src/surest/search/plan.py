@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,9 +14,9 @@ import numpy as np
 
 from surest.algorithms import lookup, start_on
 from surest.arms.files import is_frame, is_log
-from surest.arms.finite import FiniteArms, bernoulli
+from surest.arms.finite import FiniteArms, bernoulli, recorded
 from surest.arms.instances import KINDS, parse_source
-from surest.arms.kinds import Simulated, kind_of_arms, read_law
+from surest.arms.kinds import Records, Simulated, kind_of_arms, read_law
 from surest.arms.tables import Table, table_of
 from surest.arms.totals import Totals
 from surest.core.costs import money
@@ -110,18 +110,25 @@ class Plan:
             return [float(value) if math.isfinite(value) else None for value in values]
 
         def row(one: Row) -> dict[str, Any]:
-            times = {} if self.rate is None else {"seconds": known(one.quantiles() / self.rate)}
-            told = {"gap": one.gap, "runs": len(one.evaluations), "evaluations": known(one.quantiles())}
-            spent = {} if self.problem.cost is None else {"cost": known(one.quantiles(one.cost))}
-            return {**told, **spent, **times, "fixed_sample": known([one.fixed])[0], "of_all": one.whole}
+            of = {"evaluations": one.quantiles()}
+            if self.problem.cost is not None:
+                of["cost"] = one.quantiles(one.cost)
+            if self.rate is not None:
+                of["seconds"] = one.quantiles() / self.rate
+            told = {"gap": one.gap, "runs": len(one.evaluations), **{name: known(at) for name, at in of.items()}}
+            return {**told, "fixed_sample": known([one.fixed])[0], "of_all": one.whole}
 
         limits = {
             name: {"limit": limit, "share": self.within(limit, cost=name == "budget_cost")}
-            for name in ("budget", "budget_cost")
-            if (limit := getattr(self.problem, name)) is not None
+            for name, limit in self._limits()
         }
         asked = {"delta": self.problem.delta, "power": self.power, "levels": list(LEVELS)}
         return {"about": self.about, **asked, "rows": [row(one) for one in self.rows], **limits}
+
+    def _limits(self) -> Iterator[tuple[str, float]]:
+        """The budgets that were stated."""
+        named = ((name, getattr(self.problem, name)) for name in ("budget", "budget_cost"))
+        return ((name, limit) for name, limit in named if limit is not None)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw evaluations against the gap: the median of the runs, the range of 80 % of them, and the fixed-sample test."""
@@ -129,14 +136,12 @@ class Plan:
         return drawn
 
     def __str__(self) -> str:
-        lines = [self.about, ""]
+        lines, unit = [self.about, ""], self.problem.cost_unit
         lines += self._several() if len(self.rows) > 1 else self._one(self.rows[0])
-        for name, unit in (("budget", " evaluations"), ("budget_cost", "")):
-            limit = getattr(self.problem, name)
-            if limit is not None:
-                of_what = "" if self.problem.cost_unit else "a cost of "
-                shown = f"{count(limit)}{unit}" if unit else f"{of_what}{money(limit, self.problem.cost_unit)}"
-                lines.append(f"{self.within(limit, cost=not unit):.0%} of the searches end within {shown}.")
+        for name, limit in self._limits():
+            cost = name == "budget_cost"
+            shown = f"{'' if unit else 'a cost of '}{money(limit, unit)}" if cost else f"{count(limit)} evaluations"
+            lines.append(f"{self.within(limit, cost=cost):.0%} of the searches end within {shown}.")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -145,16 +150,15 @@ class Plan:
         fragment: str = import_module("surest.report.notebook").plan_fragment(self)
         return fragment
 
+    def _head(self, name: str) -> list[str]:
+        return [name, *(f"{level:.0%}" for level in LEVELS), f"fixed sample, power {self.power:.0%}"]
+
     def _one(self, row: Row) -> list[str]:
-        fixed = f"fixed sample, power {self.power:.0%}"
-        table = [["", *(f"{level:.0%}" for level in LEVELS), fixed]]
-        table.append(["evaluations", *map(shown, row.quantiles()), shown(row.fixed)])
+        table = [self._head(""), ["evaluations", *map(shown, row.quantiles()), shown(row.fixed)]]
         if self.problem.cost is not None:
             each = row.cost[np.isfinite(row.cost)].sum() / max(row.evaluations[np.isfinite(row.evaluations)].sum(), 1)
-            unit = self.problem.cost_unit
             spent = [*row.quantiles(row.cost), row.fixed * each]
-            words = (money(c, unit) if math.isfinite(c) else "–" for c in spent)
-            table.append(["cost", *words])
+            table.append(["cost", *(money(c, self.problem.cost_unit) if math.isfinite(c) else "–" for c in spent)])
         if self.rate is not None:
             spans = [*row.quantiles() / self.rate, row.fixed / self.rate]
             table.append(["time", *(seconds_words(s) if math.isfinite(s) else "–" for s in spans)])
@@ -162,7 +166,7 @@ class Plan:
         return lines if row.whole is None else [*lines, f"All of the list are {count(row.whole)} evaluations."]
 
     def _several(self) -> list[str]:
-        table = [["gap", *(f"{level:.0%}" for level in LEVELS), f"fixed sample, power {self.power:.0%}"]]
+        table = [self._head("gap")]
         table += [[f"{row.gap:g}", *map(shown, row.quantiles()), shown(row.fixed)] for row in self.rows]
         return ["Evaluations:", *aligned(table, right=set(table[0]) - {"gap"})]
 
@@ -222,8 +226,7 @@ def plan(
     progress : callable, optional
         Called with the runs made and their number after each run.
     **settings
-        Those of the search: cost, budget, top, epsilon and so on. A budget ends no simulated search: the plan says how many end
-        within it.
+        Those of the search. A budget ends no simulated search: the plan says how many end within it.
 
     Examples
     --------
@@ -245,18 +248,17 @@ def plan(
         raise UsageError(f"{what} how arms do; leave out {', '.join(given)}")
     if source is None and columns is not None:
         raise UsageError("columns requires a table; leave it out")
-    leads = [*gaps] if isinstance(gaps, Sequence) else [gaps]
     if source is not None:
         laws = [_law_of(source, settings, columns)]
-    elif items is None:
-        laws = [_rates(arms, baseline, lead) for lead in leads]
     else:
-        laws = [_list(arms, items, score, lead, agreement) for lead in leads]
-    rows, law = list[Row](), laws[0]
+        leads = gaps if isinstance(gaps, Sequence) else [gaps]
+        laws = [
+            _rates(arms, baseline, lead) if items is None else _list(arms, items, score, lead, agreement)
+            for lead in leads
+        ]
+    law, left = laws[0], None if seconds is None else seconds / len(laws)
     problem = problem_of(law.labels, items=law.items, **settings)
-    for one in laws:
-        left = None if seconds is None else seconds / len(laws)
-        rows.append(_simulated(one, problem, seed, runs, left, power, progress))
+    rows = [_simulated(one, problem, seed, runs, left, power, progress) for one in laws]
     made, name = min(len(row.evaluations) for row in rows), lookup(problem.algorithm).name
     about = law.about if len(rows) == 1 else law.several
     words = f"Simulation: {made:,} searches by {name}, δ = {problem.delta:g}, {about}."
@@ -321,8 +323,10 @@ def _law_of(source: Any, settings: Mapping[str, Any], columns: Mapping[str, str]
         source = table_of(source, columns)
     if isinstance(source, Table):
         return _of_table(source)
-    simulated = callable(getattr(source, "simulate", None)) or (isinstance(source, Mapping) and _is_totals(source))
-    arms = kind_of_arms(source, scale, resample=not simulated and not isinstance(source, Totals), columns=columns)
+    arms = kind_of_arms(source, scale, columns=columns)
+    if isinstance(arms, Records):
+        units = {str(label): scale.to_unit(values) for label, values in zip(arms.labels, arms.rewards, strict=True)}
+        arms = Simulated(arms.labels, recorded(units), resampled=True)
     if isinstance(arms, Totals):
         rates = arms.successes / arms.trials
         law, on = bernoulli(1 - rates if scale.minimise else rates, arms.labels), "on successes with the rates so far"
@@ -345,10 +349,6 @@ def _told(study: Any) -> Table | dict[Any, list[float]]:
     return {label: [r for arm, r in told if arm == place] for place, label in enumerate(found.labels)}
 
 
-def _is_totals(source: Mapping[Any, Any]) -> bool:
-    return all(isinstance(value, Mapping) and "trials" in value for value in source.values())
-
-
 def _is_table(source: Any, columns: Mapping[str, str] | None) -> bool:
     """Whether data in memory are scores on items, and not rewards."""
     if is_frame(source):
@@ -356,7 +356,7 @@ def _is_table(source: Any, columns: Mapping[str, str] | None) -> bool:
         arm, item = ((columns or {}).get(n, n).lower() for n in ("arm", "item"))
         return arm not in names or item in names
     if isinstance(source, Mapping):
-        return all(isinstance(v, Mapping) for v in source.values()) and not _is_totals(source)
+        return all(isinstance(row, Mapping) and "trials" not in row for row in source.values())
     return isinstance(source, np.ndarray) and source.ndim == 2
 
 
@@ -410,19 +410,16 @@ def _fixed_sample(drawn: FiniteArms | Table, problem: Problem, power: float) -> 
 
     The size is that of the closest pair, by the normal approximation; on a list pairs of scores on the same item count.
     """
-    if isinstance(drawn, Table):
-        units = problem.scale.to_unit(drawn.values)
-        means, n = units.mean(axis=1), len(units)
-    else:
-        means, n = drawn.means, len(drawn)
-    order = np.argsort(-means, kind="stable")
-    if n < 2 or means[order[0]] == means[order[1]]:
+    units: Any = problem.scale.to_unit(drawn.values) if isinstance(drawn, Table) else None
+    means = drawn.means if isinstance(drawn, FiniteArms) else units.mean(axis=1)
+    n, (best, second) = len(means), np.argsort(-means, kind="stable")[[0, -1 if len(means) < 2 else 1]]
+    gap = float(means[best] - means[second])
+    if gap == 0:
         return 0.0, math.nan
-    gap = float(means[order[0]] - means[order[1]])
-    if isinstance(drawn, Table):
-        variance, most = float((units[order[0]] - units[order[1]]).var()), units.shape[1]
+    if isinstance(drawn, FiniteArms):
+        variance, most = float(drawn.variances[[best, second]].sum()), MOST_PULLS
     else:
-        variance, most = float(drawn.variances[order[:2]].sum()), MOST_PULLS
+        variance, most = float((units[best] - units[second]).var()), units.shape[1]
     normal = NormalDist()
     size = (normal.inv_cdf(1 - problem.delta / (n - 1)) + normal.inv_cdf(power)) ** 2 * variance / gap**2
     return gap * problem.scale.width, float(n * min(max(math.ceil(size), 1), most))
